@@ -1,0 +1,117 @@
+"""Every failure Recollect reports, split by what the caller does next.
+
+RecollectError
+├── UsageError            the call was wrong: correct the arguments
+│   ├── ConfigError       a setting was wrong: correct the file or variable named
+│   └── QueryError        the question was wrong: ask another
+├── WorkspaceError        the folder to remember from cannot be used: name another
+├── NotFoundError         the file asked for is not there, or is not a memory file
+├── StoreError            the index cannot be used
+│   ├── StoreBusyError    another process holds it: wait and retry
+│   ├── StoreFullError    the disk is full: free space and run again; the old index is intact
+│   ├── StoreReadOnlyError  it cannot be written: change permissions or choose another home
+│   ├── StoreCorruptError   the file is damaged: it is set aside and rebuilt
+│   └── StoreTooNewError    written by a newer Recollect: upgrade
+└── ProviderError         texts cannot be embedded: search goes on with keywords
+    ├── ModelUnavailableError  the model's files cannot be had
+    └── VectorsRejectedError   the provider answered with vectors that cannot be used
+
+Each error carries the `action`: the one thing to do about it.
+"""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    """Base of everything Recollect raises on purpose."""
+
+    kind = "error"
+
+    def __init__(self, message: str, *, action: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.action = action
+
+
+class UsageError(RecollectError):
+    """The call was wrong."""
+
+    kind = "usage"
+
+
+class ConfigError(UsageError):
+    """A setting is unknown or has a value that cannot be used."""
+
+    kind = "config"
+
+
+class QueryError(UsageError):
+    """The question cannot be asked."""
+
+    kind = "query"
+
+
+class WorkspaceError(RecollectError):
+    """The workspace folder is missing or cannot be read."""
+
+    kind = "workspace"
+
+
+class NotFoundError(RecollectError):
+    """The file asked for does not exist or is not a memory file."""
+
+    kind = "not_found"
+
+
+class StoreError(RecollectError):
+    """The index cannot be used."""
+
+    kind = "store"
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the index for longer than the time limit."""
+
+    kind = "store_busy"
+
+
+class StoreFullError(StoreError):
+    """The disk has no room for the index."""
+
+    kind = "store_full"
+
+
+class StoreReadOnlyError(StoreError):
+    """The index or its folder cannot be written."""
+
+    kind = "store_read_only"
+
+
+class StoreCorruptError(StoreError):
+    """The index file is damaged."""
+
+    kind = "store_corrupt"
+
+
+class StoreTooNewError(StoreError):
+    """The index was written by a newer version."""
+
+    kind = "store_too_new"
+
+
+class ProviderError(RecollectError):
+    """Texts cannot be embedded."""
+
+    kind = "provider"
+
+
+class ModelUnavailableError(ProviderError):
+    """The files of the local model cannot be had."""
+
+    kind = "model_unavailable"
+
+
+class VectorsRejectedError(ProviderError):
+    """A provider answered with the wrong count, dimensions or values."""
+
+    kind = "vectors_rejected"

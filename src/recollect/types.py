@@ -1,0 +1,391 @@
+"""The records that travel between stages: frozen, typed, free of behaviour beyond their own shape.
+
+They know nothing of files, SQL, models or settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, NewType, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import date
+
+    import numpy as np
+    import numpy.typing as npt
+
+    Vector: TypeAlias = npt.NDArray[np.float32]
+    """One unit-length float32 vector."""
+    Vectors: TypeAlias = npt.NDArray[np.float32]
+    """A matrix of unit-length float32 vectors, one a row."""
+
+ChunkKey = NewType("ChunkKey", int)
+"""A store's own handle of a chunk, valid in that store until the chunk's document changes."""
+
+HEADING_SEPARATOR = " > "
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far a long piece of work has come."""
+
+    stage: str
+    """What is being done: `fetch`, `read` or `embed`."""
+    done: int
+    total: int
+
+
+if TYPE_CHECKING:
+    Progress: TypeAlias = Callable[[Step], None]
+
+
+def silent(step: Step) -> None:
+    """Take note of nothing: the progress of a caller who does not watch."""
+
+
+class Role(StrEnum):
+    """What a text is embedded for: models treat questions and passages differently."""
+
+    QUERY = "query"
+    DOCUMENT = "document"
+
+
+class SourceKind(StrEnum):
+    """Which kind of Source a text came from."""
+
+    MEMORY = "memory"
+    SESSIONS = "sessions"
+    FACTS = "facts"
+
+
+class Mode(StrEnum):
+    """Which legs answered a query."""
+
+    HYBRID = "hybrid"
+    KEYWORD = "keyword"
+    VECTOR = "vector"
+
+
+def digest_of(content: bytes) -> str:
+    """Return the content digest: equal bytes, equal digest."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What one `stat` call tells of a file, enough to see that it did not change."""
+
+    size_bytes: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text read from a Source."""
+
+    path: str
+    """Relative to the workspace, with forward slashes."""
+    source: SourceKind
+    text: str
+    digest: str
+    stat: Stat
+    when: date | None
+    """The date the text speaks of; None means evergreen."""
+    body_line: int = 1
+    """First line (1-based) after the front matter."""
+    is_settled: bool = True
+    """False when the file was so fresh that a later write could leave the same stat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a store remembers of a document: enough to plan a sync without reading the file."""
+
+    path: str
+    source: SourceKind
+    digest: str
+    stat: Stat
+    recipe: str
+    """Identity of the chunking and term rules the document was stored with."""
+    is_settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A line span of a Document: the unit of retrieval."""
+
+    path: str
+    source: SourceKind
+    start_line: int
+    end_line: int
+    text: str
+    heading: tuple[str, ...] = ()
+    """Headings the chunk stands under, outermost first."""
+    prefix: str = ""
+    """Heading path that the text itself does not show; embedded in front of the text."""
+    when: date | None = None
+
+    @property
+    def embedded_text(self) -> str:
+        """What a Provider sees: the context the text does not carry itself, then the text."""
+        return f"{self.prefix}\n{self.text}" if self.prefix else self.text
+
+    @property
+    def digest(self) -> str:
+        """Digest of the embedded text: the key under which its vector is kept."""
+        return digest_of(self.embedded_text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Identity of a vector space: only vectors of equal fingerprints may be compared."""
+
+    provider: str
+    model: str
+    dimensions: int
+    prompts: str
+    """Identity of the prompt format and of the weights: anything else that moves the vectors."""
+
+    def __str__(self) -> str:
+        """Return the form in which a fingerprint is stored and shown."""
+        return f"{self.provider}/{self.model}/{self.dimensions}/{self.prompts}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which chunks a query may see. The default sees everything."""
+
+    source: SourceKind | None = None
+    since: date | None = None
+    """First day included; undated chunks are outside any date range."""
+    before: date | None = None
+    """First day excluded."""
+    path: str | None = None
+    """Glob over document paths; `**` crosses folders."""
+
+    @property
+    def is_open(self) -> bool:
+        """True when nothing is excluded."""
+        return self == Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A validated question."""
+
+    text: str
+    max_results: int
+    scope: Scope = field(default_factory=Scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a Leg returns for one chunk."""
+
+    key: ChunkKey
+    rank: int
+    """1-based place in the leg's own list."""
+    raw: float
+    """The leg's own number: higher is better, no fixed range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """How cosines of unrelated texts are distributed in one vector space."""
+
+    mean: float
+    deviation: float
+    texts: int
+    """How many texts it was measured on: its weight against another measurement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Degradation:
+    """Why something did not run, and the one thing to do about it."""
+
+    reason: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class LegTrace:
+    """One leg's part in a score."""
+
+    rank: int | None
+    raw: float
+    normalised: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Why this score: the contributions of all parts add up to it."""
+
+    legs: Mapping[str, LegTrace]
+    exact: float = 0.0
+    """Lift given to the chunk that holds the very identifier or file asked for."""
+    decay: float = 0.0
+    """What age took away: zero or negative."""
+    age_days: int | None = None
+    similarity: float | None = None
+    """To the hits above it, when diversity is on."""
+    place: int = 0
+    """Final 1-based place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What the user gets for one chunk."""
+
+    path: str
+    start_line: int
+    end_line: int
+    score: float
+    vector_score: float | None
+    """Cosine; None when the vector leg did not run or has no vector for the chunk."""
+    text_score: float | None
+    """Normalised keyword evidence; None when the keyword leg has nothing for the chunk."""
+    snippet: str
+    source: SourceKind
+    citation: str
+    heading: tuple[str, ...]
+    date: date | None
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Hits, and how each leg fared."""
+
+    hits: tuple[Hit, ...]
+    query: str
+    mode: Mode
+    provider: str | None
+    model: str | None
+    fusion: str
+    confident: bool
+    """False when nothing found stands out from noise."""
+    took_ms: float
+    degraded: Mapping[str, Degradation] | None = None
+    """Per leg that did not run (or is incomplete): why."""
+    notices: tuple[str, ...] = ()
+    """What else the caller should know, such as an index that had to be rebuilt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be taken in."""
+
+    path: str
+    reason: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one sync did."""
+
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    failed: tuple[Failure, ...] = ()
+    chunks: int = 0
+    """Chunks in the store afterwards."""
+    embedded: int = 0
+    """Texts sent to the provider by this sync."""
+    pending: int = 0
+    """Chunks that still have no vector."""
+    degraded: Mapping[str, Degradation] | None = None
+    notices: tuple[str, ...] = ()
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Part of a memory file."""
+
+    path: str
+    start_line: int
+    lines: int
+    """How many lines the text holds."""
+    text: str
+    next_line: int | None = None
+    """Where to go on reading; None at the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """What a store holds."""
+
+    location: str
+    size_bytes: int
+    documents: int
+    chunks: int
+    by_source: Mapping[str, tuple[int, int]]
+    """Documents and chunks per source kind."""
+    vectors: int
+    """Chunks that have a vector of the fingerprint asked about."""
+    pending: int
+    """Chunks that have none yet."""
+    cached: int
+    """Vectors kept for texts that no chunk holds at present."""
+    engine: str
+    """How vectors are searched."""
+    is_writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Staleness:
+    """How far the store is behind the files, judged by stats alone."""
+
+    suspects: tuple[str, ...]
+    """New or possibly changed since the last sync."""
+    gone: tuple[str, ...]
+    failed: tuple[Failure, ...]
+
+    @property
+    def is_stale(self) -> bool:
+        """True when a sync would have something to look at."""
+        return bool(self.suspects or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What one real embedding through the provider showed."""
+
+    works: bool
+    took_ms: float
+    degradation: Degradation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of one memory: what is indexed, by whom it is embedded, what is stale."""
+
+    workspace: str
+    agent: str
+    store: StoreStatus
+    requested_provider: str
+    provider: str | None
+    model: str | None
+    dimensions: int | None
+    staleness: Staleness
+    skipped: Mapping[str, Degradation]
+    """Providers of the chain that could not be taken, with the reason; filled by a probe."""
+    probe: Probe | None = None
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing a doctor looked at."""
+
+    name: str
+    works: bool
+    detail: str
+    action: str | None = None
