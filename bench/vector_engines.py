@@ -1,0 +1,101 @@
+"""How fast and how exact are the vector engines of the SQLite store?
+
+usage: python bench/vector_engines.py [CHUNKS …]     default: 10000 100000
+
+Clustered random vectors (384 dimensions, as the default model's), 24 nearest of 50 queries, all
+engines in one run on one file: read the ratios, not the milliseconds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite.scan import NumpyScan
+from recollect.types import Fingerprint, Scope
+
+DIMENSIONS = 384
+QUERIES = 50
+NEAREST = 24
+CLUSTERS = 500
+SPREAD = 0.9
+SPACE = Fingerprint("bench", "clustered", DIMENSIONS, "none")
+
+
+def clustered(count: int, rng: np.random.Generator, centres: np.ndarray) -> np.ndarray:
+    """Return unit vectors around shared centres, with a common part as text vectors have."""
+    noise = rng.standard_normal((count, DIMENSIONS), dtype=np.float32) / np.sqrt(DIMENSIONS)
+    vectors = centres[rng.integers(len(centres), size=count)] + SPREAD * noise
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def fill(path: Path, vectors: np.ndarray) -> None:
+    """Write one chunk a vector straight into the tables: chunking is not what is measured."""
+    store = SqliteStore.open(path)
+    connection = store._connection  # noqa: SLF001
+    connection.execute("BEGIN")
+    connection.execute("INSERT INTO documents VALUES (1, 'memory', 'm.md', '', 0, 0, 1, '', NULL)")
+    connection.executemany(
+        "INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag,"
+        " text) VALUES (1, 1, 1, ?, 1, '', '', x'', ?)",
+        ((number.to_bytes(32, "big"), "x" * 1600) for number in range(len(vectors))),
+    )
+    connection.execute("COMMIT")
+    started = time.perf_counter()
+    for start in range(0, len(vectors), 4096):
+        part = range(start, min(start + 4096, len(vectors)))
+        store.put_vectors(
+            SPACE,
+            digests=[number.to_bytes(32, "big").hex() for number in part],
+            vectors=vectors[part.start : part.stop],
+        )
+    print(f"stored {len(vectors)} vectors in {time.perf_counter() - started:.1f} s")
+    store.close()
+
+
+def measure(path: Path, engine: object, queries: np.ndarray, truth: list[set[int]]) -> str:
+    """Return p50 in milliseconds and recall against exact search."""
+    store = SqliteStore.open(path, engine=engine)  # type: ignore[arg-type]
+    times, found = [], []
+    for query in queries:
+        started = time.perf_counter()
+        pool = store.nearest(SPACE, vector=query, scope=Scope(), limit=NEAREST)
+        times.append((time.perf_counter() - started) * 1000)
+        found.append({int(key) - 1 for key in pool.keys})
+    store.close()
+    recall = statistics.mean(
+        len(got & right) / NEAREST for got, right in zip(found, truth, strict=True)
+    )
+    return f"{statistics.median(times):8.1f} ms  recall@{NEAREST} {recall:.3f}"
+
+
+def main() -> None:
+    """Measure every engine at every size."""
+    rng = np.random.default_rng(7)
+    shared = rng.standard_normal(DIMENSIONS, dtype=np.float32)
+    centres = rng.standard_normal((CLUSTERS, DIMENSIONS), dtype=np.float32) + 0.8 * shared
+    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    for count in [int(size) for size in sys.argv[1:]] or [10_000, 100_000]:
+        vectors = clustered(count, rng, centres)
+        queries = clustered(QUERIES, rng, centres)
+        truth = [set(np.argsort(-(vectors @ query))[:NEAREST].tolist()) for query in queries]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "index.sqlite"
+            fill(path, vectors)
+            print(f"{count} chunks, file {path.stat().st_size / 1e6:.0f} MB")
+            for name, engine in (
+                ("binary codes, rescored", NumpyScan()),
+                ("numpy exact", NumpyScan(exact_limit=10**9)),
+                ("sqlite-vec", "sqlite-vec"),
+            ):
+                print(f"  {name:24}{measure(path, engine, queries, truth)}")
+
+
+if __name__ == "__main__":
+    main()

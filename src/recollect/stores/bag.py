@@ -1,0 +1,60 @@
+"""A chunk's term counts as a compact blob, so that keyword scores need no second look at texts.
+
+Terms are kept as 32-bit hashes: a query asks for a few dozen terms among a few hundred chunks, so
+the chance that one count comes from a collision is about one in a million, and it moves one
+score slightly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from recollect.stores.base import FIELDS
+from recollect.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from recollect.types import Chunk
+
+_ENTRY = np.dtype([("term", "<u4"), ("counts", "u1", (len(FIELDS),))])
+_MOST = 255  # a count is one byte; BM25 saturates long before
+
+
+def field_terms(chunk: Chunk) -> tuple[list[str], ...]:
+    """Return the terms of each searchable field of a chunk, in the order of FIELDS."""
+    return terms(chunk.text), terms(" ".join(chunk.heading)), terms(chunk.path)
+
+
+def pack(fields: Sequence[Sequence[str]]) -> bytes:
+    """Return the term counts of a chunk's fields as a blob."""
+    counted = [Counter(words) for words in fields]
+    distinct = sorted({word for words in counted for word in words})
+    bag = np.zeros(len(distinct), dtype=_ENTRY)
+    for row, word in enumerate(distinct):
+        counts = [min(words[word], _MOST) for words in counted]
+        bag[row] = (_hash(word), counts)
+    return bag.tobytes()
+
+
+def count(bags: Sequence[bytes], words: Sequence[str]) -> npt.NDArray[np.uint8]:
+    """Return how often each word stands in each field of each bag: bag by word by field."""
+    counts = np.zeros((len(bags), len(words), len(FIELDS)), dtype=np.uint8)
+    if not bags or not words:
+        return counts
+    owner = np.repeat(np.arange(len(bags)), [len(bag) // _ENTRY.itemsize for bag in bags])
+    entries = np.frombuffer(b"".join(bags), dtype=_ENTRY)
+    for column, word in enumerate(words):
+        found = np.flatnonzero(entries["term"] == _hash(word))
+        counts[owner[found], column] = entries["counts"][found]
+    return counts
+
+
+def _hash(word: str) -> int:
+    return crc32(word.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,130 @@
+"""The Store protocol: everything above it is the same for every place chunks can live.
+
+A store finds candidates and hands out counts and vectors. It does not score: the formulas are in
+`search`, once, so all stores rank alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from recollect.types import (
+        Background,
+        Chunk,
+        ChunkKey,
+        Document,
+        Fingerprint,
+        Known,
+        Scope,
+        SourceKind,
+        StoreStatus,
+        Vector,
+        Vectors,
+    )
+
+FIELDS = ("body", "heading", "path")
+"""The searchable fields of a chunk, in the order counts are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What keyword scoring needs to know of the whole store."""
+
+    chunks: int
+    mean_length: float
+    """Average number of body terms a chunk."""
+    frequencies: Mapping[str, int]
+    """For each query term: in how many chunks it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordPool:
+    """Chunks that share terms with a query: the best ones, in no promised order."""
+
+    keys: tuple[ChunkKey, ...]
+    corpus: Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPool:
+    """Chunks nearest to a query's vector, best first, with their cosines."""
+
+    keys: tuple[ChunkKey, ...]
+    cosines: tuple[float, ...]
+    background: Background | None
+    """Distribution of the query's cosines over the store; None when too few to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Everything scoring needs for a list of chunks, row by row in the order asked for."""
+
+    keys: tuple[ChunkKey, ...]
+    chunks: tuple[Chunk, ...]
+    counts: npt.NDArray[np.uint8]
+    """Term counts: chunk by term by field."""
+    lengths: npt.NDArray[np.int64]
+    """Body terms a chunk."""
+    vectors: Vectors
+    has_vector: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A text that has no vector yet."""
+
+    digest: str
+    text: str
+
+
+class Store(Protocol):
+    """Holds documents, chunks, terms and vectors of one agent."""
+
+    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
+        """Return what is stored of each document, by source and path."""
+
+    def put(self, document: Document, chunks: Sequence[Chunk], *, recipe: str) -> None:
+        """Store a document with its chunks in one step, replacing what was there."""
+
+    def touch(self, document: Document) -> None:
+        """Remember a new stat of a document whose content did not change."""
+
+    def drop(self, path: str, *, source: SourceKind) -> None:
+        """Forget a document. Vectors of its texts stay usable for equal texts."""
+
+    def missing(self, fingerprint: Fingerprint, *, limit: int) -> Sequence[Missing]:
+        """Return texts of stored chunks that have no vector in this space, each text once."""
+
+    def put_vectors(
+        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+    ) -> None:
+        """Store vectors by the digest of their text, in one step."""
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
+        """Return up to `limit` chunks in scope that hold any of the terms."""
+
+    def nearest(
+        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
+    ) -> VectorPool:
+        """Return the chunks in scope whose vectors are nearest, within one space only."""
+
+    def load(
+        self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
+    ) -> Loaded:
+        """Return chunks, term counts and vectors; keys that no longer exist are left out."""
+
+    def status(self, fingerprint: Fingerprint | None) -> StoreStatus:
+        """Return sizes and counts."""
+
+    def clear(self) -> None:
+        """Forget everything, cached vectors too."""
+
+    def close(self) -> None:
+        """Release the store; it cannot be used afterwards."""

@@ -1,0 +1,205 @@
+"""A store in plain Python objects: the executable definition of what a Store does.
+
+Exact in both legs, forgets everything when closed; used for tests and throw-away indexes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.globs import matches
+from recollect.stores import bag
+from recollect.stores.base import Corpus, KeywordPool, Loaded, Missing, VectorPool
+from recollect.stores.vectors import background_of, check_vectors, top
+from recollect.types import ChunkKey, Known, StoreStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Vector, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    chunk: Chunk
+    words: frozenset[str]
+    length: int
+    bag: bytes
+
+
+class RamStore:
+    """Documents, chunks, terms and vectors in memory."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[SourceKind, str], Known] = {}
+        self._rows: dict[ChunkKey, _Row] = {}
+        self._vectors: dict[tuple[str, str], Vector] = {}
+        self._next_key = itertools.count(1)
+
+    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
+        """Return what is stored of each document, by source and path."""
+        return dict(self._known)
+
+    def put(self, document: Document, chunks: Sequence[Chunk], *, recipe: str) -> None:
+        """Store a document with its chunks, replacing what was there."""
+        self.drop(document.path, source=document.source)
+        self._known[document.source, document.path] = Known(
+            path=document.path,
+            source=document.source,
+            digest=document.digest,
+            stat=document.stat,
+            recipe=recipe,
+            is_settled=document.is_settled,
+        )
+        for chunk in chunks:
+            fields = bag.field_terms(chunk)
+            words = frozenset(itertools.chain.from_iterable(fields))
+            key = ChunkKey(next(self._next_key))
+            self._rows[key] = _Row(chunk, words, len(fields[0]), bag.pack(fields))
+
+    def touch(self, document: Document) -> None:
+        """Remember a new stat of a document whose content did not change."""
+        known = self._known[document.source, document.path]
+        self._known[document.source, document.path] = replace(
+            known, stat=document.stat, is_settled=document.is_settled
+        )
+
+    def drop(self, path: str, *, source: SourceKind) -> None:
+        """Forget a document; vectors of its texts stay."""
+        self._known.pop((source, path), None)
+        gone = [
+            key
+            for key, row in self._rows.items()
+            if row.chunk.path == path and row.chunk.source == source
+        ]
+        for key in gone:
+            del self._rows[key]
+
+    def missing(self, fingerprint: Fingerprint, *, limit: int) -> Sequence[Missing]:
+        """Return texts of stored chunks that have no vector in this space, each text once."""
+        texts = {row.chunk.digest: row.chunk.embedded_text for row in self._rows.values()}
+        wanted = (
+            Missing(digest, text)
+            for digest, text in texts.items()
+            if (str(fingerprint), digest) not in self._vectors
+        )
+        return list(itertools.islice(wanted, limit))
+
+    def put_vectors(
+        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+    ) -> None:
+        """Store vectors by the digest of their text."""
+        check_vectors(vectors, count=len(digests), dimensions=fingerprint.dimensions)
+        for digest, vector in zip(digests, vectors, strict=True):
+            self._vectors[str(fingerprint), digest] = vector.copy()
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
+        """Return up to `limit` chunks in scope that hold any of the terms, most distinct first."""
+        asked = set(terms)
+        shared = {
+            key: len(asked & row.words)
+            for key, row in self._rows.items()
+            if _in_scope(row.chunk, scope) and asked & row.words
+        }
+        keys = sorted(shared, key=lambda key: (-shared[key], key))[:limit]
+        lengths = [row.length for row in self._rows.values()]
+        corpus = Corpus(
+            chunks=len(self._rows),
+            mean_length=sum(lengths) / len(lengths) if lengths else 0.0,
+            frequencies={
+                term: sum(term in row.words for row in self._rows.values()) for term in asked
+            },
+        )
+        return KeywordPool(tuple(keys), corpus)
+
+    def nearest(
+        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
+    ) -> VectorPool:
+        """Return the chunks in scope whose vectors are nearest, by exact cosine."""
+        space = str(fingerprint)
+        embedded = [
+            (key, self._vectors[space, row.chunk.digest], _in_scope(row.chunk, scope))
+            for key, row in self._rows.items()
+            if (space, row.chunk.digest) in self._vectors
+        ]
+        if not embedded:
+            return VectorPool((), (), None)
+        cosines = np.stack([stored for _, stored, _ in embedded]) @ vector
+        allowed = np.flatnonzero([inside for _, _, inside in embedded])
+        best = allowed[top(cosines[allowed], limit)]
+        return VectorPool(
+            keys=tuple(embedded[row][0] for row in best),
+            cosines=tuple(float(cosines[row]) for row in best),
+            background=background_of(cosines),
+        )
+
+    def load(
+        self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
+    ) -> Loaded:
+        """Return chunks, term counts and vectors; keys that no longer exist are left out."""
+        present = [key for key in keys if key in self._rows]
+        rows = [self._rows[key] for key in present]
+        dimensions = fingerprint.dimensions if fingerprint else 0
+        vectors = np.zeros((len(rows), dimensions), dtype=np.float32)
+        has_vector = np.zeros(len(rows), dtype=np.bool_)
+        for place, row in enumerate(rows):
+            stored = self._vectors.get((str(fingerprint), row.chunk.digest))
+            if stored is not None:
+                vectors[place] = stored
+                has_vector[place] = True
+        return Loaded(
+            keys=tuple(present),
+            chunks=tuple(row.chunk for row in rows),
+            counts=bag.count([row.bag for row in rows], terms),
+            lengths=np.array([row.length for row in rows], dtype=np.int64),
+            vectors=vectors,
+            has_vector=has_vector,
+        )
+
+    def status(self, fingerprint: Fingerprint | None) -> StoreStatus:
+        """Return sizes and counts."""
+        by_source: dict[str, tuple[int, int]] = {}
+        for source, _ in self._known:
+            documents, chunks = by_source.get(source, (0, 0))
+            by_source[source] = (documents + 1, chunks)
+        for row in self._rows.values():
+            documents, chunks = by_source[row.chunk.source]
+            by_source[row.chunk.source] = (documents, chunks + 1)
+        digests = [row.chunk.digest for row in self._rows.values()]
+        embedded = sum((str(fingerprint), digest) in self._vectors for digest in digests)
+        return StoreStatus(
+            location=":ram:",
+            size_bytes=0,
+            documents=len(self._known),
+            chunks=len(self._rows),
+            by_source=by_source,
+            vectors=embedded,
+            pending=len(digests) - embedded if fingerprint else 0,
+            cached=sum(digest not in set(digests) for _, digest in self._vectors),
+            engine="exact",
+            is_writable=True,
+        )
+
+    def clear(self) -> None:
+        """Forget everything, cached vectors too."""
+        self._known.clear()
+        self._rows.clear()
+        self._vectors.clear()
+
+    def close(self) -> None:
+        """Release the store."""
+        self.clear()
+
+
+def _in_scope(chunk: Chunk, scope: Scope) -> bool:
+    when = chunk.when
+    return (
+        (scope.source is None or chunk.source == scope.source)
+        and (scope.since is None or (when is not None and when >= scope.since))
+        and (scope.before is None or (when is not None and when < scope.before))
+        and (scope.path is None or matches(chunk.path, scope.path))
+    )

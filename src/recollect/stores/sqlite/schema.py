@@ -1,0 +1,128 @@
+"""The tables, and how older files become current ones.
+
+Every vector is stored once, under the digest of its text: moved files, repeated texts and models
+that come back need no second embedding. Binary codes are derived from vectors and disposable.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.errors import StoreTooNewError
+from recollect.stores.sqlite.connect import writing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import apsw
+
+_INITIAL = """
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    source TEXT NOT NULL,
+    path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    is_settled INTEGER NOT NULL,
+    recipe TEXT NOT NULL,
+    day TEXT,
+    UNIQUE (source, path)
+) STRICT;
+
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
+    start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    length INTEGER NOT NULL,
+    heading TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    bag BLOB NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX chunks_by_document ON chunks (document);
+CREATE INDEX chunks_by_digest ON chunks (digest);
+
+CREATE TABLE totals (chunks INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;
+INSERT INTO totals VALUES (0, 0);
+CREATE TRIGGER chunks_added AFTER INSERT ON chunks BEGIN
+    UPDATE totals SET chunks = chunks + 1, length = length + new.length;
+END;
+CREATE TRIGGER chunks_removed AFTER DELETE ON chunks BEGIN
+    UPDATE totals SET chunks = chunks - 1, length = length - old.length;
+    DELETE FROM terms WHERE rowid = old.id;
+END;
+
+CREATE VIRTUAL TABLE terms USING fts5 (
+    body, heading, path,
+    content = '', contentless_delete = 1,
+    tokenize = "ascii tokenchars '-_.@/:#+'"
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (terms, row);
+
+CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY,
+    fingerprint TEXT NOT NULL UNIQUE,
+    dimensions INTEGER NOT NULL,
+    vectors INTEGER NOT NULL DEFAULT 0,
+    coded INTEGER NOT NULL DEFAULT 0,
+    centre BLOB,
+    sample BLOB
+) STRICT;
+
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    space INTEGER NOT NULL REFERENCES spaces (id),
+    digest BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE (space, digest)
+) STRICT;
+
+CREATE TABLE codes (
+    space INTEGER NOT NULL REFERENCES spaces (id),
+    segment INTEGER NOT NULL,
+    ids BLOB NOT NULL,
+    codes BLOB NOT NULL,
+    PRIMARY KEY (space, segment)
+) STRICT;
+"""
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (("initial", _INITIAL),)
+"""Named steps in order; a file's `user_version` counts those it has taken. Never edit one."""
+
+
+def migrate(connection: apsw.Connection, *, path: Path) -> None:
+    """Bring the file's tables up to date, each step in a transaction with its record.
+
+    Raises:
+        StoreTooNewError: a newer Recollect wrote the file.
+
+    """
+    check(connection, path=path)
+    while (version := _version(connection)) < len(MIGRATIONS):
+        with writing(connection):
+            # Another process may have taken the step while this one waited for the lock.
+            if _version(connection) == version:
+                connection.execute(MIGRATIONS[version][1])
+                connection.execute(f"PRAGMA user_version = {version + 1}")
+
+
+def check(connection: apsw.Connection, *, path: Path) -> None:
+    """Refuse a file of a newer version.
+
+    Raises:
+        StoreTooNewError: a newer Recollect wrote the file.
+
+    """
+    version = _version(connection)
+    if version > len(MIGRATIONS):
+        raise StoreTooNewError(
+            f"The index {path} has schema {version}; this version knows {len(MIGRATIONS)}.",
+            action="Upgrade Recollect, or set RECOLLECT_HOME to another folder.",
+        )
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(str(connection.pragma("user_version")))

@@ -1,0 +1,27 @@
+"""A Scope as SQL: which documents a query may see, decided before any limit is counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.types import Scope
+
+
+def scope_sql(scope: Scope) -> tuple[str, list[str]]:
+    """Return a condition on the documents table aliased `d`, and its bindings."""
+    conditions: list[str] = []
+    bindings: list[str] = []
+    if scope.source is not None:
+        conditions.append("d.source = ?")
+        bindings.append(scope.source.value)
+    if scope.since is not None:
+        conditions.append("d.day >= ?")
+        bindings.append(scope.since.isoformat())
+    if scope.before is not None:
+        conditions.append("d.day < ?")
+        bindings.append(scope.before.isoformat())
+    if scope.path is not None:
+        conditions.append("path_matches(d.path, ?)")
+        bindings.append(scope.path)
+    return " AND ".join(conditions) or "TRUE", bindings

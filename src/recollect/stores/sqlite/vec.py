@@ -1,0 +1,85 @@
+"""Finding chunks by vector in SQL, with the sqlite-vec extension: exact, simple, slower.
+
+For people who want cosine inside SQLite. Nothing but the vectors table is read or kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.errors import StoreError
+from recollect.stores.base import VectorPool
+from recollect.stores.sqlite.scope import scope_sql
+from recollect.stores.vectors import FEWEST_FOR_BACKGROUND
+from recollect.types import Background, ChunkKey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from recollect.types import Scope, Vector
+
+_NEAREST = """
+    SELECT c.id, 1 - vec_distance_cosine(v.vector, ?) AS cosine FROM chunks c
+    JOIN documents d ON d.id = c.document
+    JOIN vectors v ON v.space = ? AND v.digest = c.digest
+    WHERE {condition} ORDER BY cosine DESC, c.id LIMIT ?
+"""
+_BACKGROUND = """
+    SELECT count(*), avg(cosine), avg(cosine * cosine) FROM (
+        SELECT 1 - vec_distance_cosine(vector, ?) AS cosine FROM vectors WHERE space = ?
+    )
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteVec:
+    """The vector engine that computes cosines in SQL."""
+
+    name: str = "sqlite-vec"
+
+    def nearest(
+        self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
+    ) -> VectorPool:
+        """Return the chunks in scope nearest to the vector, best first."""
+        condition, bindings = scope_sql(scope)
+        asked = vector.tobytes()
+        rows = list(
+            connection.execute(
+                _NEAREST.format(condition=condition), (asked, space, *bindings, limit)
+            )
+        )
+        count, mean, square = connection.execute(_BACKGROUND, (asked, space)).get
+        background = None
+        if count >= FEWEST_FOR_BACKGROUND:
+            deviation = max(0.0, square - mean * mean) ** 0.5
+            background = Background(mean=mean, deviation=deviation, texts=count)
+        return VectorPool(
+            keys=tuple(ChunkKey(row[0]) for row in rows),
+            cosines=tuple(row[1] for row in rows),
+            background=background,
+        )
+
+    def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
+        """Nothing to keep in step."""
+
+
+def load_extension(connection: apsw.Connection) -> None:
+    """Load sqlite-vec into the connection.
+
+    Raises:
+        StoreError: the extension is not installed or does not load.
+
+    """
+    try:
+        import sqlite_vec  # noqa: PLC0415 - an optional dependency
+    except ImportError as error:
+        raise StoreError(
+            'vector.engine = "sqlite-vec" is set, but sqlite-vec is not installed.',
+            action="Install it with `pip install 'recollect[vec]'`, or remove the setting.",
+        ) from error
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.enable_load_extension(False)

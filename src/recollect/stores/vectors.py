@@ -1,0 +1,80 @@
+"""Arithmetic on vectors that every store needs: checks, selection, background, binary codes.
+
+It knows nothing of where vectors are kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.errors import VectorsRejectedError
+from recollect.types import Background
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from recollect.types import Vector, Vectors
+
+_UNIT_TOLERANCE = 1e-3  # float32 rounding over a few thousand dimensions stays far below
+FEWEST_FOR_BACKGROUND = 16  # below this a deviation says more about luck than about the space
+
+
+def check_vectors(vectors: Vectors, *, count: int, dimensions: int) -> None:
+    """Refuse vectors that would poison a space.
+
+    Raises:
+        VectorsRejectedError: wrong count or dimensions, non-finite values, or not unit length.
+
+    """
+    if vectors.shape != (count, dimensions):
+        problem = f"{vectors.shape} values where {(count, dimensions)} were expected"
+    elif not np.isfinite(vectors).all():
+        problem = "values that are not finite"
+    elif count and np.abs(np.linalg.norm(vectors, axis=1) - 1).max() > _UNIT_TOLERANCE:
+        problem = "vectors that are not of unit length"
+    else:
+        return
+    raise VectorsRejectedError(
+        f"The embedding provider returned {problem}.",
+        action="Check the provider's model and dimensions; nothing was stored.",
+    )
+
+
+def top(values: npt.NDArray[np.float32], limit: int) -> npt.NDArray[np.intp]:
+    """Return the places of the `limit` largest values, best first, ties by place."""
+    if limit < len(values):
+        pool = np.argpartition(-values, limit)[:limit]
+        # argpartition cuts ties at random: widen to all values equal to the worst one kept.
+        pool = np.flatnonzero(values >= values[pool].min())
+    else:
+        pool = np.arange(len(values))
+    return pool[np.lexsort((pool, -values[pool]))][:limit]
+
+
+def background_of(cosines: npt.NDArray[np.float32]) -> Background | None:
+    """Return how a query's cosines are spread over the store, or None when too few to tell."""
+    if len(cosines) < FEWEST_FOR_BACKGROUND:
+        return None
+    return Background(
+        mean=float(cosines.mean()), deviation=float(cosines.std()), texts=len(cosines)
+    )
+
+
+def encode(vectors: Vectors, centre: Vector) -> npt.NDArray[np.uint8]:
+    """Return one bit a dimension: the sign of each vector relative to the centre of the space.
+
+    Centring matters: text vectors share a large common part, and signs taken around zero would
+    mostly repeat it.
+    """
+    return np.packbits(vectors > centre, axis=-1)
+
+
+def hamming(codes: npt.NDArray[np.uint8], code: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
+    """Return in how many bits each code differs from one."""
+    width = codes.shape[1]
+    words = np.uint64 if width % 8 == 0 else np.uint8
+    differing = np.bitwise_xor(codes.view(words), code.view(words))
+    distances: npt.NDArray[np.uint16] = np.bitwise_count(differing).sum(axis=1, dtype=np.uint16)
+    return distances

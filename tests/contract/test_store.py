@@ -1,0 +1,345 @@
+"""One set of tests for every Store: what RAM defines, the others must do."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from recollect.errors import VectorsRejectedError
+from recollect.stores.ram import RamStore
+from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite.scan import NumpyScan
+from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from recollect.stores.base import Store
+
+SPACE = Fingerprint("test", "model", 8, "plain")
+OTHER = Fingerprint("test", "another", 8, "plain")
+
+OPENERS: dict[str, Callable[[Path], Store]] = {
+    "ram": lambda _: RamStore(),
+    "sqlite": SqliteStore.open,
+    "sqlite-codes": lambda path: SqliteStore.open(path, engine=NumpyScan(exact_limit=2)),
+    "sqlite-vec": lambda path: SqliteStore.open(path, engine="sqlite-vec"),
+}
+
+
+@pytest.fixture(params=list(OPENERS))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = OPENERS[request.param](tmp_path / "index.sqlite")
+    yield opened
+    opened.close()
+
+
+def document(path: str, text: str, *, when: date | None = None) -> Document:
+    return Document(
+        path=path,
+        source=SourceKind.MEMORY,
+        text=text,
+        digest=digest_of(text.encode()),
+        stat=Stat(len(text), 1),
+        when=when,
+    )
+
+
+def put(store: Store, path: str, *texts: str, when: date | None = None) -> None:
+    whole = document(path, "\n".join(texts), when=when)
+    chunks = [
+        Chunk(path, SourceKind.MEMORY, line, line, text, heading=("Top", "Part"), when=when)
+        for line, text in enumerate(texts, start=1)
+    ]
+    store.put(whole, chunks, recipe="r1")
+
+
+def unit(*values: float) -> np.ndarray:
+    vector = np.zeros(8, dtype=np.float32)
+    vector[: len(values)] = values
+    return vector / np.linalg.norm(vector)
+
+
+def embed(store: Store, space: Fingerprint, **vectors: np.ndarray) -> None:
+    """Give the chunks whose text is the keyword's name that vector."""
+    store.put_vectors(
+        space,
+        digests=[digest_of(text.encode()) for text in vectors],
+        vectors=np.stack(list(vectors.values())),
+    )
+
+
+def texts_of(store: Store, keys: object) -> list[str]:
+    loaded = store.load(keys, terms=[], fingerprint=None)  # type: ignore[arg-type]
+    return [chunk.text for chunk in loaded.chunks]
+
+
+def test_an_empty_store_answers_with_nothing(store: Store) -> None:
+    assert {} == store.known()
+    assert () == store.keyword(["apple"], scope=Scope(), limit=5).keys
+    assert () == store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=5).keys
+    assert [] == store.missing(SPACE, limit=5)
+    assert (0, 0) == (store.status(SPACE).documents, store.status(SPACE).chunks)
+
+
+def test_what_is_put_is_known_with_its_digest_stat_and_recipe(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+
+    known = store.known()[SourceKind.MEMORY, "memory/a.md"]
+
+    assert digest_of(b"apple") == known.digest
+    assert Stat(5, 1) == known.stat
+    assert "r1" == known.recipe
+    assert known.is_settled
+
+
+def test_a_chunk_comes_back_as_it_was_put(store: Store) -> None:
+    chunk = Chunk(
+        path="memory/a.md",
+        source=SourceKind.MEMORY,
+        start_line=3,
+        end_line=9,
+        text="apple 数据库\n\ttabs",
+        heading=("Größe", "B > C"),
+        prefix="Größe",
+        when=date(2026, 2, 1),
+    )
+    store.put(document("memory/a.md", "x", when=date(2026, 2, 1)), [chunk], recipe="r1")
+
+    keys = store.keyword(["数据"], scope=Scope(), limit=5).keys
+    loaded = store.load(keys, terms=[], fingerprint=None)
+
+    assert (chunk,) == loaded.chunks
+
+
+def test_putting_a_document_again_replaces_all_its_chunks(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana")
+    put(store, "memory/a.md", "cherry")
+
+    assert () == store.keyword(["appl", "banana"], scope=Scope(), limit=5).keys
+    assert ["cherry"] == texts_of(store, store.keyword(["cherri"], scope=Scope(), limit=5).keys)
+    assert 1 == store.status(None).chunks
+
+
+def test_dropping_a_document_takes_its_chunks_along_and_no_others(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    put(store, "memory/b.md", "apple")
+    store.drop("memory/a.md", source=SourceKind.MEMORY)
+
+    keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
+
+    assert ["memory/b.md"] == [
+        chunk.path for chunk in store.load(keys, terms=[], fingerprint=None).chunks
+    ]
+    assert 1 == store.keyword(["appl"], scope=Scope(), limit=5).corpus.frequencies["appl"]
+
+
+def test_touching_a_document_changes_its_stat_only(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    fresh = document("memory/a.md", "apple")
+    store.touch(
+        Document(
+            path=fresh.path,
+            source=fresh.source,
+            text=fresh.text,
+            digest=fresh.digest,
+            stat=Stat(5, 99),
+            when=None,
+            is_settled=False,
+        )
+    )
+
+    known = store.known()[SourceKind.MEMORY, "memory/a.md"]
+
+    assert (Stat(5, 99), False) == (known.stat, known.is_settled)
+    assert 1 == store.status(None).chunks
+
+
+def test_any_of_the_terms_is_enough_and_absent_terms_are_harmless(store: Store) -> None:
+    put(store, "memory/a.md", "apple pie", "banana split", "cherry cake")
+
+    keys = store.keyword(["appl", "banana", "unheard"], scope=Scope(), limit=5).keys
+
+    assert {"apple pie", "banana split"} == set(texts_of(store, keys))
+
+
+def test_headings_and_file_names_are_searchable(store: Store) -> None:
+    put(store, "memory/project-lantern.md", "plain text")
+
+    assert 1 == len(store.keyword(["project-lantern.md"], scope=Scope(), limit=5).keys)
+    assert 1 == len(store.keyword(["part"], scope=Scope(), limit=5).keys)
+
+
+def test_the_corpus_tells_counts_lengths_and_frequencies(store: Store) -> None:
+    put(store, "memory/a.md", "apple apple pie", "apple")
+
+    corpus = store.keyword(["appl", "pie", "unheard"], scope=Scope(), limit=5).corpus
+
+    assert 2 == corpus.chunks
+    assert (3 + 1) / 2 == corpus.mean_length
+    assert {"appl": 2, "pie": 1, "unheard": 0} == dict(corpus.frequencies)
+
+
+def test_loading_counts_terms_per_field(store: Store) -> None:
+    put(store, "memory/apple.md", "apple apple pie")
+    keys = store.keyword(["pie"], scope=Scope(), limit=5).keys
+
+    loaded = store.load(keys, terms=["appl", "pie", "part"], fingerprint=None)
+
+    assert [[[2, 0, 1], [1, 0, 0], [0, 1, 0]]] == loaded.counts.tolist()
+    assert [3] == loaded.lengths.tolist()
+
+
+def test_each_text_without_a_vector_is_missing_once(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana")
+    put(store, "memory/b.md", "apple")
+    embed(store, SPACE, banana=unit(1))
+
+    assert [("apple", digest_of(b"apple"))] == [
+        (each.text, each.digest) for each in store.missing(SPACE, limit=5)
+    ]
+    assert 2 == store.status(SPACE).pending
+    assert {"apple", "banana"} == {each.text for each in store.missing(OTHER, limit=5)}
+
+
+def test_missing_texts_carry_their_prefix(store: Store) -> None:
+    chunk = Chunk("memory/a.md", SourceKind.MEMORY, 1, 1, "body", prefix="Top > Part")
+    store.put(document("memory/a.md", "body"), [chunk], recipe="r1")
+
+    assert ["Top > Part\nbody"] == [each.text for each in store.missing(SPACE, limit=5)]
+    assert [chunk.digest] == [each.digest for each in store.missing(SPACE, limit=5)]
+
+
+def test_the_nearest_come_first_with_their_cosines(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana", "cherry", "damson")
+    embed(store, SPACE, apple=unit(1), banana=unit(3, 4), cherry=unit(0, 1), damson=unit(0, 0, 1))
+
+    pool = store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=2)
+
+    assert ["apple", "banana"] == texts_of(store, pool.keys)
+    assert [1.0, 0.6] == pytest.approx(list(pool.cosines), abs=1e-6)
+
+
+def test_spaces_of_equal_dimensions_never_meet(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana", "cherry")
+    embed(store, SPACE, apple=unit(1), banana=unit(0, 1), cherry=unit(0, 0, 1))
+    embed(store, OTHER, banana=unit(1))
+
+    pool = store.nearest(OTHER, vector=unit(1), scope=Scope(), limit=5)
+    loaded = store.load(pool.keys, terms=[], fingerprint=OTHER)
+
+    assert ["banana"] == texts_of(store, pool.keys)
+    assert [True] == loaded.has_vector.tolist()
+
+
+def test_a_vector_stays_for_an_equal_text_elsewhere(store: Store) -> None:
+    put(store, "memory/old.md", "apple", "banana", "cherry")
+    embed(store, SPACE, apple=unit(1), banana=unit(0, 1), cherry=unit(0, 0, 1))
+    store.drop("memory/old.md", source=SourceKind.MEMORY)
+    put(store, "memory/new.md", "apple")
+
+    assert [] == store.missing(SPACE, limit=5)
+    assert ["apple"] == texts_of(
+        store, store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=5).keys
+    )
+    assert 2 == store.status(SPACE).cached
+
+
+def test_loading_gives_vectors_where_there_are_any(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana")
+    embed(store, SPACE, apple=unit(3, 4))
+    keys = store.keyword(["appl", "banana"], scope=Scope(), limit=5).keys
+
+    loaded = store.load(sorted(keys), terms=[], fingerprint=SPACE)
+
+    assert [True, False] == loaded.has_vector.tolist()
+    assert unit(3, 4).tolist() == pytest.approx(loaded.vectors[0].tolist())
+
+
+def test_loading_leaves_out_what_is_gone_and_keeps_the_order(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana", "cherry")
+    keys = sorted(store.keyword(["appl", "banana", "cherri"], scope=Scope(), limit=5).keys)
+
+    loaded = store.load([keys[2], 10_000, keys[0]], terms=[], fingerprint=None)  # type: ignore[list-item]
+
+    assert ["cherry", "apple"] == [chunk.text for chunk in loaded.chunks]
+
+
+@pytest.mark.parametrize(
+    ("scope", "expected"),
+    [
+        (Scope(path="memory/x/*.md"), {"new x"}),
+        (Scope(path="memory/**"), {"old", "new x", "undated"}),
+        (Scope(since=date(2026, 1, 1)), {"new x"}),
+        (Scope(before=date(2026, 1, 1)), {"old"}),
+        (Scope(since=date(2025, 1, 1), before=date(2026, 2, 1)), {"old"}),
+        (Scope(source=SourceKind.SESSIONS), set()),
+        (Scope(source=SourceKind.MEMORY), {"old", "new x", "undated"}),
+    ],
+)
+def test_a_scope_is_applied_by_both_legs_before_the_limit(
+    store: Store, scope: Scope, expected: set[str]
+) -> None:
+    for number in range(8):
+        put(store, f"other/{number}.md", f"word {number}", when=None)
+    put(store, "memory/old.md", "old", when=date(2025, 6, 1))
+    put(store, "memory/x/new.md", "new x", when=date(2026, 2, 1))
+    put(store, "memory/undated.md", "undated")
+    for text in ("old", "new x", "undated"):
+        embed(store, SPACE, **{text: unit(1, 5)})
+    embed(store, SPACE, **{f"word {number}": unit(1) for number in range(8)})
+    if scope == Scope(source=SourceKind.MEMORY):
+        for number in range(8):
+            store.drop(f"other/{number}.md", source=SourceKind.MEMORY)
+
+    keyword = store.keyword(["old", "new", "x", "undat", "word"], scope=scope, limit=3)
+    nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=3)
+
+    assert expected == set(texts_of(store, keyword.keys))
+    assert expected == set(texts_of(store, nearest.keys))
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        np.zeros((1, 8), dtype=np.float32),
+        np.full((1, 8), np.nan, dtype=np.float32),
+        np.ones((2, 8), dtype=np.float32) / np.sqrt(8, dtype=np.float32),
+        np.ones((1, 4), dtype=np.float32) / 2,
+    ],
+    ids=["not unit", "not finite", "wrong count", "wrong dimensions"],
+)
+def test_vectors_that_would_poison_the_space_are_rejected(
+    store: Store, vectors: np.ndarray
+) -> None:
+    put(store, "memory/a.md", "apple")
+
+    with pytest.raises(VectorsRejectedError):
+        store.put_vectors(SPACE, digests=[digest_of(b"apple")], vectors=vectors)
+
+    assert 1 == store.status(SPACE).pending
+
+
+def test_clearing_forgets_documents_and_vectors(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    embed(store, SPACE, apple=unit(1))
+    store.clear()
+    put(store, "memory/a.md", "apple")
+
+    assert 1 == store.status(SPACE).pending
+    assert 1 == store.status(SPACE).chunks
+
+
+def test_status_counts_per_source(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana")
+    put(store, "memory/b.md", "cherry")
+    embed(store, SPACE, apple=unit(1))
+
+    status = store.status(SPACE)
+
+    assert {"memory": (2, 3)} == dict(status.by_source)
+    assert (1, 2, 0) == (status.vectors, status.pending, status.cached)

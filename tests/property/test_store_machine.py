@@ -1,0 +1,128 @@
+"""SQLite against RAM under any sequence of puts, drops, vectors and reopenings."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from recollect.stores.ram import RamStore
+from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite.scan import NumpyScan
+from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat, digest_of
+
+if TYPE_CHECKING:
+    from recollect.stores.base import Store
+
+SPACE = Fingerprint("test", "machine", 16, "plain")
+WORDS = ("apple", "banana", "cherry", "数据库", "TCK-1", "東京", "🦔", "o'clock")
+PATHS = st.sampled_from([f"memory/{name}.md" for name in "abcd"])
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+
+
+def vector_of(digest: str) -> np.ndarray:
+    seed = int(digest[:8], 16)
+    vector = np.random.default_rng(seed).standard_normal(16).astype(np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Every rule is done to both; every invariant asks both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.ram = RamStore()
+        self.sqlite = self.opened()
+
+    def opened(self) -> SqliteStore:
+        return SqliteStore.open(self.folder / "index.sqlite", engine=NumpyScan(exact_limit=3))
+
+    @property
+    def stores(self) -> tuple[Store, Store]:
+        return self.ram, self.sqlite
+
+    @rule(path=PATHS, texts=st.lists(TEXTS, max_size=4))
+    def put(self, path: str, texts: list[str]) -> None:
+        whole = "\n".join(texts)
+        document = Document(
+            path, SourceKind.MEMORY, whole, digest_of(whole.encode()), Stat(len(whole), 7), None
+        )
+        chunks = [
+            Chunk(path, SourceKind.MEMORY, line, line, text)
+            for line, text in enumerate(texts, start=1)
+        ]
+        for store in self.stores:
+            store.put(document, chunks, recipe="r")
+
+    @rule(path=PATHS)
+    def drop(self, path: str) -> None:
+        for store in self.stores:
+            store.drop(path, source=SourceKind.MEMORY)
+
+    @rule(limit=st.integers(1, 5))
+    def embed(self, limit: int) -> None:
+        for store in self.stores:
+            missing = store.missing(SPACE, limit=limit)
+            if missing:
+                digests = sorted(each.digest for each in missing)
+                vectors = np.stack([vector_of(digest) for digest in digests])
+                store.put_vectors(SPACE, digests=digests, vectors=vectors)
+
+    @rule()
+    def embed_everything(self) -> None:
+        self.embed(1000)
+
+    @rule()
+    def reopen(self) -> None:
+        self.sqlite.close()
+        self.sqlite = self.opened()
+
+    @invariant()
+    def documents_are_the_same(self) -> None:
+        assert self.ram.known() == self.sqlite.known()
+
+    @invariant()
+    def terms_find_the_same_chunks(self) -> None:
+        for term in ("appl", "数据", "tck-1", "東京", "🦔"):
+            ram, sqlite = (store.keyword([term], scope=Scope(), limit=100) for store in self.stores)
+            assert ram.corpus == sqlite.corpus
+            assert self.shown(self.ram, ram.keys) == self.shown(self.sqlite, sqlite.keys)
+
+    @invariant()
+    def no_term_or_vector_is_left_without_its_chunk(self) -> None:
+        connection = self.sqlite._connection
+        chunks, rows = connection.execute(
+            "SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM terms_docsize)"
+        ).get
+        assert chunks == rows == self.sqlite.status(None).chunks
+
+    @rule()
+    def vectors_find_the_same_chunks(self) -> None:
+        self.embed_everything()
+        ram, sqlite = (
+            store.nearest(SPACE, vector=vector_of("00000005"), scope=Scope(), limit=4)
+            for store in self.stores
+        )
+        assert [round(cosine, 5) for cosine in ram.cosines] == [
+            round(cosine, 5) for cosine in sqlite.cosines
+        ]
+
+    @staticmethod
+    def shown(store: Store, keys: object) -> list[tuple[str, int, str]]:
+        loaded = store.load(keys, terms=[], fingerprint=None)  # type: ignore[arg-type]
+        return sorted((chunk.path, chunk.start_line, chunk.text) for chunk in loaded.chunks)
+
+    def teardown(self) -> None:
+        self.sqlite.close()
+        shutil.rmtree(self.folder)
+
+
+TestStoreMachine = StoreMachine.TestCase
+TestStoreMachine.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
