@@ -1,0 +1,177 @@
+"""Looking through one place for Markdown files.
+
+Each folder is listed once and each file is asked for its stat once. Symbolic links are followed
+only while they stay inside a boundary, because a note is no permission to read the rest of the
+disk; what is left out for such a reason is reported. It does not know which places belong to a
+memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.types import Failure, Stat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SUFFIX = ".md"
+_SKIPPED = frozenset({"node_modules", "__pycache__"})
+"""Folders of other tools. Hidden ones, such as .git and .venv, are skipped by their name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file that is there."""
+
+    path: str
+    """As stored: relative to the workspace, with forward slashes."""
+    file: str
+    real: str
+    """Where it is when all links are followed: one file has one."""
+    stat: Stat
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Place:
+    path: str
+    file: str
+    real: str
+    depth: int
+
+
+class Look:
+    """One look through a place: call `at`, then read what was seen and what failed."""
+
+    def __init__(
+        self,
+        boundary: str,
+        *,
+        is_excluded: Callable[[str], bool],
+        max_depth: int | None = None,
+    ) -> None:
+        """Store what limits the look.
+
+        Args:
+            boundary: real path that links may not leave.
+            is_excluded: tells of a stored path whether to leave it out.
+            max_depth: how many folders deep to go; None goes to the bottom.
+
+        """
+        self.seen: list[Seen] = []
+        self.failures: list[Failure] = []
+        self._boundary = boundary
+        self._is_excluded = is_excluded
+        self._max_depth = max_depth
+        self._folders: list[_Place] = []
+        self._links: list[_Place] = []
+        self._visited: set[str] = set()
+
+    def at(self, path: str, file: str) -> None:
+        """Look at a file or a folder and everything below it."""
+        if not self._is_excluded(path):
+            self._links.append(_Place(path, file, file, 0))
+        # Links come last, so that a file inside the place is known by its own name.
+        while self._folders or self._links:
+            if self._folders:
+                self._list(self._folders.pop())
+            else:
+                self._follow(heappop(self._links))
+
+    def _list(self, folder: _Place) -> None:
+        self._visited.add(folder.real)
+        try:
+            with os.scandir(folder.file) as entries:
+                for entry in entries:
+                    if not entry.name.startswith("."):
+                        self._visit(entry, folder)
+        except OSError as error:
+            self._fail(folder.path, f"cannot be listed: {error.strerror}", "Make it readable.")
+
+    def _visit(self, entry: os.DirEntry[str], folder: _Place) -> None:
+        is_link = entry.is_symlink()
+        is_folder = not is_link and entry.is_dir(follow_symlinks=False)
+        path = entry.name if folder.path == "." else f"{folder.path}/{entry.name}"
+        if not (is_link or is_folder or _is_markdown(path)) or self._is_excluded(path):
+            return
+        if not self._is_nameable(path):
+            return
+        place = _Place(path, entry.path, f"{folder.real}{os.sep}{entry.name}", folder.depth + 1)
+        if is_link:
+            heappush(self._links, place)
+        elif is_folder:
+            self._enter(place)
+        else:
+            self._see(place, entry)
+
+    def _enter(self, folder: _Place) -> None:
+        is_too_deep = self._max_depth is not None and folder.depth > self._max_depth
+        name = folder.path.rpartition("/")[2]
+        if not is_too_deep and name not in _SKIPPED and folder.real not in self._visited:
+            self._folders.append(folder)
+
+    def _follow(self, link: _Place) -> None:
+        is_named = link.depth == 0
+        try:
+            real = os.path.realpath(link.file, strict=True)
+            mode = os.stat(real).st_mode  # noqa: PTH116 - the rest of this module speaks os
+        except OSError as error:
+            if is_named or _is_markdown(link.path):
+                reason = f"is a link that leads nowhere: {error.strerror}"
+                self._fail(link.path, reason, "Correct or remove the link.")
+            return
+        is_folder = modes.S_ISDIR(mode)
+        if not (is_named or is_folder or _is_markdown(link.path)):
+            return
+        place = _Place(link.path, link.file, real, link.depth)
+        if not _is_inside(real, self._boundary):
+            reason = f"is a link that leaves the folder: {real}"
+            self._fail(link.path, reason, "Add the folder it leads to to extraPaths.")
+        elif is_folder:
+            self._enter(place)
+        else:
+            self._see(place, Path(real))
+
+    def _see(self, place: _Place, entry: os.DirEntry[str] | Path) -> None:
+        if place.real in self._visited:
+            return
+        self._visited.add(place.real)
+        try:
+            status = entry.stat()
+        except FileNotFoundError:  # deleted since the folder was listed, so not there
+            return
+        except OSError as error:
+            self._fail(place.path, f"cannot be looked at: {error.strerror}", "Make it readable.")
+            return
+        if not modes.S_ISREG(status.st_mode):
+            self._fail(place.path, "is not a regular file", "Rename or remove it.")
+            return
+        stat = Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
+        self.seen.append(Seen(place.path, place.file, place.real, stat))
+
+    def _is_nameable(self, path: str) -> bool:
+        if path.isascii():
+            return True
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+            self._fail(shown, "has a name that is not valid UTF-8", "Rename it.")
+            return False
+        return True
+
+    def _fail(self, path: str, reason: str, action: str) -> None:
+        self.failures.append(Failure(path, reason, action))
+
+
+def _is_markdown(name: str) -> bool:
+    return name.lower().endswith(_SUFFIX)
+
+
+def _is_inside(real: str, boundary: str) -> bool:
+    return real == boundary or real.startswith(boundary.rstrip(os.sep) + os.sep)

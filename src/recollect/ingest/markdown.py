@@ -1,0 +1,276 @@
+"""The block structure of Markdown lines, as far as dividing a text needs it.
+
+It follows CommonMark and GFM tables, and knows nothing of sizes or chunks. Blocks are read line
+by line and never regrouped by what follows them, so that appending to a file cannot change how
+its beginning was read: a Setext heading is one line long, and a table that begins inside a
+paragraph begins at its first `|`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from recollect.ingest.titles import MAX_TITLE_CHARS, title_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MAX_INDENT = 3
+"""Deeper than this a line is code, not a heading or a fence."""
+_MAX_MARKER_GAP = 4
+"""A list entry's text that starts further right begins with code."""
+
+_RULE_MARKS = 3
+
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
+_UNDERLINE = re.compile(r"(?:=+|--+)$")
+_NO_TITLE = re.compile(r"[><|]|\[[^\]]*\]:")
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_MARKER = re.compile(r"(?:[-+*]|([0-9]{1,9})[.)])(?=[ \t]|$)")
+_RAW_HTML = re.compile(r"<(?:(!--)|(pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_BEGINNING = re.compile(
+    r"(?P<heading>#{1,6}(?:[ \t]|$))"
+    r"|(?P<fence>`{3,}[^`]*$|~{3,})"
+    r"|(?P<html><(?:!--|(?:pre|script|style|textarea)(?:[\s>]|$)))"
+    r"|(?P<table>\|)"
+    r"|(?P<bullet>(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))",
+    re.IGNORECASE,
+)
+"""What an unindented line begins, by the name of its Kind."""
+
+
+class Kind(StrEnum):
+    """What a block is."""
+
+    HEADING = "heading"
+    FENCE = "fence"
+    BULLET = "bullet"
+    """One list entry, numbered or not: its first paragraph."""
+    TABLE = "table"
+    """The head of a table with its first row."""
+    ROW = "row"
+    HTML = "html"
+    RULE = "rule"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Adjacent lines that belong together; blank lines between blocks belong to none."""
+
+    kind: Kind
+    start: int
+    """First line, 1-based."""
+    end: int
+    """Last line that is not blank."""
+    depth: int = 0
+    """How many list entries or tables the block is inside of."""
+    level: int = 0
+    """Of a heading: 1 to 6."""
+    title: str = ""
+
+
+def blocks(lines: Sequence[str], *, first: int = 1) -> list[Block]:
+    """Return the blocks of the lines from line `first` (1-based) on, in order."""
+    reader = _Reader(lines)
+    for number in range(first, len(lines) + 1):
+        reader.read(number)
+    return reader.close()
+
+
+class _Reader:
+    """What is open at the line being read."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._done: list[Block] = []
+        self._open: Block | None = None
+        self._end = 0  # last line of the open block
+        self._offsets: list[int] = []  # columns where the text of the open list entries begins
+        self._closer = ""  # what ends the fence or raw HTML the line is inside of
+        self._is_text = False  # a plain line would go on with the open block
+        self._is_gap = False
+        self._is_ruled = False  # the table has its `|---|` line
+
+    def close(self) -> list[Block]:
+        """Return everything read."""
+        if self._open:
+            self._done.append(replace(self._open, end=self._end))
+            self._open = None
+        return self._done
+
+    def read(self, number: int) -> None:
+        """Take in the next line."""
+        line = self._lines[number - 1]
+        text = line.strip()
+        if not text:
+            self._is_gap = True
+            return
+        is_gap, self._is_gap = self._is_gap, False
+        column = _column(line)
+        goes_on = self._closer and self._stays_inside(text, column)
+        goes_on = goes_on or (not is_gap and self._continues(number, text, column))
+        if not goes_on:
+            self._begin(number, text, column)
+        self._end = number
+        # An empty line of a quotation parts its paragraphs like a blank line parts others.
+        self._is_gap = not self._closer and not text.strip("> ")
+
+    def _stays_inside(self, text: str, column: int) -> bool:
+        inner = self._offsets[-1] if self._offsets else 0
+        if column < inner:  # leaving a list entry ends the fence inside it
+            self._closer = ""
+            return False
+        if self._closer[0] in "`~":
+            is_end = text.startswith(self._closer) and not text.strip(self._closer[0])
+            is_end = is_end and column - inner <= _MAX_INDENT
+        else:
+            is_end = self._closer in text.lower()
+        if is_end:
+            self._closer = ""
+        return True
+
+    def _continues(self, number: int, text: str, column: int) -> bool:
+        """Tell whether the line belongs to the block it is directly below of."""
+        if self._open is None:
+            return False
+        if self._open.kind in {Kind.TABLE, Kind.ROW}:
+            return self._continues_table(self._open, number, text, column)
+        if not self._is_text:
+            return False
+        if self._is_underline(self._open, text, column):
+            self._is_text = False
+            title = title_of(self._lines[self._open.start - 1])
+            level = 1 if text[0] == "=" else 2
+            self._open = replace(self._open, kind=Kind.HEADING, level=level, title=title)
+            return True
+        return not self._interrupts(text, column)
+
+    def _continues_table(self, table: Block, number: int, text: str, column: int) -> bool:
+        if "|" not in text or (self._offsets and column < self._offsets[-1]):
+            return False
+        is_head = table.kind is Kind.TABLE
+        if is_head and number == table.start + 1 and _is_table_rule(text):
+            self._is_ruled = True
+            return True
+        # Once ruled, rows need no `|` in front, but must not be anything else either.
+        if text[0] != "|" and (not self._is_ruled or self._interrupts(text, column)):
+            return False
+        if not is_head or not self._is_ruled or number != table.start + 2:
+            self._push(Block(Kind.ROW, number, number, table.depth + is_head))
+        return True
+
+    def _is_underline(self, above: Block, text: str, column: int) -> bool:
+        return (
+            above.kind is Kind.TEXT
+            and above.depth == 0
+            and above.start == self._end
+            and column <= _MAX_INDENT
+            and _UNDERLINE.match(text) is not None
+            and _can_be_title(self._lines[above.start - 1])
+        )
+
+    def _interrupts(self, text: str, column: int) -> bool:
+        """Tell whether the line begins a block although it is directly below a paragraph."""
+        kind = self._kind(text, column)
+        if kind is not Kind.BULLET:
+            return kind is not Kind.TEXT
+        marker = _MARKER.match(text)
+        # Otherwise a sentence that happens to wrap before "1984." would become a list.
+        return (
+            marker is not None
+            and len(text) > marker.end()
+            and (bool(self._offsets) or marker[1] in {None, "1"})
+        )
+
+    def _kind(self, text: str, column: int) -> Kind:
+        inside = bisect_right(self._offsets, column)
+        indent = column - (self._offsets[inside - 1] if inside else 0)
+        if indent > _MAX_INDENT:
+            # Inside lists people indent by feel; a marker there is meant as one.
+            return Kind.BULLET if inside and _MARKER.match(text) else Kind.TEXT
+        kind = _kind(text)
+        return Kind.TEXT if kind is Kind.HEADING and inside else kind
+
+    def _begin(self, number: int, text: str, column: int) -> None:
+        kind = self._kind(text, column)
+        while self._offsets and column < self._offsets[-1]:
+            self._offsets.pop()
+        if kind is Kind.TEXT and self._is_table_head(number, text):
+            kind = Kind.TABLE
+        block = Block(kind, number, number, len(self._offsets))
+        self._is_text = kind in {Kind.TEXT, Kind.BULLET}
+        self._is_ruled = False
+        if kind is Kind.HEADING and (heading := _HEADING.match(text)):
+            block = replace(block, level=len(heading[1]), title=title_of(heading[2] or ""))
+        elif kind is Kind.BULLET and (marker := _MARKER.match(text)):
+            self._begin_bullet(text[marker.end() :], column + marker.end())
+        elif kind in {Kind.FENCE, Kind.HTML}:
+            self._closer = _closer(text)
+        self._push(block)
+
+    def _begin_bullet(self, rest: str, column: int) -> None:
+        gap = _column(rest, start=column) - column if rest else 1
+        self._offsets.append(column + (gap if gap <= _MAX_MARKER_GAP else 1))
+        rest = rest.lstrip()
+        if _FENCE.match(rest):
+            self._closer = _closer(rest)
+            self._is_text = False
+
+    def _push(self, block: Block) -> None:
+        self.close()
+        self._open = block
+
+    def _is_table_head(self, number: int, text: str) -> bool:
+        if "|" not in text or number >= len(self._lines):
+            return False
+        below = self._lines[number].strip()
+        return "|" in below and _is_table_rule(below)
+
+
+def _column(line: str, *, start: int = 0) -> int:
+    """Return the column of the first mark, for a line that begins at column `start`."""
+    indent = line[: len(line) - len(line.lstrip(" \t"))]
+    if "\t" in indent:
+        return len((" " * start + indent).expandtabs(4))
+    return start + len(indent)
+
+
+def _kind(text: str) -> Kind:
+    """Return what an unindented line begins."""
+    if text[0] in "-*_" and _is_rule(text):
+        return Kind.RULE
+    found = _BEGINNING.match(text)
+    return Kind(found.lastgroup) if found and found.lastgroup else Kind.TEXT
+
+
+def _is_rule(text: str) -> bool:
+    marks = text.replace(" ", "").replace("\t", "")
+    return len(marks) >= _RULE_MARKS and not marks.strip(text[0])
+
+
+def _is_table_rule(text: str) -> bool:
+    return "-" in text and not text.strip("|-: \t")
+
+
+def _closer(text: str) -> str:
+    """Return what ends the fence or raw HTML that begins with this line, "" if it ended."""
+    if fence := _FENCE.match(text):
+        return fence[1] or fence[2]
+    tag = _RAW_HTML.match(text)
+    if tag is None:
+        return ""
+    closer = "-->" if tag[1] else f"</{tag[2].lower()}>"
+    return "" if closer in text.lower() else closer
+
+
+def _can_be_title(line: str) -> bool:
+    return (
+        _column(line) <= _MAX_INDENT
+        and len(line) <= MAX_TITLE_CHARS
+        and not _NO_TITLE.match(line.lstrip())
+    )

@@ -1,0 +1,170 @@
+"""Dividing one line that is longer than a chunk, without ever dividing a visible character.
+
+It knows sizes and where a text may be divided, not what a chunk is. Grapheme clusters follow
+UAX #29 closely enough to keep what belongs together: where in doubt, characters are joined.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from recollect.text.scripts import HAN_KANA
+from recollect.text.size import weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CLUSTER_CHARS = 64
+"""No script or emoji needs more; beyond it a run of marks is noise that may be divided."""
+
+_NEAR = 4
+"""A good place to divide is looked for in the last quarter of a piece."""
+
+_FIRST_COMBINING = "\u0300"
+_ZERO_WIDTH_JOINER = "\u200d"
+_VIRAMA = 9
+"""Combining class of the signs that fuse two consonants into one shape."""
+
+_EXTENDING = re.compile(
+    "[\u0e33\u0eb3\u200c\u200d\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
+_PREPENDED = re.compile(
+    "[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3]"
+)
+_FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+_JAMO_LEAD = re.compile("[\u1100-\u115f\ua960-\ua97c]")
+_JAMO_FOLLOWING = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
+_HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]")
+
+_UNSPACED = f"[{HAN_KANA}\u3000-\u3003\uff01-\uff60]"
+_CLOSING = (
+    "[\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u30fc\uff01\uff09\uff0c\uff1a\uff1b\uff1f]"
+)
+_WORD_END = re.compile(rf"(?<=\s)|(?:(?<={_UNSPACED})|(?={_UNSPACED}))(?!{_CLOSING})")
+"""After a space; where a script has none, anywhere but before what closes a phrase."""
+_SENTENCE_END = re.compile(r"[.!?\u2026]\s|.[\u3002\uff01\uff1f]", re.DOTALL)
+
+
+def pieces(line: str, *, first: int, limit: int, overlap: int) -> Iterator[str]:
+    """Yield the line in pieces that weigh at most `limit`, the first of them at most `first`.
+
+    Each piece begins with the last `overlap` of the one before. A cluster heavier than the
+    limit is a piece of its own.
+    """
+    start = end = 0
+    room = first
+    while end < len(line):
+        stop = _stop(line, start, room)
+        if stop <= end:  # the overlap leaves no room for anything further
+            start = end
+            stop = _stop(line, start, room)
+        yield line[start:stop]
+        start, end, room = _overlap_start(line, start, stop, overlap), stop, limit
+
+
+def boundary_before(text: str, at: int, *, start: int = 0) -> int:
+    """Return the last place not after `at` where the text may be divided, but after `start`.
+
+    Args:
+        text: the text to divide.
+        at: where it has to end at the latest.
+        start: a place known to be between two clusters.
+
+    """
+    end = max(min(at, len(text)), start + 1)
+    for place in range(end, max(start, end - MAX_CLUSTER_CHARS), -1):
+        if _is_boundary(text, place, start):
+            return place
+    return _boundary_after(text, end, start=start)
+
+
+def _boundary_after(text: str, at: int, *, start: int) -> int:
+    for place in range(at, min(len(text), start + MAX_CLUSTER_CHARS)):
+        if _is_boundary(text, place, start):
+            return place
+    return min(len(text), max(at, start + MAX_CLUSTER_CHARS))
+
+
+def _stop(line: str, start: int, room: int) -> int:
+    reach = start + _count(line[start : start + room], room)
+    if reach == len(line):
+        return reach
+    fair = 0
+    near = reach - (reach - start) // _NEAR
+    for place in reversed(list(_word_ends(line, near + 1, reach))):
+        if _is_boundary(line, place, start):
+            if _SENTENCE_END.match(line, place - 2):
+                return place
+            fair = fair or place
+    return fair or boundary_before(line, reach, start=start)
+
+
+def _overlap_start(line: str, start: int, stop: int, overlap: int) -> int:
+    window = line[max(start + 1, stop - overlap) : stop]
+    lowest = stop - _count(window[::-1], overlap)
+    for place in _word_ends(line, lowest, stop - 1):
+        if _is_boundary(line, place, start):
+            return place
+    for place in range(lowest, stop):
+        if _is_boundary(line, place, start):
+            return place
+    return stop
+
+
+def _count(text: str, room: int) -> int:
+    """Return how many characters from the first on have room."""
+    if text.isascii() and weigh(text) <= room:
+        return len(text)
+    for count, char in enumerate(text):
+        room -= _char_weight(char)
+        if room < 0:
+            return count
+    return len(text)
+
+
+_char_weight = lru_cache(maxsize=1 << 14)(weigh)
+
+
+def _word_ends(line: str, first: int, last: int) -> Iterator[int]:
+    # One character more than asked for, because a place is judged by what follows it, too.
+    for found in _WORD_END.finditer(line, first, last + 1):
+        if found.start() <= last:
+            yield found.start()
+
+
+def _is_boundary(text: str, place: int, start: int) -> bool:
+    """Tell whether no cluster reaches across this place, `start` being between two clusters."""
+    if place >= len(text):
+        return True
+    before, after = text[place - 1], text[place]
+    if before < _FIRST_COMBINING and after < _FIRST_COMBINING:
+        return True
+    if before in _FLAG_HALVES and after in _FLAG_HALVES:
+        return _flag_halves_before(text, place, start) % 2 == 0
+    return not (_joins_next(before) or _joins_previous(after) or _is_one_syllable(before, after))
+
+
+def _joins_next(char: str) -> bool:
+    return (
+        char == _ZERO_WIDTH_JOINER
+        or unicodedata.combining(char) == _VIRAMA
+        or _PREPENDED.match(char) is not None
+    )
+
+
+def _joins_previous(char: str) -> bool:
+    return unicodedata.category(char)[0] == "M" or _EXTENDING.match(char) is not None
+
+
+def _is_one_syllable(before: str, after: str) -> bool:
+    if _JAMO_FOLLOWING.match(after):
+        return _HANGUL.match(before) is not None
+    return bool(_JAMO_LEAD.match(before) and _HANGUL.match(after))
+
+
+def _flag_halves_before(text: str, place: int, start: int) -> int:
+    window = text[start:place]
+    return len(window) - len(window.rstrip(_FLAG_HALVES))

@@ -1,0 +1,114 @@
+"""Making the store agree with the files: walk, plan, read, chunk, put, embed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from recollect.errors import ProviderError
+from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
+from recollect.ingest.embed import embed_missing
+from recollect.ingest.plan import Plan, make_plan
+from recollect.ingest.read import UnreadableError, read
+from recollect.ingest.walk import WalkOptions, walk
+from recollect.text.terms import TERMS_VERSION
+from recollect.types import Degradation, Report, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from recollect.providers.base import Provider
+    from recollect.stores.base import Store
+    from recollect.types import Failure, Known, Progress, SourceKind
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """The settings of all ingest stages."""
+
+    walk: WalkOptions = field(default_factory=WalkOptions)
+    chunk: ChunkOptions = field(default_factory=ChunkOptions)
+
+    @property
+    def recipe(self) -> str:
+        """Return the identity of the rules: documents stored under another one are redone."""
+        return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
+
+
+def sync(
+    workspace: Path,
+    *,
+    store: Store,
+    options: IngestOptions,
+    force: bool,
+    progress: Progress,
+) -> Report:
+    """Bring documents, chunks and terms into agreement with the files; vectors come after."""
+    found, unreadable = walk(workspace, options=options.walk)
+    known = store.known()
+    plan = make_plan(
+        found,
+        known=known,
+        recipe=options.recipe,
+        unreadable={failure.path for failure in unreadable},
+        force=force,
+    )
+    counts, failed = _take_in(plan, known, store=store, options=options, progress=progress)
+    for gone in plan.gone:
+        store.drop(gone.path, source=gone.source)
+    return Report(
+        added=counts["added"],
+        changed=counts["changed"],
+        moved=counts["moved"],
+        removed=len(plan.gone) - counts["moved"],
+        unchanged=plan.unchanged + counts["unchanged"],
+        failed=(*unreadable, *failed),
+    )
+
+
+def _take_in(
+    plan: Plan,
+    known: Mapping[tuple[SourceKind, str], Known],
+    *,
+    store: Store,
+    options: IngestOptions,
+    progress: Progress,
+) -> tuple[Counter[str], list[Failure]]:
+    counts: Counter[str] = Counter()
+    failed: list[Failure] = []
+    departed = Counter(gone.digest for gone in plan.gone)
+    for done, suspect in enumerate(plan.suspects):
+        progress(Step("read", done, len(plan.suspects)))
+        try:
+            document = read(suspect, now_ns=time.time_ns())
+        except UnreadableError as error:
+            failed.append(error.failure)
+            continue
+        before = known.get((document.source, document.path))
+        if before and before.digest == document.digest and before.recipe == options.recipe:
+            store.touch(document)
+            counts["unchanged"] += 1
+            continue
+        store.put(document, chunk(document, options=options.chunk), recipe=options.recipe)
+        if before:
+            counts["changed"] += 1
+        elif departed[document.digest]:
+            departed[document.digest] -= 1
+            counts["moved"] += 1
+        else:
+            counts["added"] += 1
+    progress(Step("read", len(plan.suspects), len(plan.suspects)))
+    return counts, failed
+
+
+def complete(
+    store: Store, *, provider: Provider, progress: Progress
+) -> tuple[int, Degradation | None]:
+    """Embed what has no vector yet; a provider that fails is a value, not an end."""
+    try:
+        return embed_missing(store, provider=provider, progress=progress), None
+    except ProviderError as error:
+        return 0, Degradation(error.message, error.action)

@@ -1,0 +1,144 @@
+"""What each character is to the index, and the one form under which spellings of a word meet.
+
+It knows Unicode and stemmers; it does not know what a term, an identifier or a query is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+HAN_KANA = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u303c\u3041-\u30ff\u3105-\u312f\u31a0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
+)
+"""Chinese and Japanese, for a regex class: radicals, marks, kana, bopomofo, ideographs."""
+
+SOUTH_EAST_ASIAN = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f"
+    "\ua980-\ua9ff\uaa60-\uaadf"
+)
+"""Thai, Lao, Myanmar, Khmer, Tai, Balinese, Javanese: written without spaces, like Chinese."""
+
+HANGUL = "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
+"""Korean syllables, and the jamo that compose to none."""
+
+EMOJI = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+"""Pictographs. Arrows, boxes and bullets stay outside: in notes they are layout."""
+
+FLAG_HALF = "\U0001f1e6-\U0001f1ff"
+"""Regional indicators: two of them are one flag."""
+
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_CYRILLIC = re.compile("[\u0400-\u04ff]+")
+_PICTOGRAPH = re.compile(f"[{EMOJI}]")
+# Emoji and ideographs are added every year; this Python may not know the latest.
+_KEPT_UNASSIGNED = re.compile("[\U0001f000-\U0001faff\U00020000-\U0003ffff]")
+# Accents, stress marks, Hebrew points, Arabic harakat and tatweel, variation selectors and skin
+# tones. Indic and Thai vowel signs and the Japanese dakuten are not here: they make the word.
+_DROPPED = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]"
+)
+_MAX_MARKS = 30
+_MARK_RUN = re.compile(rf"[^\w\x00-\x7f]{{{_MAX_MARKS + 1},}}")
+_MAX_FOLDS = 1 << 15
+_MAX_STEMS = 1 << 16
+_MIN_STEMMED_CHARS = 3
+
+_TRADE_MARK = "\u2122"
+"""NFKC would spell it out and glue it to the word before."""
+
+_RESPELT = (
+    "\u2018' \u2019' \u02bb' \u02bc' \u2010- \u2212- æae ÆAE œoe ŒOE øo ØO łl ŁL đd ðd ĐD ÐD ħh ĦH"
+    " \u0131i þth ÞTh \u0451\u0435 \u0401\u0415"
+)
+"""What decomposition does not tell: quotes, hyphens, stroked letters, and io, often written ie."""
+
+_SPELLINGS = {ord(pair[0]): pair[1:] for pair in _RESPELT.split()}
+
+
+def fold(text: str) -> str:
+    """Return the text in one spelling, case kept; its non-ASCII separators become spaces.
+
+    NFKC; accents of Latin and Greek letters dropped; decimal digits of any script as ASCII.
+    """
+    if text.isascii():
+        return text
+    text = _MARK_RUN.sub(_thinned, text.replace(_TRADE_MARK, " "))
+    return _FOREIGN.sub(_translated, unicodedata.normalize("NFKC", text))
+
+
+@lru_cache(maxsize=_MAX_STEMS)
+def stem(word: str) -> str:
+    """Return the stem of a case-folded word: English for ASCII letters, Russian for Cyrillic.
+
+    The script chooses, not a guess at the language: a word has the same stem in every text.
+    """
+    # A new stemmer each time: it keeps state while it works, and threads share this function.
+    # The imports are here because they cost 20 ms that only a process with text to read should pay.
+    if len(word) < _MIN_STEMMED_CHARS or not word.isalpha():
+        return word
+    if word.isascii():
+        from snowballstemmer.english_stemmer import EnglishStemmer  # noqa: PLC0415
+
+        return str(EnglishStemmer().stemWord(word))
+    if _CYRILLIC.fullmatch(word):
+        from snowballstemmer.russian_stemmer import RussianStemmer  # noqa: PLC0415
+
+        return str(RussianStemmer().stemWord(word))
+    return word
+
+
+def _thinned(run: re.Match[str]) -> str:
+    # CPython sorts the marks of one letter in quadratic time; Unicode's own stream-safe form
+    # (UAX #15, section 13) allows 30.
+    kept: list[str] = []
+    marks = 0
+    for char in run[0]:
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        if marks <= _MAX_MARKS:
+            kept.append(char)
+    return "".join(kept)
+
+
+def _translated(run: re.Match[str]) -> str:
+    return run[0].translate(_FOLDS)
+
+
+class _Folds(dict[int, str]):
+    """Code point → folded form, worked out when first met."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _folded(chr(code))
+        # Bounded, so that a file holding every code point cannot cost 100 MB for good.
+        if len(self) < _MAX_FOLDS:
+            self[code] = folded
+        return folded
+
+
+_FOLDS = _Folds(_SPELLINGS)
+
+
+def _folded(char: str) -> str:
+    category = unicodedata.category(char)
+    if category in {"Cf", "Me"} or _DROPPED.match(char):
+        return ""
+    if category == "Nd":
+        return str(unicodedata.decimal(char))
+    if category[0] in "LNM":
+        return _without_accents(char)
+    is_kept = _PICTOGRAPH.match(char) if category == "So" else _KEPT_UNASSIGNED.match(char)
+    return char if is_kept else " "
+
+
+def _without_accents(char: str) -> str:
+    parts = unicodedata.normalize("NFD", char)
+    base = parts[0]
+    # Only where the accented letter is read as a variant of the plain one: й is not и, が not か.
+    if parts != base and (
+        base.isascii() or unicodedata.name(base, "").startswith(("LATIN", "GREEK"))
+    ):
+        return _SPELLINGS.get(ord(base), base)
+    return char
