@@ -115,3 +115,7 @@ class VectorsRejectedError(ProviderError):
     """A provider answered with the wrong count, dimensions or values."""
 
     kind = "vectors_rejected"
+
+
+class FetchError(Exception):
+    """One way of fetching a file did not deliver; the next one is tried. Never leaves providers."""

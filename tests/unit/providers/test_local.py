@@ -1,0 +1,96 @@
+"""The default model: real weights, real numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from recollect.providers.local import LocalProvider
+from recollect.providers.manifest import ARCTIC_S
+from recollect.types import Role
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recollect.types import Vectors
+
+
+@pytest.fixture(scope="module")
+def provider(model_folder: Path) -> LocalProvider:
+    return LocalProvider(ARCTIC_S, configured=None, cache=model_folder.parent, threads=2)
+
+
+def documents(provider: LocalProvider, *texts: str) -> Vectors:
+    return provider.embed(texts, role=Role.DOCUMENT)
+
+
+def test_vectors_are_unit_float32_of_the_models_dimensions(provider: LocalProvider) -> None:
+    vectors = documents(provider, "a cat", "a dog on the sofa", "")
+
+    assert ((3, 384), "float32") == (vectors.shape, str(vectors.dtype))
+    assert [1.0, 1.0, 1.0] == pytest.approx(np.linalg.norm(vectors, axis=1).tolist(), abs=1e-5)
+
+
+def test_no_text_gives_no_vector(provider: LocalProvider) -> None:
+    assert (0, 384) == documents(provider).shape
+
+
+def test_a_vector_does_not_depend_on_its_neighbours(provider: LocalProvider) -> None:
+    alone = documents(provider, "The ferry leaves at nine.")
+    among = documents(provider, "x", "The ferry leaves at nine.", "a much longer text " * 40)
+
+    assert (alone[0] == among[1]).all()
+
+
+def test_a_question_is_nearest_to_the_text_that_answers_it(provider: LocalProvider) -> None:
+    notes = documents(
+        provider,
+        "The ferry leaves at nine from pier four.",
+        "Mika is allergic to peanuts.",
+        "The backup runs every night on the server in the cellar.",
+    )
+    questions = provider.embed(
+        ["when does the boat depart", "which food is dangerous", "is my data safe"],
+        role=Role.QUERY,
+    )
+
+    assert [0, 1, 2] == (questions @ notes.T).argmax(axis=1).tolist()
+
+
+def test_queries_and_documents_are_embedded_differently(provider: LocalProvider) -> None:
+    as_query = provider.embed(["the ferry"], role=Role.QUERY)[0]
+    as_document = documents(provider, "the ferry")[0]
+
+    assert as_query @ as_document < 0.95
+
+
+def test_the_end_of_a_text_beyond_the_models_input_still_counts(provider: LocalProvider) -> None:
+    filler = "The weather was mild and the roads were dry that week. " * 60
+    plain, with_end = documents(provider, filler, filler + "Peanuts nearly killed Mika. " * 10)
+    question = provider.embed(["which food is dangerous for Mika"], role=Role.QUERY)[0]
+
+    assert question @ with_end > question @ plain + 0.02
+
+
+def test_the_fingerprint_is_known_before_anything_is_loaded(tmp_path: Path) -> None:
+    provider = LocalProvider(ARCTIC_S, configured=None, cache=tmp_path / "none", threads=1)
+
+    assert "local/snowflake-arctic-embed-s/384/f93ff2253206" == str(provider.fingerprint)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("plain English", 1.0), ("数据库", 0.0), ("Größe", 1.0), ("ab 数据", 0.5), ("4711!", 1.0)],
+)
+def test_the_model_reads_latin_letters(provider: LocalProvider, text: str, share: float) -> None:
+    assert share == provider.reads(text)
+
+
+def test_a_closed_provider_loads_again_when_asked(provider: LocalProvider) -> None:
+    before = documents(provider, "a cat")
+    provider.close()
+
+    assert (before == documents(provider, "a cat")).all()
