@@ -1,0 +1,37 @@
+"""Ageing: newer notes first among equals, old right answers still reachable.
+
+`score × 2^(-age/half-life)`, never below the floor. Evergreen chunks do not age, and the future
+is not a bonus. It knows no clock: today is an argument.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import date
+
+
+@dataclass(frozen=True, slots=True)
+class DecayOptions:
+    """Whether and how fast notes age."""
+
+    enabled: bool = False
+    half_life_days: float = 30.0
+    floor: float = 0.1
+    """An old right answer keeps at least this part of its score."""
+
+
+def decay_factor(when: date | None, *, today: date, options: DecayOptions) -> float:
+    """Return what is left of a score at this age."""
+    age = age_days(when, today=today)
+    if not options.enabled or age is None:
+        return 1.0
+    return max(options.floor, math.pow(2.0, -age / options.half_life_days))
+
+
+def age_days(when: date | None, *, today: date) -> int | None:
+    """Return the age in days, zero for the future, None for evergreen."""
+    return None if when is None else max(0, (today - when).days)

@@ -1,0 +1,86 @@
+"""Exactness: whoever types an identifier or a file name wants that very thing, whatever its age."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from recollect.stores.base import Corpus, Loaded
+    from recollect.text.terms import QueryTerms
+
+    Floats = npt.NDArray[np.float64]
+
+_RARE_SHARE = 0.02  # an "identifier" that stands in more chunks than this identifies nothing
+_RARE_COUNT = 10
+_BODY_OR_HEADING = slice(0, 2)
+_PATH = 2
+_QUOTES = "\"'`“”‘’«»「」 \t\r\n"
+LIFTED = 0.995
+"""Exact hits score at least this, all others at most this."""
+
+
+def exactness(
+    text: str, *, question: QueryTerms, loaded: Loaded, corpus: Corpus, scores: Floats
+) -> npt.NDArray[np.int64]:
+    """Return how exactly each chunk is what was asked for; 0 is not exactly.
+
+    A named file counts most (whole path 3, base name 2, stem 1, above any identifier) and lifts
+    its best chunk; an identifier lifts every chunk that holds it, more identifiers more.
+    """
+    held = np.zeros(len(loaded.keys), dtype=np.int64)
+    named = np.zeros(len(loaded.keys), dtype=np.int64)
+    for identifier in question.identifiers:
+        if corpus.frequencies[identifier] > max(_RARE_COUNT, _RARE_SHARE * corpus.chunks):
+            continue
+        counts = loaded.counts[:, question.terms.index(identifier)]
+        held += counts[:, _BODY_OR_HEADING].any(axis=1)
+        named += counts[:, _PATH] > 0
+    asked = fold(text)
+    specificity = np.array([_specificity(asked, chunk.path) for chunk in loaded.chunks], dtype=int)
+    tiers = held + _best_of_each_file(named, loaded, scores)
+    whole = _best_of_each_file(specificity, loaded, scores)
+    return np.where(whole > 0, whole + len(question.identifiers) + 1, tiers)
+
+
+def lift(scores: Floats, tiers: npt.NDArray[np.int64]) -> Floats:
+    """Return scores such that exact hits stand above all others, by tier, then by score."""
+    highest = int(tiers.max(initial=0))
+    if not highest:
+        return scores
+    step = (1.0 - LIFTED) / highest
+    return np.where(
+        tiers > 0,
+        LIFTED + (tiers - 1 + scores) * step,
+        np.minimum(scores, LIFTED),
+    )
+
+
+def fold(text: str) -> str:
+    """Return the form in which names are compared: composed, case-folded, without quotes."""
+    return unicodedata.normalize("NFC", text.strip(_QUOTES)).casefold()
+
+
+def _specificity(asked: str, path: str) -> int:
+    pure = PurePosixPath(path)
+    names = (fold(pure.stem), fold(pure.name), fold(path))
+    return max((level for level, name in enumerate(names, start=1) if name == asked), default=0)
+
+
+def _best_of_each_file(
+    values: npt.NDArray[np.int64], loaded: Loaded, scores: Floats
+) -> npt.NDArray[np.int64]:
+    """Keep a file's value on its best chunk only: one file must not fill the whole answer."""
+    kept = np.zeros_like(values)
+    best: dict[str, int] = {}
+    for row in np.argsort(-scores, kind="stable"):
+        path = loaded.chunks[row].path
+        if values[row] and path not in best:
+            best[path] = int(row)
+            kept[row] = values[row]
+    return kept

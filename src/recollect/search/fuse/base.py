@@ -1,0 +1,73 @@
+"""What fusion takes and gives: legs' numbers over one union of chunks, shares that add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from recollect.types import Background
+
+    Floats = npt.NDArray[np.float64]
+
+KEYWORD = "keyword"
+VECTOR = "vector"
+
+
+@dataclass(frozen=True, slots=True)
+class FusionOptions:
+    """Which formula, and the weights of those that have any."""
+
+    fusion: str = "calibrated"
+    vector_weight: float = 0.7
+    text_weight: float = 0.3
+    text_normaliser: str = "rank"
+    rrf_k: int = 60
+    min_score: float | None = None
+    """None is the fusion's own floor."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegScores:
+    """One leg's numbers over the union; a leg that did not run is not among the legs at all."""
+
+    raw: Floats
+    """Higher is better."""
+    present: npt.NDArray[np.bool_]
+    """Where the leg has evidence; elsewhere it is silent, not zero."""
+    bound: float = 1.0
+    """Keyword: what a chunk would score that is about nothing but the query."""
+    background: Background | None = None
+    """Vector: how unrelated texts score."""
+    trust: Floats | float = 1.0
+    """Vector: how much of each chunk and of the query the model can read."""
+
+    @property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """Return 1-based places by raw, 0 where the leg is silent; ties keep the union's order."""
+        order = np.argsort(-np.where(self.present, self.raw, -np.inf), kind="stable")
+        ranks = np.zeros(len(self.raw), dtype=np.int64)
+        ranks[order] = np.arange(1, len(self.raw) + 1)
+        ranks[~self.present] = 0
+        return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Scores of the union with each leg's part in them."""
+
+    scores: Floats
+    normalised: Mapping[str, Floats]
+    """Each leg's own evidence on the scale of the formula."""
+    contributions: Mapping[str, Floats]
+    """Add up to the scores."""
+    eligible: npt.NDArray[np.bool_]
+    """What the floor lets through, decided before age is looked at."""
+    confident: bool
+    """Whether the best stands out from what a question about nothing would find."""

@@ -1,0 +1,42 @@
+"""Reciprocal rank fusion: ranks only, so legs of any scale can meet.
+
+Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
+Learning Methods" (2009): Σ weight/(k + rank), here divided by what rank 1 in every leg that ran
+would give, so that scores are 0…1. A score is a place, not a confidence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, FusionOptions, LegScores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_FLOOR = 0.0
+
+
+def rrf(legs: Mapping[str, LegScores], *, options: FusionOptions) -> Fused:
+    """Return Σ weight/(k + rank) over the legs that ran, divided by its maximum."""
+    weights = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
+    best = sum(weights[name] / (options.rrf_k + 1) for name in legs)
+    contributions = {
+        name: np.where(leg.present, weights[name] / (options.rrf_k + leg.ranks) / best, 0.0)
+        for name, leg in legs.items()
+    }
+    scores = np.sum(list(contributions.values()), axis=0)
+    floor = DEFAULT_FLOOR if options.min_score is None else options.min_score
+    return Fused(
+        scores=scores,
+        normalised={
+            name: np.where(leg.present, 1.0 / np.maximum(leg.ranks, 1), 0.0)
+            for name, leg in legs.items()
+        },
+        contributions=contributions,
+        eligible=(scores > 0) & (scores >= floor),
+        # Ranks cannot tell noise from a find: both legs agreeing on a first place is all there is.
+        confident=bool(len(scores)) and float(scores.max()) >= 1.0,
+    )

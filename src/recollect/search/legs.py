@@ -1,0 +1,125 @@
+"""The two retrieval paths, each reporting how it fared: a failing leg is a value, not an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.errors import ProviderError
+from recollect.search.bm25 import bm25
+from recollect.search.fuse.base import KEYWORD, VECTOR, LegScores
+from recollect.types import Background, Degradation, Mode, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recollect.providers.base import Provider
+    from recollect.stores.base import Corpus, KeywordPool, Loaded, Store, VectorPool
+    from recollect.text.terms import QueryTerms
+    from recollect.types import ChunkKey, Fingerprint, Query, Vector
+
+_READS_ENOUGH = 0.5  # below this most of a query is noise to the model
+_NOT_READ = Degradation(
+    reason="The embedding model does not read the script of this query.",
+    action="Keyword search covers it; for meaning too, choose a multilingual provider.",
+)
+_NO_VECTORS = Degradation(
+    reason="No text of this index has a vector yet.",
+    action="Run `recollect index` to embed the chunks.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """What each leg proposed, and why a leg proposed nothing."""
+
+    keyword: KeywordPool
+    vector: VectorPool | None
+    query_vector: Vector | None
+    fingerprint: Fingerprint | None
+    degraded: Mapping[str, Degradation]
+
+    @property
+    def mode(self) -> Mode:
+        """Return which legs answered."""
+        if self.vector is None:
+            return Mode.KEYWORD
+        return Mode.HYBRID if self.keyword.keys else Mode.VECTOR
+
+    @property
+    def keys(self) -> list[ChunkKey]:
+        """Return the union of all proposals, in a fixed order."""
+        proposed = set(self.keyword.keys)
+        if self.vector is not None:
+            proposed.update(self.vector.keys)
+        return sorted(proposed)
+
+
+def retrieve(
+    query: Query, *, question: QueryTerms, store: Store, provider: Provider | None, pool: int
+) -> Pools:
+    """Ask both legs for their best chunks."""
+    keyword = store.keyword(question.terms, scope=query.scope, limit=pool)
+    fingerprint = provider.fingerprint if provider else None
+    # A query without a single letter or digit means nothing: its vector would find noise.
+    if provider is None or not question.terms or not keyword.corpus.chunks:
+        return Pools(keyword, None, None, fingerprint, {})
+    if provider.reads(query.text) < _READS_ENOUGH:
+        return Pools(keyword, None, None, fingerprint, {VECTOR: _NOT_READ})
+    try:
+        query_vector = provider.embed([query.text], role=Role.QUERY)[0]
+    except ProviderError as error:
+        why = Degradation(error.message, error.action)
+        return Pools(keyword, None, None, fingerprint, {VECTOR: why})
+    vector = store.nearest(provider.fingerprint, vector=query_vector, scope=query.scope, limit=pool)
+    if vector.keys:
+        return Pools(keyword, vector, query_vector, fingerprint, {})
+    has_none = store.status(provider.fingerprint).vectors == 0
+    return Pools(keyword, None, None, fingerprint, {VECTOR: _NO_VECTORS} if has_none else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that is known of the union when it is ranked."""
+
+    question: QueryTerms
+    loaded: Loaded
+    corpus: Corpus
+    legs: Mapping[str, LegScores]
+
+
+def weigh_evidence(
+    pools: Pools, *, question: QueryTerms, store: Store, provider: Provider | None
+) -> Evidence:
+    """Let both legs score the whole union: evidence is looked up, never assumed to be zero."""
+    loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
+    legs: dict[str, LegScores] = {}
+    if pools.keyword.keys:
+        keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
+        legs[KEYWORD] = LegScores(raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound)
+    if provider is not None and pools.vector is not None and pools.query_vector is not None:
+        cosines = (loaded.vectors @ pools.query_vector).astype(np.float64)
+        legs[VECTOR] = LegScores(
+            raw=cosines,
+            present=loaded.has_vector,
+            background=blend(pools.vector.background, provider.background),
+            trust=np.array([provider.reads(chunk.text) for chunk in loaded.chunks]),
+        )
+    return Evidence(question, loaded, pools.keyword.corpus, legs)
+
+
+def blend(measured: Background | None, prior: Background | None) -> Background:
+    """Return the store's own background, leaning on the model's where the store is small."""
+    if measured is None or prior is None:
+        known = measured or prior
+        assert known is not None  # noqa: S101 - every provider brings a prior
+        return known
+    texts = measured.texts + prior.texts
+    share = measured.texts / texts
+    return Background(
+        mean=share * measured.mean + (1 - share) * prior.mean,
+        deviation=share * measured.deviation + (1 - share) * prior.deviation,
+        texts=texts,
+    )

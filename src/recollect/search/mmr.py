@@ -1,0 +1,61 @@
+"""Diversity: each next hit should be relevant and unlike the hits above it.
+
+Carbonell and Goldstein, "The Use of MMR" (1998): λ·relevance − (1−λ)·max similarity to the chosen,
+with relevance min-max normalised and similarity the Jaccard overlap of terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class MmrOptions:
+    """Whether and how much variety is wanted."""
+
+    enabled: bool = False
+    balance: float = 0.7
+    """λ: 1 is relevance alone and keeps the order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A chosen place of the input, and how similar it was to those chosen before."""
+
+    place: int
+    similarity: float | None
+    """None when diversity was not asked for."""
+
+
+def mmr(scores: Sequence[float], *, terms: Sequence[frozenset[str]], balance: float) -> list[Pick]:
+    """Return the places of the input in their new order; ties keep the old one."""
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    spread = high - low
+    relevance = [(score - low) / spread if spread else 1.0 for score in scores]
+    nearest = [0.0] * len(scores)
+    left = list(range(len(scores)))
+    picks: list[Pick] = []
+    while left:
+        best = max(
+            left,
+            key=lambda place: (
+                balance * relevance[place] - (1 - balance) * nearest[place],
+                -place,
+            ),
+        )
+        left.remove(best)
+        picks.append(Pick(best, nearest[best]))
+        for place in left:
+            nearest[place] = max(nearest[place], jaccard(terms[place], terms[best]))
+    return picks
+
+
+def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    """Return the overlap of two sets of terms: 1 for equal ones, two empty ones too."""
+    if not left and not right:
+        return 1.0
+    return len(left & right) / len(left | right)

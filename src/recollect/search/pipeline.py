@@ -1,0 +1,69 @@
+"""query ─ legs ─▶ evidence ─ rank ─▶ ranking ─ cut ─▶ hits.
+
+The orchestrator: one line a stage, in the order of the data. It knows no files, no settings files
+and no clock.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from recollect.search.cut import cut
+from recollect.search.hits import make_hit
+from recollect.search.legs import retrieve, weigh_evidence
+from recollect.search.question import understand
+from recollect.search.rank import RankOptions, rank
+from recollect.types import Results
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from recollect.providers.base import Provider
+    from recollect.stores.base import Store
+    from recollect.types import Hit, Query
+
+_POOL_AT_LEAST = 200  # so that the first results do not change with how many are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The settings of all search stages."""
+
+    max_results: int = 6
+    candidate_multiplier: int = 4
+    rank: RankOptions = field(default_factory=RankOptions)
+
+
+def search(
+    query: Query, *, store: Store, provider: Provider | None, options: SearchOptions, today: date
+) -> Results:
+    """Answer a question from what the store holds."""
+    started = time.perf_counter()
+    question = understand(query.text)
+    pool = max(_POOL_AT_LEAST, query.max_results * options.candidate_multiplier)
+    pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
+    evidence = weigh_evidence(pools, question=question, store=store, provider=provider)
+    hits: tuple[Hit, ...] = ()
+    confident = False
+    if evidence.legs:
+        ranking = rank(query.text, evidence=evidence, options=options.rank, today=today)
+        order = [pick.place for pick in ranking.picks]
+        spans = cut(order, chunks=evidence.loaded.chunks, max_results=query.max_results)
+        hits = tuple(
+            make_hit(span, place=place, evidence=evidence, ranking=ranking, today=today)
+            for place, span in enumerate(spans, start=1)
+        )
+        confident = bool(hits) and (ranking.fused.confident or bool(ranking.is_exact.any()))
+    return Results(
+        hits=hits,
+        query=query.text,
+        mode=pools.mode,
+        provider=pools.fingerprint.provider if pools.fingerprint else None,
+        model=pools.fingerprint.model if pools.fingerprint else None,
+        fusion=options.rank.fusion.fusion,
+        confident=confident,
+        took_ms=(time.perf_counter() - started) * 1000,
+        degraded=pools.degraded or None,
+    )

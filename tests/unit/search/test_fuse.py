@@ -1,0 +1,162 @@
+"""The arithmetic of fusion, stated in numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from recollect.search.fuse import FUSIONS, FusionOptions, LegScores, fuse
+from recollect.search.fuse.base import KEYWORD, VECTOR
+from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
+from recollect.types import Background
+
+BACKGROUND = Background(mean=0.2, deviation=0.1, texts=100)
+
+
+def keyword(*raw: float, bound: float = 10.0) -> LegScores:
+    values = np.array(raw)
+    return LegScores(raw=values, present=values > 0, bound=bound)
+
+
+def vector(*raw: float) -> LegScores:
+    values = np.array(raw)
+    return LegScores(raw=values, present=values > -1, background=BACKGROUND)
+
+
+def test_rrf_sums_weight_over_k_plus_rank_and_divides_by_the_best_possible() -> None:
+    legs = {KEYWORD: keyword(9.0, 0.0, 3.0), VECTOR: vector(0.1, 0.9, 0.5)}
+
+    scores = fuse(legs, options=FusionOptions(fusion="rrf")).scores
+
+    best = 0.3 / 61 + 0.7 / 61
+    assert [
+        (0.3 / (60 + 1) + 0.7 / (60 + 3)) / best,
+        (0.7 / (60 + 1)) / best,
+        (0.3 / (60 + 2) + 0.7 / (60 + 2)) / best,
+    ] == pytest.approx(scores.tolist(), abs=1e-12)
+
+
+def test_rrf_of_one_leg_alone_starts_at_one() -> None:
+    scores = fuse({VECTOR: vector(0.9, 0.1)}, options=FusionOptions(fusion="rrf")).scores
+
+    assert [1.0, 61 / 62] == pytest.approx(scores.tolist())
+
+
+def test_weighted_blends_cosine_and_rank_text_by_seventy_to_thirty() -> None:
+    legs = {KEYWORD: keyword(9.0, 3.0), VECTOR: vector(0.4, 0.8)}
+
+    scores = fuse(legs, options=FusionOptions(fusion="weighted")).scores
+
+    assert [0.7 * 0.4 + 0.3 * 1.0, 0.7 * 0.8 + 0.3 * 0.5] == pytest.approx(scores.tolist())
+
+
+def test_weights_that_do_not_add_up_to_one_are_normalised() -> None:
+    legs = {KEYWORD: keyword(9.0), VECTOR: vector(0.5)}
+    options = FusionOptions(fusion="weighted", vector_weight=0.2, text_weight=0.6)
+
+    assert [(0.2 * 0.5 + 0.6 * 1.0) / 0.8] == pytest.approx(
+        fuse(legs, options=options).scores.tolist()
+    )
+
+
+def test_a_leg_that_did_not_run_drops_out_and_the_weights_renormalise() -> None:
+    fused = fuse({VECTOR: vector(0.45)}, options=FusionOptions(fusion="weighted"))
+
+    assert [0.45] == pytest.approx(fused.scores.tolist())
+    assert fused.eligible.all()
+
+
+def test_a_vector_hit_at_045_survives_a_keyword_leg_that_missed_it() -> None:
+    legs = {KEYWORD: keyword(5.0, 0.0), VECTOR: vector(0.1, 0.45)}
+
+    fused = fuse(legs, options=FusionOptions(fusion="weighted"))
+
+    assert 0.7 * 0.45 < 0.35
+    assert [True, True] == fused.eligible.tolist()
+
+
+def test_rank_text_scores_are_one_half_third() -> None:
+    leg = keyword(8.0, 5.0, 3.0, 2.0)
+
+    assert [1.0, 0.5, 1 / 3, 0.25] == pytest.approx(by_rank(leg).tolist())
+
+
+def test_sigmoid_text_scores_follow_the_table() -> None:
+    scores = by_sigmoid(keyword(8.5, 3.2, 0.5))
+
+    assert [0.998, 0.769, 0.182] == pytest.approx(scores.tolist(), abs=1e-3)
+
+
+def test_minmax_text_scores_span_the_result_set() -> None:
+    assert [1.0, 0.5, 0.0] == pytest.approx(by_minmax(keyword(6.0, 4.0, 2.0)).tolist())
+    assert [1.0] == by_minmax(keyword(4.2)).tolist()
+
+
+def test_saturating_text_scores_are_b_over_one_plus_b() -> None:
+    assert [0.75, 0.5] == pytest.approx(by_saturation(keyword(3.0, 1.0)).tolist())
+
+
+def test_three_keyword_matches_get_three_scores_in_the_right_order() -> None:
+    for normaliser in ("rank", "sigmoid", "minmax", "saturating"):
+        options = FusionOptions(fusion="weighted", text_normaliser=normaliser)
+        scores = fuse({KEYWORD: keyword(4.2, 2.1, 0.5)}, options=options).scores.tolist()
+
+        assert sorted(scores, reverse=True) == scores
+        assert 3 == len(set(scores))
+
+
+def test_calibrated_evidence_adds_up_as_one_minus_the_product_of_doubts() -> None:
+    legs = {KEYWORD: keyword(4.0, bound=10.0), VECTOR: vector(0.5)}
+
+    fused = fuse(legs, options=FusionOptions())
+
+    from_keyword = 0.4
+    from_vector = 0.95 / (1 + math.exp(1.0 * (3.0 - (0.5 - 0.2) / 0.1)))
+    assert [1 - (1 - from_keyword) * (1 - from_vector)] == pytest.approx(fused.scores.tolist())
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+def test_contributions_add_up_to_the_score(name: str) -> None:
+    legs = {KEYWORD: keyword(4.0, 0.0, 1.0), VECTOR: vector(0.5, 0.9, 0.2)}
+
+    fused = fuse(legs, options=FusionOptions(fusion=name))
+
+    total = np.sum(list(fused.contributions.values()), axis=0)
+    assert fused.scores.tolist() == pytest.approx(total.tolist())
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+def test_scores_stay_between_zero_and_one(name: str) -> None:
+    legs = {KEYWORD: keyword(99.0, 0.0, 1e-9), VECTOR: vector(1.0, -0.4, 0.2)}
+
+    scores = fuse(legs, options=FusionOptions(fusion=name)).scores
+
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+@pytest.mark.parametrize("name", ["calibrated", "rrf"])
+def test_silence_of_the_other_leg_costs_nothing(name: str) -> None:
+    options = FusionOptions(fusion=name)
+    alone = fuse({VECTOR: vector(0.7, 0.3)}, options=options)
+    beside = fuse({KEYWORD: keyword(0.0, 0.0), VECTOR: vector(0.7, 0.3)}, options=options)
+
+    assert alone.scores.argsort().tolist() == beside.scores.argsort().tolist()
+    assert alone.eligible.tolist() == beside.eligible.tolist()
+
+
+def test_in_calibrated_fusion_a_silent_leg_leaves_the_score_as_it_is() -> None:
+    alone = fuse({VECTOR: vector(0.7)}, options=FusionOptions())
+    beside = fuse({KEYWORD: keyword(0.0), VECTOR: vector(0.7)}, options=FusionOptions())
+
+    assert alone.scores.tolist() == beside.scores.tolist()
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+def test_a_min_score_of_the_user_replaces_the_fusions_own_floor(name: str) -> None:
+    legs = {KEYWORD: keyword(9.0, 0.01), VECTOR: vector(0.9, -0.1)}
+
+    fused = fuse(legs, options=FusionOptions(fusion=name, min_score=0.99))
+
+    assert not fused.eligible[1]
