@@ -29,18 +29,19 @@ def clustered(count: int, seed: int) -> np.ndarray:
     centres = shape.standard_normal((80, 384)) + common
     rng = np.random.default_rng(seed)
     vectors = centres[rng.integers(80, size=count)] + rng.standard_normal((count, 384))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    unit: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit.astype(np.float32)
 
 
 @pytest.fixture(scope="module", params=["codes", "exact", "sqlite-vec"])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SqliteStore:
-    engine = {
+    engines: dict[str, str | NumpyScan] = {
         "codes": NumpyScan(exact_limit=1000),
         "exact": NumpyScan(exact_limit=10**9),
         "sqlite-vec": "sqlite-vec",
-    }[request.param]
+    }
     path: Path = tmp_path_factory.mktemp("scan") / "index.sqlite"
-    store = SqliteStore.open(path, engine=engine)
+    store = SqliteStore.open(path, engine=engines[request.param])
     chunks = [Chunk("m.md", SourceKind.MEMORY, n, n, f"w{n}") for n in range(1, COUNT + 1)]
     document = Document("m.md", SourceKind.MEMORY, "", "d", Stat(0, 0), None)
     store.put(document, chunks, recipe="r")

@@ -1,0 +1,187 @@
+"""Composing the Config: defaults, the workspace's file, the user's file, environment, arguments.
+
+Later ones win, except that the workspace's own file may only set what is safe for a folder that
+came from elsewhere.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, cast
+
+from recollect.config.paths import PROJECT_FILE
+from recollect.config.schema import SETTINGS, canonical, read_setting
+from recollect.errors import ConfigError
+from recollect.ingest.chunk import ChunkOptions
+from recollect.ingest.sync import IngestOptions
+from recollect.ingest.walk import WalkOptions
+from recollect.providers.base import ProviderOptions
+from recollect.search.decay import DecayOptions
+from recollect.search.fuse import FusionOptions
+from recollect.search.mmr import MmrOptions
+from recollect.search.pipeline import SearchOptions
+from recollect.search.rank import RankOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_PREFIX = "RECOLLECT_"
+_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG"}
+_TESTS = "TEST_"
+_NOT_HERE = "Set it in your user config, the environment or on the command line."
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All options composed, with where each setting came from."""
+
+    ingest: IngestOptions
+    search: SearchOptions
+    provider: ProviderOptions
+    vector_engine: str
+    values: Mapping[str, object]
+    origins: Mapping[str, str]
+    """For each setting that is not its default: where it was set."""
+
+
+def load_config(
+    workspace: Path,
+    *,
+    user_file: Path,
+    environ: Mapping[str, str],
+    arguments: Mapping[str, object],
+) -> Config:
+    """Read every layer and return the frozen result.
+
+    Raises:
+        ConfigError: a file cannot be read, or a setting is unknown, wrong or not allowed there.
+
+    """
+    values = {key: setting.default for key, setting in SETTINGS.items()}
+    origins: dict[str, str] = {}
+    for origin, layer in _layers(workspace, user_file, environ, arguments):
+        for given, value in layer.items():
+            key, checked = read_setting(given, value, origin=origin)
+            values[key] = checked
+            origins[key] = origin
+    return compose(values, origins=origins)
+
+
+def compose(values: Mapping[str, object], *, origins: Mapping[str, str]) -> Config:
+    """Hand each stage its own options."""
+
+    def get(key: str) -> object:
+        return values[key]
+
+    return Config(
+        ingest=IngestOptions(
+            walk=WalkOptions(
+                extra_paths=cast(tuple[str, ...], get("extra_paths")),
+                exclude=cast(tuple[str, ...], get("exclude")),
+            ),
+            chunk=ChunkOptions(
+                tokens=cast(int, get("chunk.tokens")), overlap=cast(int, get("chunk.overlap"))
+            ),
+        ),
+        search=SearchOptions(
+            max_results=cast(int, get("max_results")),
+            candidate_multiplier=cast(int, get("candidate_multiplier")),
+            rank=RankOptions(
+                fusion=FusionOptions(
+                    fusion=cast(str, get("fusion")),
+                    vector_weight=cast(float, get("vector_weight")),
+                    text_weight=cast(float, get("text_weight")),
+                    text_normaliser=cast(str, get("text_normaliser")),
+                    rrf_k=cast(int, get("rrf_k")),
+                    min_score=cast("float | None", get("min_score")),
+                ),
+                decay=DecayOptions(
+                    enabled=cast(bool, get("temporal_decay.enabled")),
+                    half_life_days=cast(float, get("temporal_decay.half_life_days")),
+                    floor=cast(float, get("temporal_decay.floor")),
+                ),
+                mmr=MmrOptions(
+                    enabled=cast(bool, get("mmr.enabled")),
+                    balance=cast(float, get("mmr.lambda")),
+                ),
+            ),
+        ),
+        provider=ProviderOptions(
+            provider=cast(str, get("provider")),
+            model_path=cast("Path | None", get("local.model_path")),
+            model_cache=cast("Path | None", get("local.model_cache")),
+        ),
+        vector_engine=cast(str, get("vector.engine")),
+        values=values,
+        origins=origins,
+    )
+
+
+def _layers(
+    workspace: Path,
+    user_file: Path,
+    environ: Mapping[str, str],
+    arguments: Mapping[str, object],
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    project_file = workspace / PROJECT_FILE
+    project = _read_toml(project_file)
+    _check_project(project, project_file)
+    yield str(project_file), project
+    yield str(user_file), _read_toml(user_file)
+    yield "environment", _from_environment(environ)
+    yield "arguments", arguments
+
+
+def _read_toml(path: Path) -> dict[str, object]:
+    try:
+        parsed = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(
+            f"The settings in {path} cannot be read ({error}).",
+            action="Correct the file, or move it away to go on with the defaults.",
+        ) from error
+    return dict(_flat(parsed))
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _check_project(layer: Mapping[str, object], path: Path) -> None:
+    for key, value in layer.items():
+        setting = SETTINGS.get(canonical(key))
+        if setting and not setting.is_project:
+            raise ConfigError(
+                f"{path} sets `{key}`, which a workspace's own file may not.",
+                action=_NOT_HERE,
+            )
+        if canonical(key) == "extra_paths" and isinstance(value, list):
+            for each in value:
+                if not _stays_inside(str(each)):
+                    raise ConfigError(
+                        f"{path} names the extra path {each!r}, which leaves the workspace.",
+                        action=_NOT_HERE,
+                    )
+
+
+def _stays_inside(path: str) -> bool:
+    return not (PurePath(path).is_absolute() or path.startswith("~") or ".." in Path(path).parts)
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    by_variable = {key.replace(".", "_").upper(): key for key in SETTINGS}
+    found: dict[str, object] = {}
+    for name, value in environ.items():
+        variable = name.removeprefix(_PREFIX)
+        if variable == name or variable in _NOT_SETTINGS or variable.startswith(_TESTS):
+            continue
+        found[by_variable.get(variable, variable.lower())] = value
+    return found

@@ -1,0 +1,155 @@
+"""Every setting in one table: its name, default, meaning, how its value is read, who may set it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.errors import ConfigError
+from recollect.providers import registry
+from recollect.search.fuse import FUSIONS
+from recollect.search.fuse.weighted import NORMALISERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table."""
+
+    key: str
+    default: object
+    parse: Callable[[object], object]
+    """Returns the value, or raises ValueError with what was expected."""
+    about: str
+    is_project: bool = True
+    """Whether a workspace's own file may set it: a cloned folder is not trusted."""
+
+
+def _number(low: float, high: float) -> Callable[[object], object]:
+    def parse(value: object) -> object:
+        number = float(value) if isinstance(value, (int, float, str)) else math.nan
+        if isinstance(value, bool) or not low <= number <= high:
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        return number
+
+    return parse
+
+
+def _whole(low: int, high: int) -> Callable[[object], object]:
+    def parse(value: object) -> object:
+        number = int(value) if isinstance(value, (int, str)) else low - 1
+        if isinstance(value, bool) or not low <= number <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+        return number
+
+    return parse
+
+
+def _switch(value: object) -> object:
+    text = str(value).lower()
+    if text not in {"true", "false", "1", "0", "yes", "no", "on", "off"}:
+        raise ValueError("true or false")
+    return text in {"true", "1", "yes", "on"}
+
+
+def _one_of(names: Collection[str]) -> Callable[[object], object]:
+    def parse(value: object) -> object:
+        if value not in names:
+            raise ValueError(f"one of {', '.join(names)}")
+        return value
+
+    return parse
+
+
+def _paths(value: object) -> object:
+    given = [each.strip() for each in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise ValueError("a list of paths or globs")
+    return tuple(each for each in given if each)
+
+
+def _folder(value: object) -> object:
+    if not isinstance(value, str) or not value:
+        raise ValueError("a folder")
+    return Path(value).expanduser()
+
+
+def _optional(parse: Callable[[object], object]) -> Callable[[object], object]:
+    return lambda value: None if value in (None, "") else parse(value)
+
+
+_SHARE = _number(0, 1)
+
+SETTINGS: dict[str, Setting] = {
+    setting.key: setting
+    for setting in (
+        Setting("provider", "auto", _one_of(registry.NAMES), "who embeds texts", is_project=False),
+        Setting(
+            "local.model_path",
+            None,
+            _optional(_folder),
+            "folder with the local model's files, for machines without a package index",
+            is_project=False,
+        ),
+        Setting(
+            "local.model_cache",
+            None,
+            _optional(_folder),
+            "folder where fetched models are kept",
+            is_project=False,
+        ),
+        Setting("extra_paths", (), _paths, "further files, folders and globs to remember"),
+        Setting("exclude", (), _paths, "globs of files to leave out"),
+        Setting("chunk.tokens", 400, _whole(16, 8000), "target size of a chunk"),
+        Setting("chunk.overlap", 80, _whole(0, 4000), "what neighbouring chunks share"),
+        Setting("max_results", 6, _whole(1, 1000), "how many hits to show"),
+        Setting("min_score", None, _optional(_SHARE), "leave out hits below; unset: fusion's own"),
+        Setting("candidate_multiplier", 4, _whole(1, 100), "candidates a leg per hit wanted"),
+        Setting("fusion", "calibrated", _one_of(FUSIONS), "how the legs become one score"),
+        Setting("vector_weight", 0.7, _SHARE, "weighted and rrf: the vector leg"),
+        Setting("text_weight", 0.3, _SHARE, "weighted and rrf: the keyword leg"),
+        Setting("text_normaliser", "rank", _one_of(NORMALISERS), "weighted: scale of keyword"),
+        Setting("rrf_k", 60, _whole(1, 10_000), "rrf: how little the first ranks stand out"),
+        Setting("temporal_decay.enabled", False, _switch, "let dated notes age"),
+        Setting("temporal_decay.half_life_days", 30.0, _number(0.01, 1e6), "days to half a score"),
+        Setting("temporal_decay.floor", 0.1, _SHARE, "least part of a score that age leaves"),
+        Setting("mmr.enabled", False, _switch, "prefer hits unlike those above them"),
+        Setting("mmr.lambda", 0.7, _SHARE, "1 is relevance alone, 0 is variety alone"),
+        Setting("vector.engine", "numpy", _one_of(("numpy", "sqlite-vec")), "vector search"),
+    )
+}
+
+
+def canonical(key: str) -> str:
+    """Return the table's spelling of a key: OpenClaw's camelCase is understood."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found[1].lower(), key)
+
+
+def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
+    """Return the canonical key and the checked value.
+
+    Raises:
+        ConfigError: no such setting, or not a value for it.
+
+    """
+    name = canonical(key)
+    if name not in SETTINGS:
+        near = difflib.get_close_matches(name, SETTINGS, n=1, cutoff=0.5)
+        hint = f"Did you mean `{near[0]}`? " if near else ""
+        raise ConfigError(
+            f"{origin}: there is no setting `{key}`.",
+            action=f"{hint}The settings are listed in docs/settings.md.",
+        )
+    try:
+        return name, SETTINGS[name].parse(value)
+    except (ValueError, TypeError) as error:
+        expected = str(error) if isinstance(error, ValueError) else "another value"
+        raise ConfigError(
+            f"{origin}: `{key}` cannot be {value!r}.", action=f"Give {expected}."
+        ) from error

@@ -1,0 +1,90 @@
+"""Does this installation work? Each check is one fact with what to do when it is not so."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING
+
+from recollect.errors import RecollectError
+from recollect.types import Check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recollect.memory import Memory
+    from recollect.types import Status
+
+
+def examine(open_memory: Callable[[], Memory]) -> list[Check]:
+    """Check Python, SQLite, the workspace, the index and the provider, as far as each can go."""
+    checks = [_python(), _sqlite()]
+    try:
+        with open_memory() as memory:
+            status = memory.status(deep=True)
+            problems = memory.verify_store()
+    except RecollectError as error:
+        return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
+    return [*checks, _workspace(status), _index(status, problems), _provider(status)]
+
+
+def _python() -> Check:
+    return Check("python", works=True, detail=platform.python_version())
+
+
+def _sqlite() -> Check:
+    import apsw  # noqa: PLC0415 - what is being checked
+
+    try:
+        apsw.Connection(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5(body)")
+    except apsw.Error as error:
+        return Check(
+            "sqlite",
+            works=False,
+            detail=f"SQLite {apsw.sqlite_lib_version()} has no FTS5 ({error})",
+            action="Reinstall apsw from its wheel: it brings a SQLite with FTS5.",
+        )
+    return Check("sqlite", works=True, detail=f"{apsw.sqlite_lib_version()} with FTS5")
+
+
+def _workspace(status: Status) -> Check:
+    found = status.store.documents + len(status.staleness.suspects)
+    if not found:
+        return Check(
+            "workspace",
+            works=False,
+            detail=f"no memory files in {status.workspace}",
+            action="Name the folder that holds MEMORY.md or memory/ with -w.",
+        )
+    return Check("workspace", works=True, detail=status.workspace)
+
+
+def _index(status: Status, problems: list[str]) -> Check:
+    if problems:
+        return Check(
+            "index",
+            works=False,
+            detail=f"{status.store.location}: {'; '.join(problems)}",
+            action="Run `recollect reset --yes` and `recollect index`: the files are intact.",
+        )
+    return Check(
+        "index",
+        works=True,
+        detail=f"{status.store.chunks} chunks in {status.store.location}, sound",
+    )
+
+
+def _provider(status: Status) -> Check:
+    probe = status.probe
+    if status.requested_provider == "none":
+        return Check("provider", works=True, detail="none: keyword search only, as set")
+    if probe is not None and probe.works:
+        return Check(
+            "provider", works=True, detail=f"{status.model} embeds ({probe.took_ms:.0f} ms)"
+        )
+    why = probe.degradation if probe else None
+    return Check(
+        "provider",
+        works=False,
+        detail=why.reason if why else "no provider could be taken",
+        action=why.action if why else "Run `recollect status --deep`.",
+    )

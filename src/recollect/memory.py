@@ -1,0 +1,388 @@
+"""Memory: the façade. Opens the parts, hands the work to them, holds no logic of its own.
+
+The only place where settings, stores, providers and stages meet.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from recollect.config import Places, agent_of, find_workspace, load_config
+from recollect.errors import (
+    NotFoundError,
+    ProviderError,
+    StoreCorruptError,
+    StoreReadOnlyError,
+    WorkspaceError,
+)
+from recollect.ingest.excerpt import excerpt
+from recollect.ingest.locate import locate
+from recollect.ingest.plan import make_plan
+from recollect.ingest.read import UnreadableError, read
+from recollect.ingest.sync import complete, sync
+from recollect.ingest.walk import walk
+from recollect.providers.chain import Choice, choose, expected
+from recollect.search.fuse.base import VECTOR
+from recollect.search.pipeline import search
+from recollect.search.question import ask
+from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite.store import set_aside
+from recollect.types import (
+    Degradation,
+    Probe,
+    Role,
+    Scope,
+    SourceKind,
+    Staleness,
+    Status,
+    silent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import date
+    from types import TracebackType
+    from typing import TypeVar
+
+    from recollect.config import Config
+    from recollect.types import Excerpt, Fingerprint, Progress, Report, Results
+
+    Answer = TypeVar("Answer")
+
+
+class Memory:
+    """An agent's memory: index it, search it, read it. Use `Memory.open`."""
+
+    def __init__(
+        self, workspace: Path, *, agent: str, places: Places, config: Config, store: SqliteStore
+    ) -> None:
+        self.workspace = workspace
+        self.agent = agent
+        self._places = places
+        self._config = config
+        self._store = store
+        self._choice: Choice | None = None
+        self._notices: tuple[str, ...] = ()
+
+    @classmethod
+    def open(
+        cls,
+        workspace: Path | str | None = None,
+        *,
+        agent: str | None = None,
+        config_file: Path | None = None,
+        settings: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open the memory of a workspace, creating its index if there is none.
+
+        Args:
+            workspace: the folder with MEMORY.md and memory/; None looks from the current one up.
+            agent: id of the index; None derives one that only this workspace has.
+            config_file: read instead of the user's own settings file.
+            settings: win over every file and variable, by the names of docs/settings.md.
+            environ: read instead of the process' environment.
+
+        Raises:
+            WorkspaceError: there is no such folder.
+            ConfigError: a setting is wrong.
+            StoreError: the index cannot be used.
+
+        """
+        environ = os.environ if environ is None else environ
+        named = None if workspace is None else Path(workspace)
+        root = find_workspace(named, environ=environ, current=Path.cwd())
+        if not root.is_dir():
+            raise WorkspaceError(
+                f"The workspace {root} is not a folder.",
+                action="Name the folder that holds MEMORY.md or memory/ with -w.",
+            )
+        places = Places.of(environ)
+        config = load_config(
+            root,
+            user_file=_config_file(config_file, places, environ),
+            environ=environ,
+            arguments=settings or {},
+        )
+        identity = agent_of(root, named=agent or environ.get("RECOLLECT_AGENT"))
+        store, notices = _open_store(places.index_of(identity), engine=config.vector_engine)
+        memory = cls(root, agent=identity, places=places, config=config, store=store)
+        memory._notices = notices
+        return memory
+
+    @property
+    def is_writable(self) -> bool:
+        """False when the index can be searched but not brought up to date."""
+        return self._store.is_writable
+
+    def sync(
+        self, *, force: bool = False, retry: bool = True, progress: Progress = silent
+    ) -> Report:
+        """Bring the index into agreement with the files.
+
+        Args:
+            force: look at every file again, whatever its stat says.
+            retry: try to fetch a missing model even if that failed a moment ago.
+            progress: is told how far the work has come.
+
+        Raises:
+            WorkspaceError: the folder is gone; nothing was changed.
+            StoreError: the index cannot be written; what it held is intact.
+
+        """
+        return self._recovering(lambda: self._sync(force=force, retry=retry, progress=progress))
+
+    def _sync(self, *, force: bool, retry: bool, progress: Progress) -> Report:
+        started = time.perf_counter()
+        report = sync(
+            self.workspace,
+            store=self._store,
+            options=self._config.ingest,
+            force=force,
+            progress=progress,
+        )
+        before = self._store.status(self._fingerprint())
+        embedded = 0
+        degradation = None
+        if before.pending:
+            choice = self._provider(retry=retry, progress=progress)
+            degradation = choice.degradation
+            if choice.provider is not None:
+                embedded, degradation = complete(
+                    self._store, provider=choice.provider, progress=progress
+                )
+        return replace(
+            report,
+            chunks=before.chunks,
+            embedded=embedded,
+            pending=self._store.status(self._fingerprint()).pending,
+            degraded={VECTOR: degradation} if degradation else None,
+            notices=self._take_notices(),
+            took_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    def search(  # noqa: PLR0913 - each argument narrows the question
+        self,
+        text: str,
+        *,
+        max_results: int | None = None,
+        min_score: float | None = None,
+        source: SourceKind | str | None = None,
+        since: date | None = None,
+        before: date | None = None,
+        path: str | None = None,
+        fusion: str | None = None,
+        explain: bool = False,
+    ) -> Results:
+        """Answer a question from the index as it is; `sync` first if files may have changed.
+
+        Args:
+            text: the question, in any words and any language.
+            max_results: how many hits at most; None is the setting.
+            min_score: leave out hits that score lower; None is the fusion's own floor.
+            source: only this kind of source.
+            since: only hits dated on or after this day.
+            before: only hits dated before this day.
+            path: only files that match this glob.
+            fusion: `calibrated`, `weighted` or `rrf`; None is the setting.
+            explain: keep in each hit the trace of how its score came about.
+
+        Raises:
+            QueryError: the question is empty or an argument is out of range.
+            StoreError: the index cannot be read.
+
+        """
+        options = self._config.search
+        scope = Scope(
+            source=SourceKind(source) if source else None, since=since, before=before, path=path
+        )
+        query = ask(
+            text,
+            max_results=options.max_results if max_results is None else max_results,
+            min_score=min_score,
+            scope=scope,
+        )
+        chosen = replace(
+            options.rank.fusion,
+            fusion=fusion or options.rank.fusion.fusion,
+            min_score=options.rank.fusion.min_score if min_score is None else min_score,
+        )
+        options = replace(options, rank=replace(options.rank, fusion=chosen))
+        choice = self._provider(retry=False, progress=silent)
+        results = self._recovering(
+            lambda: search(
+                query,
+                store=self._store,
+                provider=choice.provider,
+                options=options,
+                today=datetime.now(tz=UTC).date(),
+            )
+        )
+        return _finished(
+            results,
+            degradation=choice.degradation,
+            notices=self._take_notices(),
+            explain=explain,
+        )
+
+    def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
+        """Read part of a memory file.
+
+        Raises:
+            NotFoundError: there is no such file, or it is not a memory file.
+
+        """
+        found = locate(path, workspace=self.workspace, options=self._config.ingest.walk)
+        try:
+            document = read(found, now_ns=time.time_ns())
+        except UnreadableError as error:
+            raise NotFoundError(
+                f"{path}: {error.failure.reason}", action=error.failure.action
+            ) from error
+        return excerpt(document.text, path=found.path, start_line=start_line, lines=lines)
+
+    def status(self, *, deep: bool = False) -> Status:
+        """Tell what is indexed, by whom it is embedded and what is stale.
+
+        Args:
+            deep: also embed one text, to see that the provider really works.
+
+        """
+        found, failures = walk(self.workspace, options=self._config.ingest.walk)
+        plan = make_plan(
+            found,
+            known=self._store.known(),
+            recipe=self._config.ingest.recipe,
+            unreadable={failure.path for failure in failures},
+            force=False,
+        )
+        probe = self._probe() if deep else None
+        fingerprint = self._fingerprint()
+        return Status(
+            workspace=str(self.workspace),
+            agent=self.agent,
+            store=self._store.status(fingerprint),
+            requested_provider=self._config.provider.provider,
+            provider=fingerprint.provider if fingerprint else None,
+            model=fingerprint.model if fingerprint else None,
+            dimensions=fingerprint.dimensions if fingerprint else None,
+            staleness=Staleness(
+                suspects=tuple(each.path for each in plan.suspects),
+                gone=tuple(each.path for each in plan.gone),
+                failed=tuple(failures),
+            ),
+            skipped=self._choice.skipped if self._choice else {},
+            probe=probe,
+            notices=self._take_notices(),
+        )
+
+    def reset(self) -> None:
+        """Drop the derived index; the files it came from are not touched."""
+        self._store.clear()
+
+    def verify_store(self) -> list[str]:
+        """Return what is wrong with the index file, read in full: nothing when it is sound."""
+        return self._store.check()
+
+    def close(self) -> None:
+        """Release the index and the model."""
+        self._store.close()
+        if self._choice and self._choice.provider:
+            self._choice.provider.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _provider(self, *, retry: bool, progress: Progress) -> Choice:
+        if self._choice is None or (retry and self._choice.provider is None):
+            self._choice = choose(
+                self._config.provider, cache=self._places.models, progress=progress, retry=retry
+            )
+        return self._choice
+
+    def _fingerprint(self) -> Fingerprint | None:
+        return expected(self._config.provider, cache=self._places.models)
+
+    def _probe(self) -> Probe:
+        started = time.perf_counter()
+        choice = self._provider(retry=False, progress=silent)
+        degradation = choice.degradation
+        if choice.provider is not None:
+            try:
+                choice.provider.embed(["ping"], role=Role.QUERY)
+            except ProviderError as error:
+                degradation = Degradation(error.message, error.action)
+        return Probe(
+            works=choice.provider is not None and degradation is None,
+            took_ms=(time.perf_counter() - started) * 1000,
+            degradation=degradation,
+        )
+
+    def _recovering(self, work: Callable[[], Answer]) -> Answer:
+        """Do the work; a damaged index is set aside and rebuilt from the files, then once more."""
+        try:
+            return work()
+        except StoreCorruptError as error:
+            path = self._places.index_of(self.agent)
+            self._store.close()
+            self._store, notices = _replace_store(
+                path, engine=self._config.vector_engine, error=error
+            )
+            self._sync(force=False, retry=False, progress=silent)
+            self._notices = notices
+            return work()
+
+    def _take_notices(self) -> tuple[str, ...]:
+        notices, self._notices = self._notices, ()
+        return notices
+
+
+def _config_file(named: Path | None, places: Places, environ: Mapping[str, str]) -> Path:
+    return named or Path(environ.get("RECOLLECT_CONFIG") or places.settings).expanduser()
+
+
+def _open_store(path: Path, *, engine: str) -> tuple[SqliteStore, tuple[str, ...]]:
+    try:
+        return SqliteStore.open(path, engine=engine), ()
+    except StoreCorruptError as error:
+        return _replace_store(path, engine=engine, error=error)
+    except StoreReadOnlyError as error:
+        if not path.is_file():
+            raise
+        notice = f"{error.message} It is searched as it is and cannot be brought up to date."
+        return SqliteStore.open(path, engine=engine, writable=False), (notice,)
+
+
+def _replace_store(
+    path: Path, *, engine: str, error: StoreCorruptError
+) -> tuple[SqliteStore, tuple[str, ...]]:
+    kept = set_aside(path)
+    notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files."
+    return SqliteStore.open(path, engine=engine), (notice,)
+
+
+def _finished(
+    results: Results,
+    *,
+    degradation: Degradation | None,
+    notices: tuple[str, ...],
+    explain: bool,
+) -> Results:
+    degraded = dict(results.degraded or {})
+    if degradation is not None:
+        degraded[VECTOR] = degradation
+    hits = results.hits if explain else tuple(replace(hit, trace=None) for hit in results.hits)
+    return replace(results, hits=hits, degraded=degraded or None, notices=notices)

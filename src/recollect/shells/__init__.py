@@ -1,0 +1,1 @@
+"""How do people and programs reach a Memory? Thin shells: parse, call the façade, render."""

@@ -1,0 +1,37 @@
+"""Days on the command line: 2026-02-01, today, yesterday, or 7d, 2w ago."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+import click
+
+_AGO = re.compile(r"(\d{1,5})([dw])")
+_DAYS = {"d": 1, "w": 7}
+
+
+class Day(click.ParamType[date]):
+    """A day, absolute or counted back from today."""
+
+    name = "day"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> date:
+        """Return the day, or fail with what a day looks like."""
+        if isinstance(value, date):
+            return value
+        today = datetime.now(tz=UTC).date()
+        text = str(value).strip().lower()
+        if text in {"today", "yesterday"}:
+            return today - timedelta(days=text == "yesterday")
+        if ago := _AGO.fullmatch(text):
+            return today - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            self.fail(f"{value!r} is not a day such as 2026-02-01, yesterday or 7d", param, ctx)
+
+
+DAY = Day()

@@ -1,0 +1,89 @@
+"""`recollect search`: sync what changed, then answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recollect.shells.cli.dates import DAY
+from recollect.shells.cli.shared import (
+    given,
+    open_memory,
+    print_json,
+    print_lines,
+    progress_bar,
+    shared_options,
+)
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from recollect.memory import Memory
+
+_SOURCES = ("memory", "sessions", "facts", "all")
+_FUSIONS = ("calibrated", "weighted", "rrf")
+
+
+@click.command("search")
+@click.argument("query")
+@click.option("-n", "--max-results", type=int, help="How many hits at most.  [default: 6]")
+@click.option("--min-score", type=float, help="Leave out hits that score lower.")
+@click.option("--source", type=click.Choice(_SOURCES), default="all", help="Only this source.")
+@click.option("--since", type=DAY, help="Only notes dated on or after this day.")
+@click.option("--before", type=DAY, help="Only notes dated before this day.")
+@click.option("--path", metavar="GLOB", help="Only files that match, such as 'memory/2026-*'.")
+@click.option("--explain", is_flag=True, help="Show how each score came about.")
+@click.option("--fusion", type=click.Choice(_FUSIONS), help="How the legs become one score.")
+@click.option("--no-sync", is_flag=True, help="Search the index as it is.")
+@shared_options
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    query: str,
+    max_results: int | None,
+    min_score: float | None,
+    source: str,
+    since: date | None,
+    before: date | None,
+    path: str | None,
+    explain: bool,
+    fusion: str | None,
+    no_sync: bool,
+    **options: object,
+) -> None:
+    """Find the passages that answer QUERY."""
+    from recollect.shells import render  # noqa: PLC0415 - not needed for --help
+
+    common = given(context, options)
+    with open_memory(common) as memory:
+        if not no_sync:
+            _bring_up_to_date(memory)
+        results = memory.search(
+            query,
+            max_results=max_results,
+            min_score=min_score,
+            source=None if source == "all" else source,
+            since=since,
+            before=before,
+            path=path,
+            explain=explain,
+            fusion=fusion,
+        )
+    if common["as_json"]:
+        print_json(render.results_json(results))
+    else:
+        print_lines(render.results_text(results))
+    print_lines(render.results_remarks(results), to_stderr=True)
+
+
+def _bring_up_to_date(memory: Memory) -> None:
+    from recollect.shells import render  # noqa: PLC0415
+
+    if not memory.is_writable:
+        return
+    with progress_bar() as progress:
+        report = memory.sync(retry=False, progress=progress)
+    print_lines(render.sync_remarks(report), to_stderr=True)

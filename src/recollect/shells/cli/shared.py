@@ -1,0 +1,134 @@
+"""What all commands share: the common options, opening the memory, printing, progress."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypeVar
+
+    from recollect.memory import Memory
+    from recollect.types import Progress, Step
+
+    Command = TypeVar("Command", bound=Callable[..., object])
+
+_STAGES = {
+    "fetch": "Fetching the embedding model",
+    "read": "Reading files",
+    "embed": "Embedding",
+}
+
+
+def shared_options(command: Command) -> Command:
+    """Add the options that stand before or after any command."""
+    for option in reversed(
+        (
+            click.option(
+                "-w",
+                "--workspace",
+                type=click.Path(path_type=Path),
+                help="Folder with MEMORY.md and memory/. Default: the nearest one from here up.",
+            ),
+            click.option(
+                "--agent", metavar="ID", help="Id of the index. Default: the workspace's."
+            ),
+            click.option(
+                "--config",
+                "config_file",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="Settings file to use instead of your own.",
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def given(context: click.Context, options: Mapping[str, object]) -> dict[str, object]:
+    """Return the common options, those after the command winning over those before it."""
+    before = context.obj or {}
+    return {
+        name: options.get(name) or before.get(name)
+        for name in ("workspace", "agent", "config_file", "as_json")
+    }
+
+
+def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
+    """Open the memory that the common options name."""
+    from recollect.memory import Memory  # noqa: PLC0415 - pulls in numpy and SQLite
+
+    workspace, agent, config_file = (
+        common["workspace"],
+        common["agent"],
+        common["config_file"],
+    )
+    if config_file is not None and not Path(str(config_file)).is_file():
+        raise click.BadParameter(f"there is no file {config_file}", param_hint="--config")
+    return Memory.open(
+        Path(str(workspace)) if workspace is not None else None,
+        agent=str(agent) if agent is not None else None,
+        config_file=Path(str(config_file)) if config_file is not None else None,
+        settings={key: value for key, value in settings.items() if value is not None},
+    )
+
+
+def print_json(shape: Mapping[str, object]) -> None:
+    """Print one JSON document to standard output."""
+    click.echo(json.dumps(shape, ensure_ascii=False, indent=2))
+
+
+def print_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) -> None:
+    """Print lines, in colour on a terminal only."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not stream.isatty():
+        for text, _ in lines:
+            click.echo(text, err=to_stderr)
+        return
+    from rich.console import Console  # noqa: PLC0415 - 50 ms that only a terminal needs
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(file=stream, highlight=False, soft_wrap=True)
+    for text, style in lines:
+        console.print(Text(text, style=style))
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Show progress on a terminal; elsewhere say once that the model is being fetched."""
+    if not sys.stderr.isatty():
+        announced: set[str] = set()
+
+        def announce(step: Step) -> None:
+            if step.stage == "fetch" and step.stage not in announced:
+                announced.add(step.stage)
+                click.echo(f"{_STAGES['fetch']} ({step.total / 1e6:.0f} MB) …", err=True)
+
+        yield announce
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
+
+    with Progress(
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bars:
+        tasks = {}
+
+        def show(step: Step) -> None:
+            if step.stage not in tasks:
+                tasks[step.stage] = bars.add_task(_STAGES[step.stage], total=step.total)
+            bars.update(tasks[step.stage], completed=step.done, total=step.total)
+
+        yield show

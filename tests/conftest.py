@@ -1,0 +1,72 @@
+"""What most tests need: a workspace, an environment of its own, the real model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from recollect.config import Places
+from recollect.providers.manifest import ARCTIC_S
+from recollect.providers.resolve import resolve
+from recollect.types import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+settings.register_profile(
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+)
+settings.load_profile("default")
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "examples" / "workspace"
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    """The real model's files, fetched once into the user's cache as any user's would be."""
+    cache = Places.of(os.environ).models
+    return resolve(ARCTIC_S, configured=None, cache=cache, progress=silent, retry=True)
+
+
+@pytest.fixture
+def environ(tmp_path: Path, model_folder: Path) -> dict[str, str]:
+    """An environment that shares nothing with the user's but the model."""
+    return {
+        "HOME": str(tmp_path / "user"),
+        "PATH": os.environ["PATH"],
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "RECOLLECT_LOCAL_MODEL_CACHE": str(model_folder.parent),
+    }
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """An empty workspace folder."""
+    folder = tmp_path / "workspace"
+    (folder / "memory").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def write(workspace: Path) -> Callable[[str, str], Path]:
+    """Write a file of the workspace."""
+
+    def write_file(path: str, text: str) -> Path:
+        file = workspace / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return write_file
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """A private copy of the sample workspace."""
+    return Path(shutil.copytree(SAMPLE, tmp_path / "sample"))

@@ -1,0 +1,262 @@
+"""What a user sees when the index, the disk or the process breaks, and what is left afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from recollect import Memory
+from recollect.errors import StoreFullError, StoreTooNewError
+from recollect.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RECOLLECT = Path(sys.executable).parent / "recollect"
+
+
+def run(
+    workspace: Path, environ: dict[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [RECOLLECT, "-w", workspace, *arguments],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def index_file(environ: dict[str, str]) -> Path:
+    return next((Path(environ["RECOLLECT_HOME"]) / "memory").glob("*.sqlite"))
+
+
+def contents(path: Path) -> list[tuple[object, ...]]:
+    """Everything a search can see, independent of row ids."""
+    connection = apsw.Connection(str(path))
+    rows = connection.execute(
+        "SELECT d.path, d.digest, c.start_line, c.end_line, c.text, c.heading, v.vector"
+        " FROM documents d JOIN chunks c ON c.document = d.id"
+        " LEFT JOIN vectors v ON v.digest = c.digest ORDER BY 1, 3, 4, 5"
+    )
+    return list(rows)
+
+
+@pytest.mark.parametrize("damage", ["header", "middle", "truncated", "text"])
+def test_a_damaged_index_is_set_aside_and_rebuilt(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path], damage: str
+) -> None:
+    for number in range(40):
+        write(f"memory/{number}.md", f"# Note {number}\n\n" + f"Word{number} and more. " * 60)
+    environ["RECOLLECT_PROVIDER"] = "none"
+    run(workspace, environ, "index")
+    file = index_file(environ)
+    content = bytearray(file.read_bytes())
+    if damage == "header":
+        content[:16] = b"not a database!!"
+    elif damage == "middle":
+        content[4096:-4096] = random.Random(7).randbytes(len(content) - 8192)  # noqa: S311
+    elif damage == "truncated":
+        del content[len(content) // 2 :]
+    else:
+        content = bytearray(b"hello, I am a text file\n" * 100)
+    file.write_bytes(content)
+
+    done = run(workspace, environ, "search", "word17", "--json")
+
+    assert 0 == done.returncode, done.stderr
+    assert "memory/17.md" == json.loads(done.stdout)["results"][0]["path"]
+    assert "set aside" in done.stderr
+    assert 1 == len(list(file.parent.glob("*.damaged-1")))
+    assert 0 == run(workspace, environ, "doctor").returncode
+
+
+def test_a_full_disk_is_named_and_the_old_index_is_intact(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/old.md", "The old note.\n")
+    environ["RECOLLECT_PROVIDER"] = "none"
+    run(workspace, environ, "index")
+    before = contents(index_file(environ))
+    write("memory/new.md", "The new note is long. " * 40_000)
+    largest = max(file.stat().st_size for file in index_file(environ).parent.iterdir())
+
+    def limit_file_size() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest + 65_536, largest + 65_536))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    done = subprocess.run(
+        [RECOLLECT, "-w", workspace, "index", "--json"],
+        env=environ,
+        preexec_fn=limit_file_size,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 1 == done.returncode
+    assert json.loads(done.stdout)["error"]["action"]
+    assert before == contents(index_file(environ))
+    assert 0 == run(workspace, environ, "index").returncode
+
+
+def test_a_store_without_room_says_so_and_keeps_what_it_has(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/old.md", "The old note.\n")
+    settings = {"provider": "none"}
+    with Memory.open(workspace, environ=environ, settings=settings) as memory:
+        memory.sync()
+        pages = memory._store._connection.pragma("page_count")
+        memory._store._connection.pragma("max_page_count", pages)
+        write("memory/new.md", "The new note is long. " * 4_000)
+
+        with pytest.raises(StoreFullError) as raised:
+            memory.sync()
+
+        assert "Free disk space" in raised.value.action
+        assert ["memory/old.md"] == [hit.path for hit in memory.search("note").hits]
+
+
+def test_a_home_that_cannot_be_written_is_named(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    environ["RECOLLECT_HOME"] = "/proc/no-such-place"
+
+    done = run(workspace, environ, "search", "apple", "--json")
+
+    assert 1 == done.returncode
+    error = json.loads(done.stdout)["error"]
+    assert "store_read_only" == error["type"]
+    assert "RECOLLECT_HOME" in error["action"]
+
+
+def test_an_index_that_cannot_be_written_is_searched_as_it_is(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    environ["RECOLLECT_PROVIDER"] = "none"
+    run(workspace, environ, "index")
+    file = index_file(environ)
+    write("memory/b.md", "apple too\n")
+
+    with SqliteStore.open(file, writable=False) as store:
+        assert not store.is_writable
+        assert 1 == store.status(None).chunks
+
+
+def test_an_index_of_a_newer_version_is_refused_and_left_alone(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    environ["RECOLLECT_PROVIDER"] = "none"
+    run(workspace, environ, "index")
+    connection = apsw.Connection(str(index_file(environ)))
+    connection.pragma("user_version", 999)
+    connection.close()
+
+    done = run(workspace, environ, "search", "apple", "--json")
+
+    assert "store_too_new" == json.loads(done.stdout)["error"]["type"]
+    with pytest.raises(StoreTooNewError):
+        SqliteStore.open(index_file(environ))
+    assert 999 == apsw.Connection(str(index_file(environ))).pragma("user_version")
+
+
+def test_killed_anywhere_the_next_run_ends_as_an_undisturbed_one(
+    sample: Path, environ: dict[str, str], tmp_path: Path
+) -> None:
+    for file in sorted((sample / "memory").glob("2026-*"))[6:]:
+        file.unlink()
+    undisturbed = {**environ, "RECOLLECT_HOME": str(tmp_path / "undisturbed")}
+    run(sample, undisturbed, "index")
+    expected = contents(index_file(undisturbed))
+    rng = random.Random(3)  # noqa: S311
+    kills = 0
+    for _ in range(6):
+        process = subprocess.Popen(
+            [RECOLLECT, "-w", sample, "index"], env=environ, stderr=subprocess.DEVNULL
+        )
+        time.sleep(rng.uniform(0.2, 1.5))
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+
+    done = run(sample, environ, "index", "--json")
+
+    assert 0 == done.returncode, done.stderr
+    assert kills
+    assert expected == contents(index_file(environ))
+
+
+def test_nothing_embedded_is_embedded_again_after_a_kill(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    for number in range(100):
+        write(f"memory/{number}.md", f"Note {number} about subject {number % 7}.\n" * 8)
+    process = subprocess.Popen(
+        [RECOLLECT, "-w", workspace, "index"], env=environ, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    stored = 0
+    while not stored and time.monotonic() < deadline:
+        try:
+            connection = apsw.Connection(str(index_file(environ)), flags=apsw.SQLITE_OPEN_READONLY)
+            stored = connection.execute("SELECT count(*) FROM vectors").get
+        except (apsw.Error, StopIteration):
+            continue
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    stored = apsw.Connection(str(index_file(environ))).execute("SELECT count(*) FROM vectors").get
+
+    report = json.loads(run(workspace, environ, "index", "--json").stdout)
+
+    assert 0 < stored < 100
+    assert (100 - stored, 0) == (report["embedded"], report["pending"])
+
+
+def test_two_index_runs_at_once_end_in_one_right_index(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    for number in range(60):
+        write(f"memory/{number}.md", f"# {number}\n\nNote {number}.\n")
+    environ["RECOLLECT_PROVIDER"] = "none"
+    alone = {**environ, "RECOLLECT_HOME": str(tmp_path / "alone")}
+    run(workspace, alone, "index")
+    both = [
+        subprocess.Popen(
+            [RECOLLECT, "-w", workspace, "index"], env=environ, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(4)
+    ]
+
+    outcomes = [(process.communicate()[1], process.returncode) for process in both]
+
+    assert [("", 0)] * 4 == outcomes
+    assert contents(index_file(alone)) == contents(index_file(environ))
+
+
+def test_opening_and_closing_fifty_times_leaks_no_descriptor(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    descriptors = Path(f"/proc/{os.getpid()}/fd")
+    for turn in range(50):
+        with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+            memory.sync()
+            memory.search("apple")
+        if turn == 0:
+            before = len(list(descriptors.iterdir()))
+
+    assert before == len(list(descriptors.iterdir()))

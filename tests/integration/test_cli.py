@@ -1,0 +1,399 @@
+"""The command line as a user calls it: real processes, real files, real model."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RECOLLECT = Path(sys.executable).parent / "recollect"
+
+
+class Cli:
+    """Runs `recollect` in a workspace."""
+
+    def __init__(self, workspace: Path, environ: dict[str, str]) -> None:
+        self.workspace = workspace
+        self.environ = environ
+
+    def __call__(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [RECOLLECT, *arguments],
+            cwd=self.workspace,
+            env={**self.environ, **more},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    def json(self, *arguments: str, **more: str) -> Any:
+        done = self(*arguments, "--json", **more)
+        assert 0 == done.returncode, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture
+def cli(workspace: Path, environ: dict[str, str]) -> Cli:
+    return Cli(workspace, environ)
+
+
+def test_index_then_search_prints_score_path_lines_heading_and_snippet(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2026-02-01.md", "# Deploy\n\n## Rollback\n\nUse the blue button to roll back.\n")
+
+    indexed = cli("index")
+    found = cli("search", "blue button")
+
+    assert (0, 0) == (indexed.returncode, found.returncode)
+    assert "1 added, 0 changed, 0 moved, 0 removed, 0 unchanged, 0 failed" in indexed.stdout
+    score, location = found.stdout.splitlines()[0].split(" ")
+    assert 0 < float(score) <= 1
+    assert "memory/2026-02-01.md:1-5" == location
+    assert "Deploy > Rollback" == found.stdout.splitlines()[1]
+    assert "Use the blue button to roll back." in found.stdout
+
+
+def test_search_json_keeps_its_contract(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    write("memory/2026-02-01.md", "# Deploy\n\nUse the blue button to roll back.\n")
+
+    answer = cli.json("search", "blue button", "--explain")
+
+    assert [
+        "results",
+        "query",
+        "mode",
+        "provider",
+        "model",
+        "fusion",
+        "degraded",
+        "confident",
+        "notices",
+        "tookMs",
+    ] == list(answer)
+    hit = answer["results"][0]
+    assert [
+        "path",
+        "startLine",
+        "endLine",
+        "score",
+        "vectorScore",
+        "textScore",
+        "snippet",
+        "source",
+        "citation",
+        "heading",
+        "date",
+        "explain",
+    ] == list(hit)
+    assert ("memory/2026-02-01.md", 1, 3) == (hit["path"], hit["startLine"], hit["endLine"])
+    assert "memory/2026-02-01.md#L1-L3" == hit["citation"]
+    assert (["Deploy"], "2026-02-01", "memory") == (hit["heading"], hit["date"], hit["source"])
+    assert ("hybrid", "local", "snowflake-arctic-embed-s", "calibrated", None) == (
+        answer["mode"],
+        answer["provider"],
+        answer["model"],
+        answer["fusion"],
+        answer["degraded"],
+    )
+
+
+@pytest.mark.parametrize("fusion", ["calibrated", "weighted", "rrf"])
+def test_explained_contributions_add_up_to_the_score(
+    cli: Cli, write: Callable[[str, str], Path], fusion: str
+) -> None:
+    write("memory/2026-02-01.md", "Use the blue button E_ROLL_9 to roll back.\n")
+    write("memory/2020-02-01.md", "The old button was red.\n")
+
+    hits = cli.json(
+        "search",
+        "button E_ROLL_9",
+        "--explain",
+        "--fusion",
+        fusion,
+        RECOLLECT_TEMPORAL_DECAY_ENABLED="true",
+    )["results"]
+
+    assert hits
+    for hit in hits:
+        explain = hit["explain"]
+        parts = [leg["contribution"] for leg in explain["legs"].values()]
+        assert hit["score"] == pytest.approx(
+            sum(parts) + explain["exact"] + explain["decay"], abs=1e-4
+        )
+
+
+def test_index_twice_does_nothing_the_second_time(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("MEMORY.md", "- one\n- two\n")
+    write("memory/a.md", "three\n")
+    for file in cli.workspace.rglob("*.md"):
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+
+    first = cli.json("index")
+    second = cli.json("index")
+
+    assert (2, 3, 3) == (first["added"], first["chunks"], first["embedded"])
+    assert (0, 0, 2, 3, 0) == (
+        second["added"],
+        second["changed"],
+        second["unchanged"],
+        second["chunks"],
+        second["embedded"],
+    )
+
+
+def test_search_sees_what_was_saved_a_moment_ago(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The gate code is 4711.\n")
+    assert cli.json("search", "gate code")["results"]
+    write("memory/a.md", "The gate code is 0815.\n")
+
+    snippet = cli.json("search", "gate code")["results"][0]["snippet"]
+
+    assert "The gate code is 0815." == snippet
+
+
+def test_no_sync_searches_the_index_as_it_is(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    write("memory/a.md", "apple\n")
+    cli("index")
+    write("memory/b.md", "banana\n")
+
+    assert [] == [
+        hit["path"]
+        for hit in cli.json("search", "banana", "--no-sync", RECOLLECT_PROVIDER="none")["results"]
+    ]
+
+
+def test_get_reads_lines_and_says_where_to_go_on(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "one\ntwo\nthree\nfour\n")
+
+    by_location = cli("get", "memory/a.md:2:2")
+    by_options = cli.json("get", "memory/a.md", "--from", "2", "--lines", "1")
+
+    assert "two\nthree\n" == by_location.stdout
+    assert {
+        "path": "memory/a.md",
+        "from": 2,
+        "lines": 1,
+        "text": "two",
+        "truncated": True,
+        "nextFrom": 3,
+    } == by_options
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside.md", "/etc/passwd", "memory/../../outside.md", "secret.md", "memory/no.md"]
+)
+def test_get_reads_nothing_but_memory_files(
+    cli: Cli, write: Callable[[str, str], Path], path: str
+) -> None:
+    write("memory/a.md", "one\n")
+    write("secret.md", "secret\n")
+    (cli.workspace.parent / "outside.md").write_text("secret\n", encoding="utf-8")
+
+    done = cli("get", path, "--json")
+
+    assert 1 == done.returncode
+    assert "not_found" == json.loads(done.stdout)["error"]["type"]
+    assert "secret" not in done.stdout.replace("secret.md", "")
+
+
+def test_status_tells_what_is_stale(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    write("memory/a.md", "apple\n")
+    cli("index")
+    write("memory/b.md", "banana\n")
+    (cli.workspace / "memory" / "a.md").unlink()
+
+    status = cli.json("status")
+
+    assert (["memory/b.md"], ["memory/a.md"]) == (
+        status["stale"]["changed"],
+        status["stale"]["gone"],
+    )
+    assert 1 == status["index"]["chunks"]
+    assert status["probe"] is None
+
+
+def test_status_deep_embeds_once(cli: Cli) -> None:
+    assert cli.json("status", "--deep")["probe"]["works"]
+
+
+def test_doctor_is_content_with_a_working_installation(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    cli("index")
+
+    answer = cli.json("doctor")
+
+    assert answer["ok"]
+    assert ["python", "sqlite", "workspace", "index", "provider"] == [
+        check["name"] for check in answer["checks"]
+    ]
+
+
+def test_doctor_exits_with_one_when_there_is_nothing_to_remember(cli: Cli) -> None:
+    done = cli("doctor")
+
+    assert 1 == done.returncode
+    assert "FAIL workspace: no memory files" in done.stdout
+
+
+def test_reset_drops_the_index_and_keeps_the_files(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    file = write("memory/a.md", "apple\n")
+    cli("index")
+
+    assert 2 == cli("reset").returncode
+    assert 0 == cli("reset", "--yes").returncode
+    assert 0 == cli.json("status")["index"]["chunks"]
+    assert "apple\n" == file.read_text(encoding="utf-8")
+
+
+def test_common_options_may_stand_before_or_after_the_command(
+    cli: Cli, write: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    write("memory/a.md", "apple\n")
+    elsewhere = Cli(tmp_path, cli.environ)
+
+    before = elsewhere.json("-w", str(cli.workspace), "--agent", "wren", "index")
+    after = elsewhere.json("status", "-w", str(cli.workspace), "--agent", "wren")
+
+    assert 1 == before["chunks"]
+    assert ("wren", 1) == (after["agent"], after["index"]["chunks"])
+    assert (tmp_path / "home" / "memory" / "wren.sqlite").is_file()
+
+
+def test_the_workspace_is_the_nearest_marked_folder_upwards(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("MEMORY.md", "- apple\n")
+    inner = Cli(cli.workspace / "memory", cli.environ)
+
+    assert str(cli.workspace) == inner.json("status")["workspace"]
+
+
+@pytest.mark.parametrize(
+    "query", ['"', "***", "a:b AND (c", "NOT", "🦔", "'; DROP TABLE chunks;--"]
+)
+def test_no_query_is_a_syntax_error(
+    cli: Cli, write: Callable[[str, str], Path], query: str
+) -> None:
+    write("memory/a.md", "A 🦔 lives here.\n")
+
+    done = cli("search", "--json", "--", query, RECOLLECT_PROVIDER="none")
+
+    assert 0 == done.returncode, done.stderr
+    assert "keyword" == json.loads(done.stdout)["mode"]
+
+
+def test_a_query_without_a_word_finds_nothing(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    write("memory/a.md", "apple\n")
+
+    done = cli("search", "?!* ()")
+
+    assert (0, "No matches.\n") == (done.returncode, done.stdout)
+
+
+def test_a_query_of_a_hundred_kilobytes_is_answered(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The needle is here.\n")
+    haystack = " ".join(f"straw{number}" for number in range(12_000))
+
+    answer = cli.json("search", f"needle {haystack}")
+
+    assert ["memory/a.md"] == [hit["path"] for hit in answer["results"]]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", ""),
+        ("search", "x", "-n", "0"),
+        ("search", "x", "-n", "-1"),
+        ("search", "x", "--min-score", "nan"),
+        ("search", "x", "--since", "2026-13-40"),
+        ("search", "x", "--since", "2026-02-01", "--before", "2026-01-01"),
+        ("search", "x", "--fusion", "magic"),
+        ("search",),
+        ("get", "memory/a.md", "--from", "0"),
+        ("nonsense",),
+        ("status", "--agent", "../../etc"),
+    ],
+)
+def test_wrong_usage_exits_with_two_and_a_json_error(
+    cli: Cli, write: Callable[[str, str], Path], arguments: tuple[str, ...]
+) -> None:
+    write("memory/a.md", "apple\n")
+
+    done = cli(*arguments, "--json")
+
+    assert 2 == done.returncode, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["ok"] is False
+    assert {"type", "message", "action"} == set(answer["error"])
+
+
+def test_an_unknown_setting_names_the_nearest_one(cli: Cli) -> None:
+    done = cli("status", RECOLLECT_PROVIDR="none")
+
+    assert 2 == done.returncode
+    assert "Did you mean `provider`?" in done.stderr
+
+
+def test_a_missing_workspace_is_named(cli: Cli, tmp_path: Path) -> None:
+    done = cli("-w", str(tmp_path / "nowhere"), "search", "x", "--json")
+
+    assert 1 == done.returncode
+    error = json.loads(done.stdout)["error"]
+    assert "workspace" == error["type"]
+    assert "nowhere" in error["message"]
+
+
+def test_an_empty_workspace_is_indexed_and_searched_without_fuss(cli: Cli) -> None:
+    indexed = cli("index")
+    found = cli("search", "anything")
+
+    assert (0, 0) == (indexed.returncode, found.returncode)
+    assert "No memory files found" in indexed.stdout
+    assert "No matches.\n" == found.stdout
+
+
+def test_no_progress_bar_is_drawn_where_there_is_no_terminal(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+
+    assert "" == cli("index").stderr
+
+
+def test_a_closed_pipe_is_no_traceback(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    write("memory/a.md", "apple\n" * 3)
+    command = f"{RECOLLECT} search apple | true"
+
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=cli.workspace,
+        env={**cli.environ, "RECOLLECT_PROVIDER": "none"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "Traceback" not in done.stderr

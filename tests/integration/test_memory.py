@@ -1,0 +1,378 @@
+"""The Python API: sync, search, get, status on real files with the real model."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect import Memory, NotFoundError, QueryError, SourceKind, Step, WorkspaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def memory(workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
+    with Memory.open(workspace, environ=environ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def keyword_memory(workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as opened:
+        yield opened
+
+
+def test_an_edit_embeds_only_the_chunks_whose_text_changed(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    sections = [f"## Part {number}\n\nSentence number {number}.\n" for number in range(10)]
+    write("memory/a.md", "\n".join(sections))
+    first = memory.sync()
+    sections[4] = "## Part 4\n\nSomething else altogether.\n"
+    write("memory/a.md", "\n".join(sections))
+
+    second = memory.sync()
+
+    assert (10, 10) == (first.chunks, first.embedded)
+    assert (1, 10, 1) == (second.changed, second.chunks, second.embedded)
+
+
+def test_a_moved_file_is_one_move_and_embeds_nothing(
+    memory: Memory, write: Callable[[str, str], Path], workspace: Path
+) -> None:
+    file = write("memory/a.md", "The quick brown fox.\n")
+    memory.sync()
+    (workspace / "memory" / "deep").mkdir()
+    file.rename(workspace / "memory" / "deep" / "b.md")
+
+    report = memory.sync()
+
+    assert (0, 1, 0, 0) == (report.added, report.moved, report.removed, report.embedded)
+    assert ["memory/deep/b.md"] == [hit.path for hit in memory.search("brown fox").hits]
+
+
+def test_a_deleted_file_is_found_no_more(memory: Memory, write: Callable[[str, str], Path]) -> None:
+    file = write("memory/a.md", "The quick brown fox.\n")
+    memory.sync()
+    file.unlink()
+
+    report = memory.sync()
+
+    assert (1, 0) == (report.removed, report.chunks)
+    assert () == memory.search("brown fox").hits
+
+
+def test_an_unchanged_file_is_not_read_again(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    file = write("memory/a.md", "apple\n")
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    keyword_memory.sync()
+    seen: list[Step] = []
+
+    report = keyword_memory.sync(progress=seen.append)
+
+    assert 1 == report.unchanged
+    assert [Step("read", 0, 0)] == seen
+
+
+def test_a_change_that_leaves_size_and_time_is_seen_while_the_file_is_fresh(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    file = write("memory/a.md", "apple\n")
+    keyword_memory.sync()
+    stat = file.stat()
+    file.write_text("grape\n", encoding="utf-8")
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    report = keyword_memory.sync()
+
+    assert 1 == report.changed
+    assert keyword_memory.search("grape").hits
+
+
+def test_force_reads_everything_again_and_embeds_nothing_twice(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    memory.sync()
+
+    report = memory.sync(force=True)
+
+    assert (1, 0, 0) == (report.unchanged, report.changed, report.embedded)
+
+
+def test_other_chunk_settings_redo_the_documents(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "\n\n".join(f"Paragraph {number} " * 20 for number in range(10)))
+    none = {"provider": "none"}
+    with Memory.open(workspace, environ=environ, settings=none) as memory:
+        large = memory.sync().chunks
+    with Memory.open(workspace, environ=environ, settings={**none, "chunk.tokens": 64}) as memory:
+        report = memory.sync()
+
+    assert 1 == report.changed
+    assert report.chunks > large
+
+
+def test_files_that_cannot_be_taken_in_are_reported_and_the_rest_is_indexed(
+    keyword_memory: Memory, write: Callable[[str, str], Path], workspace: Path
+) -> None:
+    write("memory/good.md", "apple\n")
+    (workspace / "memory" / "binary.md").write_bytes(b"\x00\x01\x02\xff" * 100)
+    (workspace / "memory" / "latin1.md").write_bytes("Größe".encode("latin-1"))
+    (workspace / "memory" / "folder.md").mkdir()
+    write("memory/front.md", "---\nthis: [is: not\nyaml\n\nbanana stays\n")
+    write("memory/line.md", "cherry " * 200_000)
+
+    report = keyword_memory.sync()
+
+    assert {"memory/binary.md", "memory/latin1.md"} == {each.path for each in report.failed}
+    assert all(each.action for each in report.failed)
+    for word in ("apple", "banana", "cherry"):
+        assert keyword_memory.search(word).hits, word
+
+
+def test_a_file_that_turns_unreadable_keeps_what_was_known_of_it(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    file = write("memory/a.md", "apple\n")
+    keyword_memory.sync()
+    file.write_bytes(b"\x00\xff\x00")
+
+    report = keyword_memory.sync()
+
+    assert ["memory/a.md"] == [each.path for each in report.failed]
+    assert ["memory/a.md"] == [hit.path for hit in keyword_memory.search("apple").hits]
+
+
+def test_a_note_that_shares_no_word_with_the_question_is_found(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/food.md", "Mika is allergic: peanuts and cashews cause a reaction.\n")
+    write("memory/car.md", "Winter tyres were fitted on the van.\n")
+    memory.sync()
+
+    results = memory.search("which snacks should be avoided")
+
+    assert "memory/food.md" == results.hits[0].path
+    assert results.hits[0].text_score is None
+    assert results.hits[0].vector_score is not None
+
+
+def test_without_a_vector_leg_keyword_hits_keep_their_score(
+    memory: Memory, keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The zanzibar protocol.\n")
+    memory.sync()
+
+    hit = keyword_memory.search("zanzibar").hits[0]
+
+    assert hit.vector_score is None
+    assert hit.text_score == hit.score
+
+
+def test_hits_of_keyword_only_search_say_so(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    keyword_memory.sync()
+
+    results = keyword_memory.search("apple")
+
+    assert ("keyword", None, None) == (results.mode, results.provider, results.degraded)
+
+
+def test_a_model_that_cannot_be_had_degrades_to_keyword_and_says_why(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    write("memory/a.md", "apple\n")
+    (tmp_path / "wrong").mkdir()
+    (tmp_path / "wrong" / "model.onnx").write_bytes(b"not a model")
+    settings = {"local.model_path": str(tmp_path / "wrong")}
+    with Memory.open(workspace, environ=environ, settings=settings) as memory:
+        report = memory.sync()
+        results = memory.search("apple")
+
+    assert ["memory/a.md"] == [hit.path for hit in results.hits]
+    assert "keyword" == results.mode
+    assert results.degraded is not None
+    assert "another SHA-256" in results.degraded["vector"].reason
+    assert results.degraded["vector"].action
+    assert (1, 1) == (report.chunks, report.pending)
+
+
+def test_a_query_in_a_script_the_model_does_not_read_is_a_keyword_search_that_says_so(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/zh.md", "我们决定把数据库迁移到新的服务器。\n")
+    memory.sync()
+
+    results = memory.search("数据库")
+
+    assert ["memory/zh.md"] == [hit.path for hit in results.hits]
+    assert "keyword" == results.mode
+    assert results.degraded is not None
+    assert "does not read the script" in results.degraded["vector"].reason
+
+
+def test_the_first_results_do_not_depend_on_how_many_are_asked_for(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    for number in range(30):
+        write(f"memory/{number}.md", f"Meeting {number} about the garden and topic {number % 5}.\n")
+    memory.sync()
+
+    firsts = {
+        tuple(hit.path for hit in memory.search("garden meeting", max_results=count).hits[:1])
+        for count in (1, 6, 20)
+    }
+
+    assert 1 == len(firsts)
+
+
+def test_date_and_path_narrow_the_search(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2026-01-10.md", "apple in January\n")
+    write("memory/2026-02-10.md", "apple in February\n")
+    write("memory/fruit/apple.md", "apple undated\n")
+    keyword_memory.sync()
+
+    def paths(**scope: object) -> list[str]:
+        return sorted(hit.path for hit in keyword_memory.search("apple", **scope).hits)  # type: ignore[arg-type]
+
+    assert ["memory/2026-02-10.md"] == paths(since=date(2026, 2, 1))
+    assert ["memory/2026-01-10.md"] == paths(before=date(2026, 2, 1))
+    assert ["memory/fruit/apple.md"] == paths(path="memory/fruit/*")
+    assert 3 == len(paths(source=SourceKind.MEMORY))
+    assert [] == paths(source="sessions")
+
+
+def test_an_identifier_is_first_whatever_its_age(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2010-01-01.md", "Closed ticket TCK-82152 after the call.\n")
+    for day in range(1, 20):
+        write(f"memory/2026-09-{day:02}.md", f"Ticket TCK-82{day + 100} and the ticket queue.\n")
+    settings = {"temporal_decay.enabled": True}
+    with Memory.open(workspace, environ=environ, settings=settings) as memory:
+        memory.sync()
+
+        hits = memory.search("what happened with ticket TCK-82152 lately").hits
+
+    assert "memory/2010-01-01.md" == hits[0].path
+    assert sorted((hit.score for hit in hits), reverse=True) == [hit.score for hit in hits]
+
+
+def test_sqlite_vec_and_numpy_give_the_same_answer(sample: Path, environ: dict[str, str]) -> None:
+    with Memory.open(sample, environ=environ) as memory:
+        memory.sync()
+        numpy = memory.search("who looks after the database", max_results=20).hits
+    settings = {"vector.engine": "sqlite-vec"}
+    with Memory.open(sample, environ=environ, settings=settings) as memory:
+        vec = memory.search("who looks after the database", max_results=20).hits
+
+    assert [hit.citation for hit in numpy] == [hit.citation for hit in vec]
+    assert [hit.score for hit in numpy] == pytest.approx([hit.score for hit in vec], abs=1e-4)
+
+
+def test_bad_questions_are_refused(keyword_memory: Memory) -> None:
+    for text, options in (
+        ("  ", {}),
+        ("x", {"max_results": 0}),
+        ("x", {"max_results": -1}),
+        ("x", {"min_score": 1.5}),
+    ):
+        with pytest.raises(QueryError):
+            keyword_memory.search(text, **options)
+
+
+def test_get_reads_what_search_cites(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "intro\n\n# Head\n\nthe needle\n")
+    keyword_memory.sync()
+    hit = keyword_memory.search("needle").hits[0]
+
+    excerpt = keyword_memory.get(
+        hit.path, start_line=hit.start_line, lines=hit.end_line - hit.start_line + 1
+    )
+
+    assert hit.snippet == excerpt.text
+    with pytest.raises(NotFoundError):
+        keyword_memory.get("memory/none.md")
+
+
+def test_a_link_that_leaves_the_workspace_is_neither_indexed_nor_read(
+    keyword_memory: Memory, write: Callable[[str, str], Path], tmp_path: Path, workspace: Path
+) -> None:
+    write("memory/a.md", "apple\n")
+    (tmp_path / "secret.md").write_text("classified\n", encoding="utf-8")
+    (workspace / "memory" / "link.md").symlink_to(tmp_path / "secret.md")
+
+    report = keyword_memory.sync()
+
+    assert ["memory/link.md"] == [each.path for each in report.failed]
+    assert () == keyword_memory.search("classified").hits
+    with pytest.raises(NotFoundError):
+        keyword_memory.get("memory/link.md")
+
+
+def test_extra_paths_are_remembered_too(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path], tmp_path: Path
+) -> None:
+    write("docs/guide.md", "The lighthouse guide.\n")
+    outside = tmp_path / "notes"
+    outside.mkdir()
+    (outside / "n.md").write_text("The lighthouse note.\n", encoding="utf-8")
+    settings = {"provider": "none", "extra_paths": ["docs/**/*.md", str(outside)]}
+    with Memory.open(workspace, environ=environ, settings=settings) as memory:
+        memory.sync()
+
+        paths = {hit.path for hit in memory.search("lighthouse").hits}
+
+    assert {"docs/guide.md", "../notes/n.md"} == paths
+
+
+def test_two_workspaces_never_share_an_index(tmp_path: Path, environ: dict[str, str]) -> None:
+    agents = set()
+    for parent in ("one", "two"):
+        folder = tmp_path / parent / "same"
+        (folder / "memory").mkdir(parents=True)
+        (folder / "memory" / "a.md").write_text(f"word{parent}\n", encoding="utf-8")
+        with Memory.open(folder, environ=environ, settings={"provider": "none"}) as memory:
+            memory.sync()
+            agents.add(memory.agent)
+            assert 1 == memory.status().store.chunks
+
+    assert 2 == len(agents)
+
+
+def test_a_missing_workspace_is_an_error_and_makes_no_index(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    with pytest.raises(WorkspaceError):
+        Memory.open(tmp_path / "nowhere", environ=environ)
+
+    assert not (tmp_path / "home").exists()
+
+
+def test_syncing_and_searching_change_no_file(sample: Path, environ: dict[str, str]) -> None:
+    before = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in sample.rglob("*.md")}
+    with Memory.open(sample, environ=environ, settings={"provider": "none"}) as memory:
+        memory.sync()
+        memory.search("anything")
+
+    after = {
+        file: (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in sample.rglob("*")
+        if file.is_file()
+    }
+    assert before == after

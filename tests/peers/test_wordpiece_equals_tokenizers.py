@@ -1,0 +1,94 @@
+"""Our WordPiece against Hugging Face `tokenizers`, on the real model's vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece as PeerModel
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+
+from recollect.providers.wordpiece import WordPiece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PLANE = 0x10000
+BLOCK = 0x1000
+SURROGATES = range(0xD800, 0xE000)
+
+
+@pytest.fixture(scope="module")
+def ours(model_folder: Path) -> WordPiece:
+    return WordPiece.from_file(model_folder / "vocab.txt")
+
+
+@pytest.fixture(scope="module")
+def peer(model_folder: Path) -> Tokenizer:
+    """The model's tokenizer.json in code, but for its added tokens: control tokens are text."""
+    lines = (model_folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    vocabulary = {piece: number for number, piece in enumerate(lines) if piece}
+    tokenizer = Tokenizer(
+        PeerModel(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100)  # noqa: S106
+    )
+    tokenizer.normalizer = BertNormalizer(
+        clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=True
+    )
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    return tokenizer
+
+
+def blocks(plane: int) -> Iterator[list[str]]:
+    for start in range(plane * PLANE, (plane + 1) * PLANE, BLOCK):
+        codes = range(start, start + BLOCK)
+        yield [chr(code) for code in codes if code not in SURROGATES]
+
+
+@pytest.mark.parametrize("plane", range(17))
+def test_every_code_point_gives_the_same_ids(ours: WordPiece, peer: Tokenizer, plane: int) -> None:
+    for chars in blocks(plane):
+        text = " ".join(f"{char} a{char}B" for char in chars)
+
+        assert peer.encode(text).ids == ours.ids(text)
+
+
+@given(
+    text=st.one_of(
+        st.text(),
+        st.lists(
+            st.sampled_from(
+                ["the", "Straße", "ΣΑΣ", "中国", "İ", "e\u0301", "x" * 101, "[SEP]", "[MASK]"]
+                + ["don't", "\u200d", "\u3000", "👍🏽", "한국어", "हिन्दी", "##ing", "…", "\x00", " "]
+            )
+        ).map("".join),
+    )
+)
+def test_any_text_gives_the_same_ids(ours: WordPiece, peer: Tokenizer, text: str) -> None:
+    assert peer.encode(text).ids == ours.ids(text)
+
+
+@pytest.mark.parametrize(
+    "file",
+    sorted(EXAMPLES.rglob("*.md")),
+    ids=lambda file: file.relative_to(EXAMPLES).as_posix(),
+)
+def test_notes_give_the_same_ids(ours: WordPiece, peer: Tokenizer, file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+
+    assert peer.encode(text).ids == ours.ids(text)
+
+
+def test_the_one_difference_is_that_control_tokens_in_a_text_are_text(
+    ours: WordPiece, peer: Tokenizer
+) -> None:
+    steered = Tokenizer.from_str(peer.to_str())
+    steered.add_special_tokens(["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"])
+
+    assert [ours.sep_id] == steered.encode("[SEP]").ids
+    assert peer.encode("[ sep ]").ids == ours.ids("[SEP]")
