@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _ROWS_BUDGET = 20_000  # rows FTS5 may score for one query: about 25 ms
 _TERMS_BUDGET = 64  # terms in one FTS5 expression; its parser has a depth limit of 256
-_FIELD_WEIGHTS = "1.0, 2.0, 2.0"  # proposal only: body, heading, path
 
 _FREQUENCIES = "SELECT term, doc FROM vocabulary WHERE term IN (SELECT value FROM json_each(?))"
 _TOTALS = "SELECT chunks, length FROM totals"
-_POOL = f"""
-    SELECT rowid FROM terms WHERE terms MATCH ? {{within}}
-    ORDER BY bm25(terms, {_FIELD_WEIGHTS}), rowid LIMIT ?
+# The weights (body, heading, path) order the proposal only; `search.bm25` has those that score.
+_POOL = """
+    SELECT rowid FROM terms WHERE terms MATCH ? {within}
+    ORDER BY bm25(terms, 1.0, 2.0, 2.0), rowid LIMIT ?
 """
 _WITHIN = """
     AND rowid IN (

@@ -1,0 +1,108 @@
+"""The labelled sets as real workspaces: one Markdown file a document, one workspace a scope.
+
+Sets lie outside the repository, in the folder named by RECOLLECT_BENCH_SETS; what is made of them
+is kept under bench/.cache. A set is corpus.jsonl, queries.jsonl and qrels.tsv.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+CACHE = Path(__file__).parent / ".cache"
+SETS = Path(os.environ.get("RECOLLECT_BENCH_SETS", Path(__file__).parents[2] / "shared/datasets"))
+NAMES = (
+    "cranfield",
+    "scifact",
+    "locomo_turns",
+    "locomo_sessions",
+    "longmemeval_sessions",
+    "zh_cmrc2018",
+    "ja_jsquad",
+    "ko_korquad",
+    "xquad_zh",
+    "xquad_ru",
+    "xquad_es",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query with its graded answers."""
+
+    id: str
+    text: str
+    kind: str
+    grades: dict[str, int]
+    """Document id → grade."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """One workspace of a set, with the questions asked of it."""
+
+    name: str
+    workspace: Path
+    documents: dict[str, str]
+    """Path → document id."""
+    questions: list[Question]
+
+
+def load_set(name: str) -> list[Scoped]:
+    """Write the set's workspaces if they are not there, and return them with their questions."""
+    folder = SETS / name
+    by_scope: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for document in _records(folder / "corpus.jsonl"):
+        by_scope[document.get("scope", "all")].append(document)
+    questions = _questions(folder)
+    return [
+        Scoped(
+            name=f"{name}/{scope}",
+            workspace=(workspace := CACHE / "workspaces" / name / _safe(scope)),
+            documents=_write(workspace, documents),
+            questions=questions[scope],
+        )
+        for scope, documents in by_scope.items()
+    ]
+
+
+def _questions(folder: Path) -> dict[str, list[Question]]:
+    grades: dict[str, dict[str, int]] = defaultdict(dict)
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        query, document, grade = line.split("\t")
+        if int(grade) > 0:
+            grades[query][document] = int(grade)
+    found: dict[str, list[Question]] = defaultdict(list)
+    for query in _records(folder / "queries.jsonl"):
+        if query["id"] in grades:
+            found[query.get("scope", "all")].append(
+                Question(query["id"], query["text"], query.get("type", ""), grades[query["id"]])
+            )
+    return found
+
+
+def _write(workspace: Path, documents: list[dict[str, str]]) -> dict[str, str]:
+    """Write one file a document under neutral names, so that no label can be read from a path."""
+    (workspace / "memory").mkdir(parents=True, exist_ok=True)
+    paths = {}
+    for number, document in enumerate(documents):
+        path = f"memory/{number:05d}.md"
+        paths[path] = document["id"]
+        file = workspace / path
+        head = document.get("title") or document.get("date") or ""
+        title = f"# {head}\n\n".replace("\r", " ") if head else ""
+        if not file.exists():
+            file.write_text(f"{title}{document['text']}\n", encoding="utf-8")
+    return paths
+
+
+def _records(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
