@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _READS_ENOUGH = 0.5  # below this most of a query is noise to the model
 _NOT_READ = Degradation(
     reason="The embedding model does not read the script of this query.",
-    action="Keyword search covers it; for meaning too, choose a multilingual provider.",
+    action="Nothing is broken: ask with words that stand in the notes.",
 )
 _NO_VECTORS = Degradation(
     reason="No text of this index has a vector yet.",

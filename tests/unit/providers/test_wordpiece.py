@@ -11,9 +11,8 @@ from recollect.providers.wordpiece import WordPiece
 if TYPE_CHECKING:
     from pathlib import Path
 
-VOCABULARY = (
-    "[PAD] [UNK] [CLS] [SEP] un ##aff ##able ##a sep cls [ ] . ' cafe 中 国 σοφος ##s don t a"
-).split(" ")
+PIECES = "[PAD] [UNK] [CLS] [SEP] un ##aff ##able ##a sep cls [ ] . ' cafe 中 国 σοφος ##s don t a"
+VOCABULARY = PIECES.split(" ")
 UNKNOWN = VOCABULARY.index("[UNK]")
 
 
