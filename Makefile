@@ -18,6 +18,7 @@ install: $(INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Recollect needs Python 3.11 or newer: make PYTHON=python3.12 install" >&2; exit 1; }
+	@echo "Setting up $(VENV) (the tool and what its tests need) …"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \

@@ -22,6 +22,6 @@ run search "what to do when a task seems impossible" -n 1
 run search TCK-82152 -n 1
 run search "谁负责数据库迁移" -n 1
 run search "東京" -n 1
-run search "where do urgent alerts go" -n 1 --explain
+run search "how do we keep backups safe" -n 1 --explain
 run search "the name of the captain of the spaceship" -n 1
 run status

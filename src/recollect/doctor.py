@@ -47,7 +47,7 @@ def _sqlite() -> Check:
 
 
 def _workspace(status: Status) -> Check:
-    found = status.store.documents + len(status.staleness.suspects)
+    found = status.store.documents + len(status.staleness.changed)
     if not found:
         return Check(
             "workspace",

@@ -22,10 +22,8 @@ from recollect.errors import (
 )
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
-from recollect.ingest.plan import make_plan
 from recollect.ingest.read import UnreadableError, read
-from recollect.ingest.sync import complete, sync
-from recollect.ingest.walk import walk
+from recollect.ingest.sync import complete, look, sync
 from recollect.providers.chain import Choice, choose, expected
 from recollect.search.fuse.base import VECTOR
 from recollect.search.pipeline import search
@@ -38,7 +36,6 @@ from recollect.types import (
     Role,
     Scope,
     SourceKind,
-    Staleness,
     Status,
     silent,
 )
@@ -149,7 +146,7 @@ class Memory:
         before = self._store.status(self._fingerprint())
         embedded = 0
         degradation = None
-        if before.pending:
+        if before.pending or retry:
             choice = self._provider(retry=retry, progress=progress)
             degradation = choice.degradation
             if choice.provider is not None:
@@ -223,12 +220,10 @@ class Memory:
                 today=datetime.now(tz=UTC).date(),
             )
         )
-        return _finished(
-            results,
-            degradation=choice.degradation,
-            notices=self._take_notices(),
-            explain=explain,
-        )
+        notices = self._take_notices()
+        if not self._store.known():
+            notices = (*notices, f"Nothing of {self.workspace} is indexed; name another with -w.")
+        return _finished(results, degradation=choice.degradation, notices=notices, explain=explain)
 
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
         """Read part of a memory file.
@@ -253,14 +248,7 @@ class Memory:
             deep: also embed one text, to see that the provider really works.
 
         """
-        found, failures = walk(self.workspace, options=self._config.ingest.walk)
-        plan = make_plan(
-            found,
-            known=self._store.known(),
-            recipe=self._config.ingest.recipe,
-            unreadable={failure.path for failure in failures},
-            force=False,
-        )
+        staleness = look(self.workspace, store=self._store, options=self._config.ingest)
         probe = self._probe() if deep else None
         fingerprint = self._fingerprint()
         return Status(
@@ -271,11 +259,7 @@ class Memory:
             provider=fingerprint.provider if fingerprint else None,
             model=fingerprint.model if fingerprint else None,
             dimensions=fingerprint.dimensions if fingerprint else None,
-            staleness=Staleness(
-                suspects=tuple(each.path for each in plan.suspects),
-                gone=tuple(each.path for each in plan.gone),
-                failed=tuple(failures),
-            ),
+            staleness=staleness,
             skipped=self._choice.skipped if self._choice else {},
             probe=probe,
             notices=self._take_notices(),
@@ -362,7 +346,7 @@ def _open_store(path: Path, *, engine: str) -> tuple[SqliteStore, tuple[str, ...
     except StoreReadOnlyError as error:
         if not path.is_file():
             raise
-        notice = f"{error.message} It is searched as it is and cannot be brought up to date."
+        notice = f"{error.message} It is searched as it is, not brought up to date. {error.action}"
         return SqliteStore.open(path, engine=engine, writable=False), (notice,)
 
 

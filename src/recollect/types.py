@@ -198,8 +198,6 @@ class Background:
 
     mean: float
     deviation: float
-    texts: int
-    """How many texts it was measured on: its weight against another measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,17 +339,18 @@ class StoreStatus:
 
 @dataclass(frozen=True, slots=True)
 class Staleness:
-    """How far the store is behind the files, judged by stats alone."""
+    """How far the store is behind the files."""
 
-    suspects: tuple[str, ...]
-    """New or possibly changed since the last sync."""
+    changed: tuple[str, ...]
+    """New or changed since the last sync."""
     gone: tuple[str, ...]
     failed: tuple[Failure, ...]
+    """Cannot be read, so a sync would not help."""
 
     @property
     def is_stale(self) -> bool:
-        """True when a sync would have something to look at."""
-        return bool(self.suspects or self.gone)
+        """True when a sync would change something."""
+        return bool(self.changed or self.gone)
 
 
 @dataclass(frozen=True, slots=True)

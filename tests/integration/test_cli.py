@@ -195,6 +195,62 @@ def test_get_reads_lines_and_says_where_to_go_on(
     } == by_options
 
 
+@pytest.mark.parametrize("location", ["memory/a.md:2-3", "memory/a.md#L2-L3", "memory/a.md:2:2"])
+def test_get_understands_what_search_shows(
+    cli: Cli, write: Callable[[str, str], Path], location: str
+) -> None:
+    write("memory/a.md", "one\ntwo\nthree\nfour\n")
+
+    assert "two\nthree\n" == cli("get", location).stdout
+
+
+def test_get_beyond_the_end_says_so(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    write("memory/a.md", "one\n")
+
+    done = cli("get", "memory/a.md:99")
+
+    assert ("", "memory/a.md has no line 99.\n") == (done.stdout, done.stderr)
+
+
+def test_a_query_needs_no_quotes(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    write("memory/a.md", "The ferry timetable.\n")
+
+    done = cli("search", "ferry", "timetable", RECOLLECT_PROVIDER="none")
+
+    assert "memory/a.md:1-1" in done.stdout
+
+
+def test_a_folder_without_memory_is_told_from_a_memory_without_the_answer(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    empty = cli("search", "ferry", RECOLLECT_PROVIDER="none")
+    write("memory/a.md", "apple\n")
+    filled = cli("search", "ferry", RECOLLECT_PROVIDER="none")
+
+    assert "is indexed; name another with -w" in empty.stderr
+    assert ("No matches.\n", "") == (filled.stdout, filled.stderr)
+
+
+def test_a_command_nearly_right_is_named(cli: Cli) -> None:
+    done = cli("serach", "x")
+
+    assert 2 == done.returncode
+    assert "Did you mean 'search'?" in done.stderr
+
+
+def test_status_is_not_stale_right_after_an_index_run(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "apple\n")
+    (cli.workspace / "memory" / "broken.md").write_bytes(b"\xff\xfe\x00")
+    cli("index")
+
+    stale = cli.json("status")["stale"]
+
+    assert ([], []) == (stale["changed"], stale["gone"])
+    assert ["memory/broken.md"] == [failure["path"] for failure in stale["failed"]]
+
+
 @pytest.mark.parametrize(
     "path", ["../outside.md", "/etc/passwd", "memory/../../outside.md", "secret.md", "memory/no.md"]
 )

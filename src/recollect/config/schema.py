@@ -33,7 +33,10 @@ class Setting:
 
 def _number(low: float, high: float) -> Callable[[object], object]:
     def parse(value: object) -> object:
-        number = float(value) if isinstance(value, (int, float, str)) else math.nan
+        try:
+            number = float(value) if isinstance(value, (int, float, str)) else math.nan
+        except ValueError:
+            number = math.nan
         if isinstance(value, bool) or not low <= number <= high:
             raise ValueError(f"a number from {low:g} to {high:g}")
         return number
@@ -43,10 +46,12 @@ def _number(low: float, high: float) -> Callable[[object], object]:
 
 def _whole(low: int, high: int) -> Callable[[object], object]:
     def parse(value: object) -> object:
-        number = int(value) if isinstance(value, (int, str)) else low - 1
-        if isinstance(value, bool) or not low <= number <= high:
+        text = str(value).strip()
+        if isinstance(value, (bool, float)) or not re.fullmatch(r"-?[0-9]+", text):
             raise ValueError(f"a whole number from {low} to {high}")
-        return number
+        if not low <= int(text) <= high:
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(text)
 
     return parse
 
@@ -118,7 +123,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("rrf_k", 60, _whole(1, 10_000), "rrf: how little the first ranks stand out"),
         Setting("temporal_decay.enabled", False, _switch, "let dated notes age"),
         Setting("temporal_decay.half_life_days", 30.0, _number(0.01, 1e6), "days to half a score"),
-        Setting("temporal_decay.floor", 0.1, _SHARE, "least part of a score that age leaves"),
+        Setting("temporal_decay.floor", 0.4, _SHARE, "least part of a score that age leaves"),
         Setting("mmr.enabled", False, _switch, "prefer hits unlike those above them"),
         Setting("mmr.lambda", 0.7, _SHARE, "1 is relevance alone, 0 is variety alone"),
         Setting("vector.engine", "numpy", _one_of(("numpy", "sqlite-vec")), "vector search"),

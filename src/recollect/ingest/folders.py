@@ -131,7 +131,7 @@ class Look:
         place = _Place(link.path, link.file, real, link.depth)
         if not _is_inside(real, self._boundary):
             reason = f"is a link that leaves the folder: {real}"
-            self._fail(link.path, reason, "Add the folder it leads to to extraPaths.")
+            self._fail(link.path, reason, "Add the folder it leads to to extra_paths.")
         elif is_folder:
             self._enter(place)
         else:

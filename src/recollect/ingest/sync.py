@@ -14,7 +14,7 @@ from recollect.ingest.plan import Plan, make_plan
 from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.walk import WalkOptions, walk
 from recollect.text.terms import TERMS_VERSION
-from recollect.types import Degradation, Report, Step
+from recollect.types import Degradation, Report, Staleness, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider
     from recollect.stores.base import Store
-    from recollect.types import Failure, Known, Progress, SourceKind
+    from recollect.types import Document, Failure, Known, Progress, SourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,39 @@ def sync(
     )
 
 
+def look(workspace: Path, *, store: Store, options: IngestOptions) -> Staleness:
+    """Tell what a sync would change, without changing anything."""
+    found, unreadable = walk(workspace, options=options.walk)
+    known = store.known()
+    plan = make_plan(
+        found,
+        known=known,
+        recipe=options.recipe,
+        unreadable={failure.path for failure in unreadable},
+        force=False,
+    )
+    changed: list[str] = []
+    failed = list(unreadable)
+    for suspect in plan.suspects:
+        try:
+            document = read(suspect, now_ns=time.time_ns())
+        except UnreadableError as error:
+            failed.append(error.failure)
+            continue
+        if not _is_current(document, known, options):
+            changed.append(document.path)
+    return Staleness(tuple(changed), tuple(gone.path for gone in plan.gone), tuple(failed))
+
+
+def _is_current(
+    document: Document, known: Mapping[tuple[SourceKind, str], Known], options: IngestOptions
+) -> bool:
+    before = known.get((document.source, document.path))
+    return (
+        before is not None and before.digest == document.digest and before.recipe == options.recipe
+    )
+
+
 def _take_in(
     plan: Plan,
     known: Mapping[tuple[SourceKind, str], Known],
@@ -87,13 +120,12 @@ def _take_in(
         except UnreadableError as error:
             failed.append(error.failure)
             continue
-        before = known.get((document.source, document.path))
-        if before and before.digest == document.digest and before.recipe == options.recipe:
+        if _is_current(document, known, options):
             store.touch(document)
             counts["unchanged"] += 1
             continue
         store.put(document, chunk(document, options=options.chunk), recipe=options.recipe)
-        if before:
+        if (document.source, document.path) in known:
             counts["changed"] += 1
         elif departed[document.digest]:
             departed[document.digest] -= 1

@@ -151,7 +151,7 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Seen]
         return _extra_glob(text, given, limits=limits, failures=failures)
     except (OSError, RuntimeError, ValueError) as error:  # no permission, no such home, NUL
         reason = f"cannot be reached: {getattr(error, 'strerror', error)}"
-        failures.append(Failure(text, reason, "Make it readable, or correct extraPaths."))
+        failures.append(Failure(text, reason, "Make it readable, or correct extra_paths."))
         return []
     return limits.look(place, boundary=place.resolve(), failures=failures)
 
@@ -165,7 +165,7 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
         seen = limits.look(base, boundary=boundary, failures=failures, pattern=pattern)
     if not seen:
         reason = "matches no Markdown file" if pattern else "does not exist"
-        action = "Create it, or correct or remove it in extraPaths."
+        action = "Create it, or correct or remove it in extra_paths."
         failures.append(Failure(text, reason, action))
     return seen
 

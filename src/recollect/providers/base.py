@@ -32,7 +32,7 @@ class Provider(Protocol):
 
     @property
     def background(self) -> Background:
-        """Return how cosines of unrelated texts are spread, for stores too small to tell."""
+        """Return how the cosines of unrelated questions and texts are spread."""
 
     def reads(self, text: str) -> float:
         """Return how much of a text the model understands: 1 all of it, 0 nothing."""

@@ -99,6 +99,8 @@ class LocalProvider:
             return
         self.prepare(progress=silent, retry=False)
         assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
+        # Some builds of the runtime report usage to their maker unless told not to beforehand.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime  # noqa: PLC0415 - 90 ms that only embedding should pay
 
         options = onnxruntime.SessionOptions()

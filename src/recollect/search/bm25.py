@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from recollect.stores.base import Corpus, Loaded
     from recollect.text.terms import QueryTerms
 
-K1 = 1.2
-B = 0.75
+K1 = 1.0
+B = 0.4
+"""Chunks are of like length by construction: little of it is worth normalising away."""
 FIELD_WEIGHTS = (1.0, 2.0, 2.0)
 """Body, heading, path: where a word stands says how much the chunk is about it."""
-STOP_WEIGHT = 0.1
-"""A function word is nearly no information, but a query made of nothing else still works."""
+STOP_WEIGHT = 0.25
+"""A function word is little information, but a query made of nothing else still works."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ class DecayOptions:
 
     enabled: bool = False
     half_life_days: float = 30.0
-    floor: float = 0.1
-    """An old right answer keeps at least this part of its score."""
+    floor: float = 0.4
+    """An old right answer keeps at least this part of its score, and so stays above noise."""
 
 
 def decay_factor(when: date | None, *, today: date, options: DecayOptions) -> float:

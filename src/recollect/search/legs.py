@@ -10,7 +10,7 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import KEYWORD, VECTOR, LegScores
-from recollect.types import Background, Degradation, Mode, Role
+from recollect.types import Degradation, Mode, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,22 +104,7 @@ def weigh_evidence(
         legs[VECTOR] = LegScores(
             raw=cosines,
             present=loaded.has_vector,
-            background=blend(pools.vector.background, provider.background),
+            background=provider.background,
             trust=np.array([provider.reads(chunk.text) for chunk in loaded.chunks]),
         )
     return Evidence(question, loaded, pools.keyword.corpus, legs)
-
-
-def blend(measured: Background | None, prior: Background | None) -> Background:
-    """Return the store's own background, leaning on the model's where the store is small."""
-    if measured is None or prior is None:
-        known = measured or prior
-        assert known is not None  # noqa: S101 - every provider brings a prior
-        return known
-    texts = measured.texts + prior.texts
-    share = measured.texts / texts
-    return Background(
-        mean=share * measured.mean + (1 - share) * prior.mean,
-        deviation=share * measured.deviation + (1 - share) * prior.deviation,
-        texts=texts,
-    )

@@ -31,7 +31,7 @@ def ask(text: str, *, max_results: int, min_score: float | None, scope: Scope) -
     if not 1 <= max_results <= MOST_RESULTS:
         raise QueryError(
             f"max results must be from 1 to {MOST_RESULTS}, not {max_results}.",
-            action="Ask for at least one result.",
+            action=f"Ask for 1 to {MOST_RESULTS} results.",
         )
     if min_score is not None and not (math.isfinite(min_score) and 0 <= min_score <= 1):
         raise QueryError(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     """A line of text and the name of its style."""
 
 _DIGITS = 4  # beyond this a score is noise
+_NAMED = 5  # stale files named before the rest is only counted
 
 
 def results_json(results: Results) -> Json:
@@ -149,7 +150,7 @@ def status_json(status: Status) -> Json:
             },
         },
         "stale": {
-            "changed": list(status.staleness.suspects),
+            "changed": list(status.staleness.changed),
             "gone": list(status.staleness.gone),
             "failed": [_failure(failure) for failure in status.staleness.failed],
         },
@@ -257,6 +258,7 @@ def sync_remarks(report: Report) -> Iterator[Line]:
         yield notice, "yellow"
     for failure in report.failed:
         yield f"{failure.path} is not up to date: {failure.reason}", "yellow"
+        yield f"  → {failure.action}", "yellow"
 
 
 def status_text(status: Status) -> Iterator[Line]:
@@ -276,6 +278,8 @@ def status_text(status: Status) -> Iterator[Line]:
         yield f"           → {why.action}", "yellow"
     counts = f"{store.vectors} chunks embedded, {store.pending} waiting, {store.cached} cached"
     yield f"Vectors    {counts} ({store.engine})", ""
+    if store.pending:
+        yield "           → `recollect index` embeds what is waiting.", "dim"
     yield from _staleness_text(status)
     if status.probe is not None:
         outcome = "works" if status.probe.works else "no embedding"
@@ -289,12 +293,16 @@ def _staleness_text(status: Status) -> Iterator[Line]:
     if not stale.is_stale:
         yield "Stale      no", ""
     else:
-        yield f"Stale      {len(stale.suspects)} new or changed, {len(stale.gone)} gone", "yellow"
-        for path in (*stale.suspects, *stale.gone)[:5]:
+        yield f"Stale      {len(stale.changed)} new or changed, {len(stale.gone)} gone", "yellow"
+        named = (*stale.changed, *stale.gone)
+        for path in named[:_NAMED]:
             yield f"           {path}", "dim"
+        if len(named) > _NAMED:
+            yield f"           … and {len(named) - _NAMED} more", "dim"
         yield "           → `recollect index` brings the index up to date.", "dim"
     for failure in stale.failed:
         yield f"           {failure.path}: {failure.reason}", "yellow"
+        yield f"           → {failure.action}", "yellow"
 
 
 def checks_text(checks: Sequence[Check]) -> Iterator[Line]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.types import (
-        Background,
         Chunk,
         ChunkKey,
         Document,
@@ -58,8 +57,6 @@ class VectorPool:
 
     keys: tuple[ChunkKey, ...]
     cosines: tuple[float, ...]
-    background: Background | None
-    """Distribution of the query's cosines over the store; None when too few to tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from recollect.globs import matches
 from recollect.stores import bag
 from recollect.stores.base import Corpus, KeywordPool, Loaded, Missing, VectorPool
-from recollect.stores.vectors import background_of, check_vectors, top
+from recollect.stores.vectors import check_vectors, top
 from recollect.types import ChunkKey, Known, StoreStatus
 
 if TYPE_CHECKING:
@@ -127,14 +127,13 @@ class RamStore:
             if (space, row.chunk.digest) in self._vectors
         ]
         if not embedded:
-            return VectorPool((), (), None)
+            return VectorPool((), ())
         cosines = np.stack([stored for _, stored, _ in embedded]) @ vector
         allowed = np.flatnonzero([inside for _, _, inside in embedded])
         best = allowed[top(cosines[allowed], limit)]
         return VectorPool(
             keys=tuple(embedded[row][0] for row in best),
             cosines=tuple(float(cosines[row]) for row in best),
-            background=background_of(cosines),
         )
 
     def load(

@@ -1,4 +1,4 @@
-"""Arithmetic on vectors that every store needs: checks, selection, background, binary codes.
+"""Arithmetic on vectors that every store needs: checks, selection, binary codes.
 
 It knows nothing of where vectors are kept.
 """
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import VectorsRejectedError
-from recollect.types import Background
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from recollect.types import Vector, Vectors
 
 _UNIT_TOLERANCE = 1e-3  # float32 rounding over a few thousand dimensions stays far below
-FEWEST_FOR_BACKGROUND = 16  # below this a deviation says more about luck than about the space
 
 
 def check_vectors(vectors: Vectors, *, count: int, dimensions: int) -> None:
@@ -51,15 +49,6 @@ def top(values: npt.NDArray[np.float32], limit: int) -> npt.NDArray[np.intp]:
     else:
         pool = np.arange(len(values))
     return pool[np.lexsort((pool, -values[pool]))][:limit]
-
-
-def background_of(cosines: npt.NDArray[np.float32]) -> Background | None:
-    """Return how a query's cosines are spread over the store, or None when too few to tell."""
-    if len(cosines) < FEWEST_FOR_BACKGROUND:
-        return None
-    return Background(
-        mean=float(cosines.mean()), deviation=float(cosines.std()), texts=len(cosines)
-    )
 
 
 def encode(vectors: Vectors, centre: Vector) -> npt.NDArray[np.uint8]:

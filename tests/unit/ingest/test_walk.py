@@ -161,7 +161,7 @@ def test_an_extra_path_that_finds_nothing_is_a_failure_that_says_what_to_do(
     (failure,) = failures(workspace, extra)
 
     assert extra == failure.path
-    assert "extraPaths" in failure.action
+    assert "extra_paths" in failure.action
 
 
 def test_blank_extra_paths_are_passed_over(workspace: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_memory_folder_that_is_a_link_to_elsewhere_is_reported(
     (failure,) = failures(workspace)
 
     assert failure.path == "memory"
-    assert "extraPaths" in failure.action
+    assert "extra_paths" in failure.action
 
 
 def test_an_extra_path_that_is_a_link_is_followed_because_it_was_named(

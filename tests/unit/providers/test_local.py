@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,3 +97,20 @@ def test_a_closed_provider_loads_again_when_asked(provider: LocalProvider) -> No
     provider.close()
 
     assert (before == documents(provider, "a cat")).all()
+
+
+def test_the_runtime_reports_nothing_to_its_maker(model_folder: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib\n"
+        "from recollect.providers.local import LocalProvider\n"
+        "from recollect.providers.manifest import ARCTIC_S\n"
+        "from recollect.types import Role\n"
+        "cache = pathlib.Path(sys.argv[1])\n"
+        "provider = LocalProvider(ARCTIC_S, configured=None, cache=cache, threads=1)\n"
+        "provider.embed(['ping'], role=Role.QUERY)\n"
+    )
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+
+    subprocess.run([sys.executable, "-c", code, model_folder.parent], env=environ, check=True)
+
+    assert [] == list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ def test_half_is_left_after_thirty_days(age: int, left: float) -> None:
 
 
 def test_an_old_note_keeps_the_floor() -> None:
-    assert 0.1 == decay_factor(date(2000, 1, 1), today=TODAY, options=DecayOptions(enabled=True))
+    assert 0.4 == decay_factor(date(2000, 1, 1), today=TODAY, options=DecayOptions(enabled=True))
 
 
 def test_evergreen_notes_do_not_age() -> None:

@@ -12,7 +12,7 @@ from recollect.search.fuse.base import KEYWORD, VECTOR
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
 from recollect.types import Background
 
-BACKGROUND = Background(mean=0.2, deviation=0.1, texts=100)
+BACKGROUND = Background(mean=0.2, deviation=0.1)
 
 
 def keyword(*raw: float, bound: float = 10.0) -> LegScores:
@@ -107,14 +107,54 @@ def test_three_keyword_matches_get_three_scores_in_the_right_order() -> None:
         assert 3 == len(set(scores))
 
 
-def test_calibrated_evidence_adds_up_as_one_minus_the_product_of_doubts() -> None:
+def test_calibrated_evidence_of_both_legs_adds_up() -> None:
     legs = {KEYWORD: keyword(4.0, bound=10.0), VECTOR: vector(0.5)}
 
     fused = fuse(legs, options=FusionOptions())
 
-    from_keyword = 0.4
-    from_vector = 0.95 / (1 + math.exp(1.0 * (3.0 - (0.5 - 0.2) / 0.1)))
-    assert [1 - (1 - from_keyword) * (1 - from_vector)] == pytest.approx(fused.scores.tolist())
+    deviations = (0.5 - 0.2) / 0.1
+    evidence = (4.0 / 10.0) ** 1.5 + 0.04 * math.log(1 + math.exp(deviations))
+    assert [1 - math.exp(-3.0 * evidence)] == pytest.approx(fused.scores.tolist())
+
+
+def test_a_cosine_below_that_of_unrelated_texts_fades_away() -> None:
+    fused = fuse({VECTOR: vector(0.2, 0.1, -0.3)}, options=FusionOptions())
+
+    assert 0.15 > fused.scores[0] > fused.scores[1] > fused.scores[2]
+    assert [True, True, False] == fused.eligible.tolist()
+    assert not fused.confident
+
+
+@pytest.mark.parametrize(
+    ("legs", "confident"),
+    [
+        ({KEYWORD: keyword(3.1), VECTOR: vector(0.2)}, True),
+        ({KEYWORD: keyword(2.9), VECTOR: vector(0.2)}, False),
+        ({KEYWORD: keyword(0.0), VECTOR: vector(0.68)}, True),
+        ({KEYWORD: keyword(0.0), VECTOR: vector(0.64)}, False),
+        ({KEYWORD: keyword(2.0), VECTOR: vector(0.6)}, True),
+    ],
+    ids=["much keyword", "some keyword", "much vector", "some vector", "some of both"],
+)
+def test_confidence_takes_much_of_one_leg_or_some_of_both(
+    legs: dict[str, LegScores],
+    confident: bool,  # noqa: FBT001 - what is expected
+) -> None:
+    assert confident is fuse(legs, options=FusionOptions()).confident
+
+
+def test_what_the_model_cannot_read_is_no_evidence() -> None:
+    read = vector(0.6, 0.6)
+    half = LegScores(
+        raw=read.raw,
+        present=read.present,
+        background=read.background,
+        trust=np.array([1.0, 0.0]),
+    )
+
+    scores = fuse({VECTOR: half}, options=FusionOptions()).scores
+
+    assert 0 == scores[1] < scores[0]
 
 
 @pytest.mark.parametrize("name", FUSIONS)

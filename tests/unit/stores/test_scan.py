@@ -80,17 +80,6 @@ def test_cosines_are_exact_and_best_first(store: SqliteStore) -> None:
     assert sorted(pool.cosines, reverse=True) == list(pool.cosines)
 
 
-def test_the_background_is_that_of_all_vectors(store: SqliteStore) -> None:
-    vectors, query = clustered(COUNT, seed=2), clustered(1, seed=4)[0]
-    cosines = vectors @ query
-
-    background = store.nearest(SPACE, vector=query, scope=Scope(), limit=5).background
-
-    assert background is not None
-    assert cosines.mean() == pytest.approx(background.mean, abs=0.02)
-    assert cosines.std() == pytest.approx(background.deviation, rel=0.25)
-
-
 def test_codes_grow_by_whole_segments(tmp_path: Path) -> None:
     with SqliteStore.open(tmp_path / "index.sqlite", engine=NumpyScan(exact_limit=10)) as store:
         vectors = clustered(3000, seed=5)

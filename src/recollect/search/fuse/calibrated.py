@@ -1,10 +1,12 @@
 """The default: each leg's number becomes evidence on an absolute scale, and evidence adds up.
 
-Keyword evidence is the part of the query's own information that the chunk carries: bm25 divided
-by what a chunk about nothing but the query would score. Vector evidence is how far the cosine
-stands out from the background of unrelated texts in this space. Both are probabilities-to-be e in
-[0, 1); the score is 1 − Π(1 − e), so evidence −ln(1 − e) is additive: a silent leg adds nothing and
-takes nothing away, and a score means the same whatever the query, the corpus or the model.
+Keyword evidence comes from the part of the query's own information that the chunk carries: bm25
+divided by what a chunk about nothing but the query would score. It grows faster than that part,
+because sharing a little with a question is mostly coincidence. Vector evidence is how far the
+cosine stands above that of unrelated texts in this space. Neither depends on what else was found,
+and silence is zero evidence, so a leg that has nothing to say takes nothing away. The score is
+1 − e^(−rate·evidence): 0 without evidence, never quite 1. Chosen by measurement:
+docs/decisions/0005.
 """
 
 from __future__ import annotations
@@ -20,44 +22,55 @@ if TYPE_CHECKING:
 
     from recollect.search.fuse.base import Floats
 
-DEFAULT_FLOOR = 0.05
-CONFIDENT = 0.5
-MIDDLE_DEVIATIONS = 3.0
-"""A cosine this many deviations above the background is as likely a find as not."""
-STEEPNESS = 1.0
-MOST = 0.95
-"""No single leg is ever certain."""
+COINCIDENCE_POWER = 1.5
+"""How much faster than the shared information keyword evidence grows."""
+EVIDENCE_PER_DEVIATION = 0.04
+"""What one deviation of cosine weighs against the whole information of a query."""
+RATE = 3.0
+"""Puts a score of one half where confidence begins."""
+DEFAULT_FLOOR = 0.02
+"""Costs under one in a hundred of the relevant hits on the tuning sets."""
+CONFIDENT = {KEYWORD: 0.165, VECTOR: 0.185}
+"""Evidence of one leg that a question about something never written down hardly reaches."""
+CONFIDENT_TOGETHER = 0.23
 
 
 def calibrated(legs: Mapping[str, LegScores], *, options: FusionOptions) -> Fused:
-    """Return 1 − Π(1 − evidence) over the legs that ran."""
+    """Return 1 − e^(−rate·Σ evidence) over the legs that ran."""
     evidence = {
         name: np.where(leg.present, _EVIDENCE[name](leg), 0.0) for name, leg in legs.items()
     }
-    amounts = {name: -np.log1p(-own) for name, own in evidence.items()}
-    total = np.sum(list(amounts.values()), axis=0)
-    scores = -np.expm1(-total)
+    total = np.sum(list(evidence.values()), axis=0)
+    scores = -np.expm1(-RATE * total)
     shares = scores / np.where(total > 0, total, 1.0)
     floor = DEFAULT_FLOOR if options.min_score is None else options.min_score
     return Fused(
         scores=scores,
         normalised=evidence,
-        contributions={name: amount * shares for name, amount in amounts.items()},
+        contributions={name: own * shares for name, own in evidence.items()},
         eligible=(scores >= floor) & (scores > 0),
-        confident=bool(len(scores)) and float(scores.max()) >= CONFIDENT,
+        confident=_is_confident(evidence, total),
     )
 
 
 def keyword_evidence(leg: LegScores) -> Floats:
-    """Return the fraction of the query's information that each chunk carries."""
-    return np.clip(leg.raw / leg.bound if leg.bound else leg.raw * 0.0, 0.0, MOST)
+    """Return what the shared part of the query's information is worth."""
+    if not leg.bound:
+        return np.zeros_like(leg.raw)
+    worth: Floats = (leg.raw / leg.bound) ** COINCIDENCE_POWER
+    return worth
 
 
 def vector_evidence(leg: LegScores) -> Floats:
-    """Return how far each cosine stands out from unrelated texts, on a logistic scale."""
+    """Return how far each cosine stands above unrelated texts; below them it fades, in order."""
     assert leg.background is not None  # noqa: S101 - the vector leg always brings one
-    deviations = (leg.raw - leg.background.mean) / max(leg.background.deviation, 1e-6)
-    return leg.trust * MOST / (1.0 + np.exp(STEEPNESS * (MIDDLE_DEVIATIONS - deviations)))
+    deviations = (leg.raw - leg.background.mean) / leg.background.deviation
+    return leg.trust * EVIDENCE_PER_DEVIATION * np.logaddexp(0.0, deviations)
 
 
 _EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence}
+
+
+def _is_confident(evidence: Mapping[str, Floats], total: Floats) -> bool:
+    alone = any(own.max(initial=0.0) >= CONFIDENT[name] for name, own in evidence.items())
+    return alone or float(total.max(initial=0.0)) >= CONFIDENT_TOGETHER

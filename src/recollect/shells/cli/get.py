@@ -8,7 +8,11 @@ import click
 
 from recollect.shells.cli.shared import given, open_memory, print_json, shared_options
 
-_LOCATION = re.compile(r"(?P<path>.+?)(?::(?P<start>\d+))?(?::(?P<lines>\d+))?")
+_LOCATION = re.compile(
+    r"(?P<path>.+?)"
+    r"(?:(?::|\#L)(?P<start>[1-9][0-9]*)(?:-L?(?P<end>[1-9][0-9]*)|:(?P<lines>[1-9][0-9]*))?)?"
+)
+_LINES = 120
 
 
 @click.command("get")
@@ -26,22 +30,29 @@ def command(
     lines: int | None,
     **options: object,
 ) -> None:
-    """Read part of a memory file, by the path that search shows."""
+    """Read part of a memory file.
+
+    Understood are PATH, PATH:FROM, PATH:FROM:LINES, and what search shows: PATH:FROM-TO and
+    PATH#LFROM-LTO.
+    """
     from recollect.shells import render  # noqa: PLC0415 - not needed for --help
 
     parts = _LOCATION.fullmatch(location)
     if parts is None:
         raise click.BadParameter("give a path, as search shows it", param_hint="PATH")
+    first = start or int(parts["start"] or 1)
+    count = lines or int(parts["lines"] or _LINES)
+    if parts["end"] and not lines:
+        count = max(int(parts["end"]) - first + 1, 1)
     common = given(context, options)
     with open_memory(common) as memory:
-        excerpt = memory.get(
-            parts["path"],
-            start_line=start or int(parts["start"] or 1),
-            lines=lines or int(parts["lines"] or 120),
-        )
+        excerpt = memory.get(parts["path"], start_line=first, lines=count)
     if common["as_json"]:
         print_json(render.excerpt_json(excerpt))
         return
+    if not excerpt.lines:
+        click.echo(f"{excerpt.path} has no line {first}.", err=True)
+        return
     click.echo(excerpt.text)
     if excerpt.next_line is not None:
-        click.echo(f"More from line {excerpt.next_line}: --from {excerpt.next_line}", err=True)
+        click.echo(f"More: recollect get {excerpt.path}:{excerpt.next_line}", err=True)

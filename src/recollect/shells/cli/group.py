@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,16 @@ class LazyGroup(click.Group):
         """Return the names; nothing is imported for that."""
         del ctx
         return sorted(self._commands_at)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest command when there is none of that name."""
+        if args and args[0] not in self._commands_at:
+            near = difflib.get_close_matches(args[0], self._commands_at, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command asked for."""

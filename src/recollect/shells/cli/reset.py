@@ -19,8 +19,9 @@ def command(context: click.Context, /, *, yes: bool, **options: object) -> None:
     if not yes and (common["as_json"] or not sys.stdin.isatty()):
         raise click.UsageError("reset asks before it drops the index: add --yes.")
     with open_memory(common) as memory:
-        if not yes:
-            click.confirm(f"Drop the index of {memory.workspace}?", abort=True, err=True)
+        if not yes and not click.confirm(f"Drop the index of {memory.workspace}?", err=True):
+            click.echo("Nothing was dropped.")
+            return
         memory.reset()
     if common["as_json"]:
         print_json({"ok": True, "agent": memory.agent})

@@ -26,11 +26,11 @@ _FUSIONS = ("calibrated", "weighted", "rrf")
 
 
 @click.command("search")
-@click.argument("query")
+@click.argument("query", nargs=-1, required=True, metavar="QUERY")
 @click.option("-n", "--max-results", type=int, help="How many hits at most.  [default: 6]")
 @click.option("--min-score", type=float, help="Leave out hits that score lower.")
 @click.option("--source", type=click.Choice(_SOURCES), default="all", help="Only this source.")
-@click.option("--since", type=DAY, help="Only notes dated on or after this day.")
+@click.option("--since", type=DAY, help="Only notes dated on or after: 2026-02-01, yesterday, 7d.")
 @click.option("--before", type=DAY, help="Only notes dated before this day.")
 @click.option("--path", metavar="GLOB", help="Only files that match, such as 'memory/2026-*'.")
 @click.option("--explain", is_flag=True, help="Show how each score came about.")
@@ -42,7 +42,7 @@ def command(
     context: click.Context,
     /,
     *,
-    query: str,
+    query: tuple[str, ...],
     max_results: int | None,
     min_score: float | None,
     source: str,
@@ -54,7 +54,7 @@ def command(
     no_sync: bool,
     **options: object,
 ) -> None:
-    """Find the passages that answer QUERY."""
+    """Find the passages that answer QUERY, one word or many."""
     from recollect.shells import render  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
@@ -62,7 +62,7 @@ def command(
         if not no_sync:
             _bring_up_to_date(memory)
         results = memory.search(
-            query,
+            " ".join(query),
             max_results=max_results,
             min_score=min_score,
             source=None if source == "all" else source,

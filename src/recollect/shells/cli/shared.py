@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
     Command = TypeVar("Command", bound=Callable[..., object])
 
+_MEGA = 1_000_000
 _STAGES = {
-    "fetch": "Fetching the embedding model",
+    "fetch": "Fetching the embedding model, MB",
     "read": "Reading files",
     "embed": "Embedding",
 }
@@ -109,7 +110,8 @@ def progress_bar() -> Iterator[Progress]:
         def announce(step: Step) -> None:
             if step.stage == "fetch" and step.stage not in announced:
                 announced.add(step.stage)
-                click.echo(f"{_STAGES['fetch']} ({step.total / 1e6:.0f} MB) …", err=True)
+                size = step.total // _MEGA
+                click.echo(f"Fetching the embedding model ({size} MB) …", err=True)
 
         yield announce
         return
@@ -127,8 +129,13 @@ def progress_bar() -> Iterator[Progress]:
         tasks = {}
 
         def show(step: Step) -> None:
+            if not step.total:
+                return
+            shrink = _MEGA if step.stage == "fetch" else 1
             if step.stage not in tasks:
-                tasks[step.stage] = bars.add_task(_STAGES[step.stage], total=step.total)
-            bars.update(tasks[step.stage], completed=step.done, total=step.total)
+                tasks[step.stage] = bars.add_task(_STAGES[step.stage])
+            bars.update(
+                tasks[step.stage], completed=step.done // shrink, total=step.total // shrink
+            )
 
         yield show

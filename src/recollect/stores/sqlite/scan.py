@@ -14,7 +14,7 @@ import numpy as np
 
 from recollect.stores.base import VectorPool
 from recollect.stores.sqlite.scope import scope_sql
-from recollect.stores.vectors import background_of, encode, hamming, top
+from recollect.stores.vectors import encode, hamming, top
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
@@ -23,19 +23,17 @@ if TYPE_CHECKING:
     import apsw
     import numpy.typing as npt
 
-    from recollect.types import Background, Vector, Vectors
+    from recollect.types import Vector, Vectors
 
 EXACT_LIMIT = 4096  # vectors read and compared in full: 6 MB and about 10 ms at 384 dimensions
 RESCORED = 1600  # nearest codes compared exactly; see docs/decisions for recall against cost
 SEGMENT = 1024  # codes a blob: small enough to rewrite on append, large enough to read fast
 _REGROWTH = 4  # codes are centred anew when the space has grown this much since
-_SAMPLE = 512  # vectors kept to estimate a query's background: 3 % error in the deviation
-_SEED = 20_260_101  # any fixed number: the same vectors give the same sample
 
 _ALL = "SELECT id, vector FROM vectors WHERE +space = ? ORDER BY id"  # the plus: scan, no index
 _BY_ID = "SELECT v.id, v.vector FROM json_each(?) asked JOIN vectors v ON v.id = asked.value"
 _SEGMENTS = "SELECT ids, codes FROM codes WHERE space = ? ORDER BY segment"
-_CODING = "SELECT vectors, coded, centre, sample FROM spaces WHERE id = ?"
+_CODING = "SELECT vectors, coded, centre FROM spaces WHERE id = ?"
 _SCOPED_IDS = """
     SELECT DISTINCT v.id FROM chunks c
     JOIN documents d ON d.id = c.document
@@ -57,7 +55,6 @@ class _Closest:
 
     ids: npt.NDArray[np.int64]
     cosines: npt.NDArray[np.float32]
-    background: Background | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +68,19 @@ class NumpyScan:
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-        count, _, centre, sample = connection.execute(_CODING, (space,)).get
+        count, _, centre = connection.execute(_CODING, (space,)).get
         allowed = None if scope.is_open else _scoped(connection, space=space, scope=scope)
         if centre is None or count <= self.exact_limit:
             closest = _closest_of_all(connection, space=space, vector=vector, allowed=allowed)
         else:
             code = encode(vector, _floats(centre))
             shortlist = _shortlist(connection, space=space, code=code, allowed=allowed)
-            closest = _rescored(connection, shortlist, vector=vector, sample=_floats(sample))
+            closest = _rescored(connection, shortlist, vector=vector)
         return _pool(connection, closest, scope=scope, limit=limit)
 
     def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
         """Keep the codes in step with vectors just stored; call inside their transaction."""
-        count, coded, centre, _ = connection.execute(_CODING, (space,)).get
+        count, coded, centre = connection.execute(_CODING, (space,)).get
         if count <= self.exact_limit:
             return
         if centre is None or count > _REGROWTH * coded:
@@ -108,12 +105,11 @@ def _closest_of_all(
 ) -> _Closest:
     ids, vectors = _columns(connection.execute(_ALL, (space,)), dimensions=len(vector))
     cosines = vectors @ vector
-    background = background_of(cosines)
     if allowed is not None:
         inside = np.isin(ids, allowed)
         ids, cosines = ids[inside], cosines[inside]
     order = top(cosines, len(cosines))
-    return _Closest(ids[order], cosines[order], background)
+    return _Closest(ids[order], cosines[order])
 
 
 def _shortlist(
@@ -137,19 +133,14 @@ def _shortlist(
 
 
 def _rescored(
-    connection: apsw.Connection,
-    shortlist: npt.NDArray[np.int64],
-    *,
-    vector: Vector,
-    sample: npt.NDArray[np.float32],
+    connection: apsw.Connection, shortlist: npt.NDArray[np.int64], *, vector: Vector
 ) -> _Closest:
     # In the order of the file: neighbouring rows share pages.
     rows = connection.execute(_BY_ID, (json.dumps(np.sort(shortlist).tolist()),))
     ids, vectors = _columns(rows, dimensions=len(vector))
     cosines = vectors @ vector
     order = top(cosines, len(cosines))
-    background = background_of(sample.reshape(-1, len(vector)) @ vector)
-    return _Closest(ids[order], cosines[order], background)
+    return _Closest(ids[order], cosines[order])
 
 
 def _pool(
@@ -169,26 +160,23 @@ def _pool(
             cosines.append(float(closest.cosines[start + place]))
         if len(keys) >= limit:
             break
-    return VectorPool(tuple(keys[:limit]), tuple(cosines[:limit]), closest.background)
+    return VectorPool(tuple(keys[:limit]), tuple(cosines[:limit]))
 
 
 def _recode(connection: apsw.Connection, *, space: int) -> None:
-    """Choose the centre and the background sample anew and write all codes again."""
+    """Choose the centre anew and write all codes again."""
     ids, vectors = _columns(
         connection.execute(_ALL, (space,)), dimensions=_dimensions(connection, space)
     )
     centre = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    chosen = np.random.default_rng(_SEED).choice(
-        len(ids), size=min(_SAMPLE, len(ids)), replace=False
-    )
     connection.execute("DELETE FROM codes WHERE space = ?", (space,))
     codes = encode(vectors, centre)
     for segment, start in enumerate(range(0, len(ids), SEGMENT)):
         part = slice(start, start + SEGMENT)
         _write(connection, space=space, segment=segment, ids=ids[part], codes=codes[part])
     connection.execute(
-        "UPDATE spaces SET coded = ?, centre = ?, sample = ? WHERE id = ?",
-        (len(ids), centre.tobytes(), vectors[chosen].tobytes(), space),
+        "UPDATE spaces SET coded = ?, centre = ? WHERE id = ?",
+        (len(ids), centre.tobytes(), space),
     )
 
 

@@ -68,8 +68,7 @@ CREATE TABLE spaces (
     dimensions INTEGER NOT NULL,
     vectors INTEGER NOT NULL DEFAULT 0,
     coded INTEGER NOT NULL DEFAULT 0,
-    centre BLOB,
-    sample BLOB
+    centre BLOB
 ) STRICT;
 
 CREATE TABLE vectors (

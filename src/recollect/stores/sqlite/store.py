@@ -264,7 +264,7 @@ class SqliteStore:
         with translated(self._path), reading(self._connection):
             space = self._space(fingerprint)
             if space is None:
-                return VectorPool((), (), None)
+                return VectorPool((), ())
             return self._engine.nearest(
                 self._connection, space=space, vector=vector, scope=scope, limit=limit
             )

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import StoreError
 from recollect.stores.base import VectorPool
 from recollect.stores.sqlite.scope import scope_sql
-from recollect.stores.vectors import FEWEST_FOR_BACKGROUND
-from recollect.types import Background, ChunkKey
+from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +26,6 @@ _NEAREST = """
     JOIN vectors v ON v.space = ? AND v.digest = c.digest
     WHERE {condition} ORDER BY cosine DESC, c.id LIMIT ?
 """
-_BACKGROUND = """
-    SELECT count(*), avg(cosine), avg(cosine * cosine) FROM (
-        SELECT 1 - vec_distance_cosine(vector, ?) AS cosine FROM vectors WHERE space = ?
-    )
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +39,13 @@ class SqliteVec:
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
         condition, bindings = scope_sql(scope)
-        asked = vector.tobytes()
         rows = list(
             connection.execute(
-                _NEAREST.format(condition=condition), (asked, space, *bindings, limit)
+                _NEAREST.format(condition=condition), (vector.tobytes(), space, *bindings, limit)
             )
         )
-        count, mean, square = connection.execute(_BACKGROUND, (asked, space)).get
-        background = None
-        if count >= FEWEST_FOR_BACKGROUND:
-            deviation = max(0.0, square - mean * mean) ** 0.5
-            background = Background(mean=mean, deviation=deviation, texts=count)
         return VectorPool(
-            keys=tuple(ChunkKey(row[0]) for row in rows),
-            cosines=tuple(row[1] for row in rows),
-            background=background,
+            keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
         )
 
     def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
