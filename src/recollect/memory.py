@@ -32,6 +32,7 @@ from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.store import set_aside
 from recollect.types import (
     Degradation,
+    Leg,
     Probe,
     Role,
     Scope,
@@ -41,7 +42,7 @@ from recollect.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date
     from types import TracebackType
     from typing import TypeVar
@@ -174,6 +175,7 @@ class Memory:
         before: date | None = None,
         path: str | None = None,
         fusion: str | None = None,
+        legs: Iterable[Leg | str] = tuple(Leg),
         explain: bool = False,
     ) -> Results:
         """Answer a question from the index as it is; `sync` first if files may have changed.
@@ -187,6 +189,7 @@ class Memory:
             before: only hits dated before this day.
             path: only files that match this glob.
             fusion: `calibrated`, `weighted` or `rrf`; None is the setting.
+            legs: which retrieval paths may answer; both unless one is to be seen alone.
             explain: keep in each hit the trace of how its score came about.
 
         Raises:
@@ -203,6 +206,7 @@ class Memory:
             max_results=options.max_results if max_results is None else max_results,
             min_score=min_score,
             scope=scope,
+            legs=legs,
         )
         chosen = replace(
             options.rank.fusion,

@@ -61,6 +61,13 @@ class SourceKind(StrEnum):
     FACTS = "facts"
 
 
+class Leg(StrEnum):
+    """One retrieval path."""
+
+    KEYWORD = "keyword"
+    VECTOR = "vector"
+
+
 class Mode(StrEnum):
     """Which legs answered a query."""
 
@@ -179,6 +186,8 @@ class Query:
     text: str
     max_results: int
     scope: Scope = field(default_factory=Scope)
+    legs: frozenset[Leg] = frozenset(Leg)
+    """Which retrieval paths may answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -378,3 +378,17 @@ def test_syncing_and_searching_change_no_file(sample: Path, environ: dict[str, s
         if file.is_file()
     }
     assert before == after
+
+
+def test_each_leg_can_be_seen_alone(memory: Memory, write: Callable[[str, str], Path]) -> None:
+    write("memory/food.md", "Mika is allergic to peanuts.\n")
+    write("memory/car.md", "The van has winter tyres.\n")
+    memory.sync()
+
+    keyword = memory.search("is the van dangerous for people with an allergy", legs=["keyword"])
+    vector = memory.search("is the van dangerous for people with an allergy", legs=["vector"])
+
+    assert ("keyword", "vector") == (keyword.mode, vector.mode)
+    assert {None} == {hit.vector_score for hit in keyword.hits}
+    assert {None} == {hit.text_score for hit in vector.hits}
+    assert keyword.degraded is vector.degraded is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +62,10 @@ def retrieve(
 ) -> Pools:
     """Ask both legs for their best chunks."""
     keyword = store.keyword(question.terms, scope=query.scope, limit=pool)
+    if KEYWORD not in query.legs:
+        keyword = replace(keyword, keys=())
+    if VECTOR not in query.legs:
+        return Pools(keyword, None, None, None, {})
     fingerprint = provider.fingerprint if provider else None
     # A query without a single letter or digit means nothing: its vector would find noise.
     if provider is None or not question.terms or not keyword.corpus.chunks:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
 from recollect.text.terms import QueryTerms, query_terms
-from recollect.types import Query, Scope
+from recollect.types import Leg, Query, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,14 @@ MOST_TERMS = 256
 MOST_RESULTS = 1000
 
 
-def ask(text: str, *, max_results: int, min_score: float | None, scope: Scope) -> Query:
+def ask(
+    text: str,
+    *,
+    max_results: int,
+    min_score: float | None,
+    scope: Scope,
+    legs: Iterable[Leg | str] = tuple(Leg),
+) -> Query:
     """Return the validated question.
 
     Raises:
@@ -42,7 +49,8 @@ def ask(text: str, *, max_results: int, min_score: float | None, scope: Scope) -
             f"No day is on or after {scope.since} and before {scope.before}.",
             action="Give `since` an earlier day than `before`.",
         )
-    return Query(text=clean, max_results=max_results, scope=scope)
+    chosen = frozenset(Leg(leg) for leg in legs)
+    return Query(text=clean, max_results=max_results, scope=scope, legs=chosen)
 
 
 def understand(text: str) -> QueryTerms:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.types import Leg
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-KEYWORD = "keyword"
-VECTOR = "vector"
+KEYWORD = Leg.KEYWORD
+VECTOR = Leg.VECTOR
 
 
 @dataclass(frozen=True, slots=True)
