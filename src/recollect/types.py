@@ -231,7 +231,7 @@ class LegTrace:
 class Trace:
     """Why this score: the contributions of all parts add up to it."""
 
-    legs: Mapping[str, LegTrace]
+    legs: Mapping[Leg, LegTrace]
     exact: float = 0.0
     """Lift given to the chunk that holds the very identifier or file asked for."""
     decay: float = 0.0

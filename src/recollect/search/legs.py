@@ -10,7 +10,7 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import KEYWORD, VECTOR, LegScores
-from recollect.types import Degradation, Mode, Role
+from recollect.types import Degradation, Leg, Mode, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +91,7 @@ class Evidence:
     question: QueryTerms
     loaded: Loaded
     corpus: Corpus
-    legs: Mapping[str, LegScores]
+    legs: Mapping[Leg, LegScores]
 
 
 def weigh_evidence(
@@ -99,7 +99,7 @@ def weigh_evidence(
 ) -> Evidence:
     """Let both legs score the whole union: evidence is looked up, never assumed to be zero."""
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
-    legs: dict[str, LegScores] = {}
+    legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
         legs[KEYWORD] = LegScores(raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound)

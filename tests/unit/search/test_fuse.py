@@ -10,7 +10,7 @@ import pytest
 from recollect.search.fuse import FUSIONS, FusionOptions, LegScores, fuse
 from recollect.search.fuse.base import KEYWORD, VECTOR
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
-from recollect.types import Background
+from recollect.types import Background, Leg
 
 BACKGROUND = Background(mean=0.2, deviation=0.1)
 
@@ -137,7 +137,7 @@ def test_a_cosine_below_that_of_unrelated_texts_fades_away() -> None:
     ids=["much keyword", "some keyword", "much vector", "some vector", "some of both"],
 )
 def test_confidence_takes_much_of_one_leg_or_some_of_both(
-    legs: dict[str, LegScores],
+    legs: dict[Leg, LegScores],
     confident: bool,  # noqa: FBT001 - what is expected
 ) -> None:
     assert confident is fuse(legs, options=FusionOptions()).confident

@@ -65,9 +65,9 @@ class Fused:
     """Scores of the union with each leg's part in them."""
 
     scores: Floats
-    normalised: Mapping[str, Floats]
+    normalised: Mapping[Leg, Floats]
     """Each leg's own evidence on the scale of the formula."""
-    contributions: Mapping[str, Floats]
+    contributions: Mapping[Leg, Floats]
     """Add up to the scores."""
     eligible: npt.NDArray[np.bool_]
     """What the floor lets through, decided before age is looked at."""

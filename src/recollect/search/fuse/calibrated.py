@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.search.fuse.base import Floats
+    from recollect.types import Leg
 
 COINCIDENCE_POWER = 1.5
 """How much faster than the shared information keyword evidence grows."""
@@ -35,7 +36,7 @@ CONFIDENT = {KEYWORD: 0.165, VECTOR: 0.185}
 CONFIDENT_TOGETHER = 0.23
 
 
-def calibrated(legs: Mapping[str, LegScores], *, options: FusionOptions) -> Fused:
+def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return 1 − e^(−rate·Σ evidence) over the legs that ran."""
     evidence = {
         name: np.where(leg.present, _EVIDENCE[name](leg), 0.0) for name, leg in legs.items()
@@ -71,6 +72,6 @@ def vector_evidence(leg: LegScores) -> Floats:
 _EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence}
 
 
-def _is_confident(evidence: Mapping[str, Floats], total: Floats) -> bool:
+def _is_confident(evidence: Mapping[Leg, Floats], total: Floats) -> bool:
     alone = any(own.max(initial=0.0) >= CONFIDENT[name] for name, own in evidence.items())
     return alone or float(total.max(initial=0.0)) >= CONFIDENT_TOGETHER

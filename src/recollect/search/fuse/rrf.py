@@ -16,10 +16,12 @@ from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, FusionOptions, Le
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from recollect.types import Leg
+
 DEFAULT_FLOOR = 0.0
 
 
-def rrf(legs: Mapping[str, LegScores], *, options: FusionOptions) -> Fused:
+def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return Σ weight/(k + rank) over the legs that ran, divided by its maximum."""
     weights = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
     best = sum(weights[name] / (options.rrf_k + 1) for name in legs)

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.search.fuse.base import Fused, FusionOptions, LegScores
+    from recollect.types import Leg
 
 FUSIONS = {"calibrated": calibrated, "weighted": weighted, "rrf": rrf}
 
 
-def fuse(legs: Mapping[str, LegScores], *, options: FusionOptions) -> Fused:
+def fuse(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return one score a chunk from all legs that ran."""
     return FUSIONS[options.fusion](legs, options=options)

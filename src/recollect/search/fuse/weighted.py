@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from recollect.search.fuse.base import Floats
+    from recollect.types import Leg
 
 DEFAULT_FLOOR = 0.35
 _SIGMOID_MIDDLE = 2.0
@@ -54,7 +55,7 @@ NORMALISERS: dict[str, Callable[[LegScores], Floats]] = {
 }
 
 
-def weighted(legs: Mapping[str, LegScores], *, options: FusionOptions) -> Fused:
+def weighted(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return the weighted sum of cosine and normalised text score."""
     weights = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
     total = sum(weights[name] for name in legs)
