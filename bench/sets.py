@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from calendar import month_name
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 CACHE = Path(__file__).parent / ".cache"
@@ -37,6 +39,8 @@ class Question:
     id: str
     text: str
     kind: str
+    day: date | None
+    """When it was asked."""
     grades: dict[str, int]
     """Document id → grade."""
 
@@ -80,7 +84,13 @@ def _questions(folder: Path) -> dict[str, list[Question]]:
     for query in _records(folder / "queries.jsonl"):
         if query["id"] in grades:
             found[query.get("scope", "all")].append(
-                Question(query["id"], query["text"], query.get("type", ""), grades[query["id"]])
+                Question(
+                    id=query["id"],
+                    text=query["text"],
+                    kind=query.get("type", ""),
+                    day=_day(query.get("date", "")),
+                    grades=grades[query["id"]],
+                )
             )
     return found
 
@@ -95,13 +105,26 @@ def _write(workspace: Path, documents: list[dict[str, str]]) -> dict[str, str]:
         file = workspace / path
         head = document.get("title") or document.get("date") or ""
         title = f"# {head}\n\n".replace("\r", " ") if head else ""
-        if not file.exists():
-            file.write_text(f"{title}{document['text']}\n", encoding="utf-8")
+        day = _day(document.get("date", ""))
+        front = f"---\ndate: {day}\n---\n" if day else ""
+        text = f"{front}{title}{document['text']}\n"
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
     return paths
 
 
 def _records(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _day(text: str) -> date | None:
+    """Return the day of `2023/04/10 (Mon) 17:50` or `1:56 pm on 8 May, 2023`."""
+    if found := re.match(r"(\d{4})/(\d{2})/(\d{2})", text):
+        return date(*map(int, found.groups()))
+    if found := re.search(r"(\d{1,2}) ([A-Z][a-z]+),? (\d{4})", text):
+        day, month, year = found.groups()
+        return date(int(year), list(month_name).index(month), int(day))
+    return None
 
 
 def _safe(name: str) -> str:

@@ -47,15 +47,8 @@ def sync(
     progress: Progress,
 ) -> Report:
     """Bring documents, chunks and terms into agreement with the files; vectors come after."""
-    found, unreadable = walk(workspace, options=options.walk)
     known = store.known()
-    plan = make_plan(
-        found,
-        known=known,
-        recipe=options.recipe,
-        unreadable={failure.path for failure in unreadable},
-        force=force,
-    )
+    plan, unreadable = _survey(workspace, known, options=options, force=force)
     counts, failed = _take_in(plan, known, store=store, options=options, progress=progress)
     for gone in plan.gone:
         store.drop(gone.path, source=gone.source)
@@ -71,15 +64,8 @@ def sync(
 
 def look(workspace: Path, *, store: Store, options: IngestOptions) -> Staleness:
     """Tell what a sync would change, without changing anything."""
-    found, unreadable = walk(workspace, options=options.walk)
     known = store.known()
-    plan = make_plan(
-        found,
-        known=known,
-        recipe=options.recipe,
-        unreadable={failure.path for failure in unreadable},
-        force=False,
-    )
+    plan, unreadable = _survey(workspace, known, options=options, force=False)
     changed: list[str] = []
     failed = list(unreadable)
     for suspect in plan.suspects:
@@ -91,6 +77,24 @@ def look(workspace: Path, *, store: Store, options: IngestOptions) -> Staleness:
         if not _is_current(document, known, options):
             changed.append(document.path)
     return Staleness(tuple(changed), tuple(gone.path for gone in plan.gone), tuple(failed))
+
+
+def _survey(
+    workspace: Path,
+    known: Mapping[tuple[SourceKind, str], Known],
+    *,
+    options: IngestOptions,
+    force: bool,
+) -> tuple[Plan, list[Failure]]:
+    found, unreadable = walk(workspace, options=options.walk)
+    plan = make_plan(
+        found,
+        known=known,
+        recipe=options.recipe,
+        unreadable={failure.path for failure in unreadable},
+        force=force,
+    )
+    return plan, unreadable
 
 
 def _is_current(

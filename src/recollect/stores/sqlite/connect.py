@@ -137,3 +137,8 @@ def translated(path: Path) -> Iterator[None]:
             f"SQLite failed on the index {path} ({error}).",
             action="Run `recollect doctor` to check the index and the disk.",
         ) from error
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the index file and the two that SQLite keeps beside it."""
+    return [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")]

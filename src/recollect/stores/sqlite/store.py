@@ -14,7 +14,7 @@ import numpy as np
 from recollect.stores import bag
 from recollect.stores.base import KeywordPool, Loaded, Missing, VectorPool
 from recollect.stores.sqlite import schema
-from recollect.stores.sqlite.connect import connect, reading, translated, writing
+from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
 from recollect.stores.sqlite.keyword import keyword_pool
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.stores.sqlite.vec import SqliteVec, load_extension
@@ -348,26 +348,6 @@ class SqliteStore:
             "SELECT id FROM spaces WHERE fingerprint = ?", (str(fingerprint),)
         ).get
         return None if found is None else int(found)
-
-
-def files_of(path: Path) -> list[Path]:
-    """Return the index file and the two that SQLite keeps beside it."""
-    return [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")]
-
-
-def set_aside(path: Path) -> Path:
-    """Rename a damaged index out of the way, with its side files; return its new name.
-
-    It is kept rather than deleted: it may be wanted to find out what happened.
-    """
-    number = 1
-    while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    for file, target in zip(files_of(path), files_of(kept), strict=True):
-        with translated(path):
-            if file.exists():
-                file.rename(target)
-    return kept
 
 
 def _chunk(row: tuple[object, ...]) -> Chunk:

@@ -1,0 +1,160 @@
+"""Measure search on the labelled sets, as real workspaces, through the public API.
+
+usage: python bench/run.py [SET …]        all sets by default
+
+Embeddings are kept under bench/.cache, so only the first run is slow. The numbers go to
+bench/results/<commit>.json and into the table of bench/README.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+HERE = Path(__file__).parent
+os.environ["RECOLLECT_HOME"] = str(HERE / ".cache" / "home")
+
+from sets import NAMES, load_set  # noqa: E402 - the home must be set before anything is opened
+
+from recollect import Memory  # noqa: E402
+from recollect.evaluate.abstention import auroc  # noqa: E402
+from recollect.evaluate.bootstrap import difference_interval, mean_interval  # noqa: E402
+from recollect.evaluate.case import Expected  # noqa: E402
+from recollect.evaluate.metrics import Marks, marks_of  # noqa: E402
+
+if TYPE_CHECKING:
+    from sets import Question, Scoped
+
+    from recollect.evaluate.bootstrap import Interval
+
+VARIANTS: dict[str, dict[str, object]] = {
+    "calibrated": {},
+    "weighted": {"fusion": "weighted"},
+    "rrf": {"fusion": "rrf"},
+    "keyword": {"legs": ["keyword"]},
+    "vector": {"legs": ["vector"]},
+    "no dates": {"legs": ["keyword", "vector"]},
+}
+SHOWN = 40  # hits asked for, so that ten different documents are among them
+FIRST = 5
+BEGIN, END = "<!-- generated: results -->", "<!-- end -->"
+
+
+def answer(memory: Memory, question: Question, scoped: Scoped, variant: str) -> list[str]:
+    """Return the documents found, best first, each once."""
+    hits = memory.search(
+        question.text, max_results=SHOWN, today=question.day, **VARIANTS[variant]
+    ).hits  # type: ignore[arg-type]
+    return list(dict.fromkeys(scoped.documents[hit.path] for hit in hits))
+
+
+def marks(question: Question, found: list[str]) -> Marks:
+    """Return how good an answer is, documents being the units."""
+    expected = [Expected(name, grade=grade) for name, grade in question.grades.items()]
+    ranks = [found.index(name) + 1 if name in found else None for name in question.grades]
+    return marks_of(expected, ranks, k=FIRST)
+
+
+def measure(name: str) -> dict[str, object]:
+    """Return the numbers of one set: per variant nDCG@10 and all@5, with intervals."""
+    scopes = load_set(name)
+    got: dict[str, list[Marks]] = {variant: [] for variant in VARIANTS}
+    own: list[float] = []
+    foreign: list[float] = []
+    for number, scoped in enumerate(scopes):
+        with Memory.open(scoped.workspace) as memory:
+            memory.sync()
+            for question in scoped.questions:
+                for variant, collected in got.items():
+                    collected.append(marks(question, answer(memory, question, scoped, variant)))
+            if len(scopes) > 1:
+                others = scopes[(number + 1) % len(scopes)].questions
+                own += [best_score(memory, question) for question in scoped.questions]
+                foreign += [best_score(memory, question) for question in others]
+    default = [mark.ndcg for mark in got["calibrated"]]
+    return {
+        "questions": len(default),
+        "variants": {
+            variant: {
+                "ndcg": percent(mean_interval([mark.ndcg for mark in collected])),
+                "all5": percent(mean_interval([mark.all for mark in collected])),
+                "halves": [
+                    percent(mean_interval([mark.ndcg for mark in collected[half::2]]))["mean"]
+                    for half in (0, 1)
+                ],
+                "default minus this": percent(
+                    difference_interval(default, [mark.ndcg for mark in collected])
+                ),
+            }
+            for variant, collected in got.items()
+        },
+        "auroc": auroc(own, foreign),
+    }
+
+
+def best_score(memory: Memory, question: Question) -> float:
+    """Return the first hit's score."""
+    hits = memory.search(question.text, max_results=1, today=question.day).hits
+    return hits[0].score if hits else 0.0
+
+
+def percent(interval: Interval) -> dict[str, float]:
+    """Return an interval in points of a hundred."""
+    return {name: round(100 * getattr(interval, name), 1) for name in ("mean", "low", "high")}
+
+
+def table(results: dict[str, dict[str, object]]) -> str:
+    """Return the results as one Markdown table."""
+    names = list(VARIANTS)
+    rows = [
+        "| set | questions | " + " | ".join(names) + " | all@5 | AUROC |",
+        "| --- | --- |" + " --- |" * (len(names) + 2),
+    ]
+    for name, result in results.items():
+        variants = result["variants"]
+        best = max(variants[leg]["ndcg"]["mean"] for leg in ("keyword", "vector"))  # type: ignore[index]
+        cells = []
+        for variant in names:
+            numbers = variants[variant]  # type: ignore[index]
+            mean = f"{numbers['ndcg']['mean']:.1f}"
+            lost = numbers["default minus this"]["high"] < 0
+            bold = variant == "calibrated" and numbers["ndcg"]["mean"] >= best
+            cells.append(f"**{mean}**" if bold else f"{mean}{' ▲' if lost else ''}")
+        area = "" if result["auroc"] is None else f"{result['auroc']:.3f}"
+        share = variants["calibrated"]["all5"]["mean"]  # type: ignore[index]
+        rows.append(
+            f"| {name} | {result['questions']} | {' | '.join(cells)} | {share:.1f} | {area} |"
+        )
+    return "\n".join(rows)
+
+
+def main() -> None:
+    """Measure, write the result file, renew the table."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    file = HERE / "results" / f"{commit}.json"
+    file.parent.mkdir(exist_ok=True)
+    results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for name in sys.argv[1:] or NAMES:
+        results[name] = measure(name)
+        file.write_text(json.dumps(results, indent=1), encoding="utf-8")
+        numbers = results[name]["variants"]
+        print(name, {each: numbers[each]["ndcg"]["mean"] for each in numbers}, flush=True)
+    page = HERE / "README.md"
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    body = f"{BEGIN}\n\nCommit {commit}.\n\n{table(results)}\n\n{END}"
+    page.write_text(f"{before}{body}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Date words in a question: "last Tuesday", "two weeks ago", "in March", 昨天, 先週.
+
+They become a window of days. It knows words and calendars; today is an argument, and whether notes
+of those days are better answers is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Days from the first to the last, both included."""
+
+    first: date
+    last: date
+
+    def holds(self, day: date | None) -> bool:
+        """Tell whether a day lies in the window; an evergreen text has no day."""
+        return day is not None and self.first <= day <= self.last
+
+
+_NUMBERS = {
+    word: number
+    for number, words in enumerate(
+        ("", "a an one past", "two couple", "three few", "four", "five", "six", "seven", "eight",
+         "nine", "ten", "eleven", "twelve")
+    )
+    for word in words.split()
+}  # fmt: skip
+_UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_SLACK_DAYS = {"day": 1, "week": 4, "month": 16, "year": 183}
+"""How loosely people count: four weeks ago is seldom the 28th day back."""
+_AFTERWARDS = timedelta(days=3)
+"""A note about a day is often written a little later."""
+_WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
+
+_COUNT = rf"(?P<count>[0-9]{{1,3}}|{'|'.join(_NUMBERS)})(?:\s+of)?\s+"
+_UNIT = r"(?P<unit>day|week|month|year)s?"
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
+
+
+def window(text: str, *, today: date) -> Window | None:
+    """Return the days a question speaks of, or None when it names none."""
+    for pattern, reading in _READINGS:
+        if (found := pattern.search(text)) and (days := reading(found, today)):
+            return days
+    return None
+
+
+def _days_ago(found: re.Match[str], today: date) -> Window:
+    unit = found["unit"].lower()
+    middle = today - timedelta(days=_number(found["count"]) * _UNITS[unit])
+    slack = timedelta(days=_SLACK_DAYS[unit])
+    return Window(middle - slack, min(middle + slack, today))
+
+
+def _past(found: re.Match[str], today: date) -> Window:
+    length = _number(found["count"]) * _UNITS[found["unit"].lower()]
+    return Window(today - timedelta(days=length), today)
+
+
+def _calendar_unit(found: re.Match[str], today: date) -> Window:
+    """Read "this week" and "last month" from the unit's first day on.
+
+    To today, because "last month" also means the last thirty days, and because people write of a
+    day afterwards.
+    """
+    unit = found["unit"].lower()
+    back = 0 if found["which"].lower() == "this" else 1
+    if unit == "week":
+        return Window(today - timedelta(days=today.weekday() + 7 * back), today)
+    if unit == "year":
+        return Window(date(today.year - back, 1, 1), today)
+    months = today.year * 12 + today.month - 1 - back
+    return Window(date(months // 12, months % 12 + 1, 1), today)
+
+
+def _weekday(found: re.Match[str], today: date) -> Window:
+    back = (today.weekday() - _WEEKDAYS[found["weekday"].lower()]) % 7 or 7
+    day = today - timedelta(days=back)
+    return Window(day, day)
+
+
+def _named_month(found: re.Match[str], today: date) -> Window | None:
+    groups = found.groupdict()
+    month = _MONTHS[groups["month"].lower()]
+    # Without a year the latest one that is not in the future is meant.
+    year = int(groups.get("year") or today.year - (month > today.month))
+    days = calendar.monthrange(year, month)[1]
+    if not groups.get("day"):
+        return Window(date(year, month, 1), date(year, month, days) + _AFTERWARDS)
+    if not 1 <= int(groups["day"]) <= days:
+        return None
+    day = date(year, month, int(groups["day"]))
+    return Window(day, day + _AFTERWARDS)
+
+
+def _relative(days_first: int, days_last: int) -> Callable[[re.Match[str], date], Window]:
+    def reading(found: re.Match[str], today: date) -> Window:
+        del found
+        return Window(today - timedelta(days=days_first), today - timedelta(days=days_last))
+
+    return reading
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdecimal() else _NUMBERS[word.lower()]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window | None]], ...] = (
+    (_compiled(r"\bday before yesterday\b|前天|一昨日|おととい"), _relative(2, 2)),
+    (_compiled(r"\byesterday\b|\blast night\b|昨天|昨日|어제"), _relative(1, 1)),
+    (_compiled(r"\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今天|今日|오늘"),
+     _relative(0, 0)),
+    (_compiled(r"上周|上週|上星期|先週|지난주"), _relative(13, 1)),
+    (_compiled(r"上个月|上個月|先月|지난달"), _relative(61, 1)),
+    (_compiled(rf"\b(?:a )?{_COUNT}{_UNIT}\s+ago\b"), _days_ago),
+    (_compiled(rf"\b(?:last|past|previous)\s+{_COUNT}{_UNIT}\b"), _past),
+    (_compiled(rf"\b(?P<count>past)\s+{_UNIT}\b"), _past),
+    (_compiled(r"\b(?P<which>last|previous|this)\s+(?P<unit>week|month|year)\b"), _calendar_unit),
+    (_compiled(rf"\b(?:last|on|this|previous|since)\s+(?P<weekday>{'|'.join(_WEEKDAYS)})\b"),
+     _weekday),
+    (_compiled(rf"\b{_MONTH}\.?\s+{_DAY}\b(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(rf"\b(?:in|during|since|last|of)\s+{_MONTH}\b(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(rf"\b{_MONTH}\s+{_YEAR}\b"), _named_month),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""Date words: which days a question speaks of, asked on Wednesday 11 March 2026."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from recollect.search.dates import Window, window
+
+TODAY = date(2026, 3, 11)
+
+
+def day(month: int, number: int, year: int = 2026) -> date:
+    return date(year, month, number)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("what did I do yesterday", day(3, 10), day(3, 10)),
+        ("the day before yesterday", day(3, 9), day(3, 9)),
+        ("anything for today?", day(3, 11), day(3, 11)),
+        ("who called last night", day(3, 10), day(3, 10)),
+        ("what happened 5 days ago", day(3, 5), day(3, 7)),
+        ("a couple of days ago I cooked", day(3, 8), day(3, 10)),
+        ("two weeks ago", day(2, 21), day(3, 1)),
+        ("three months ago", day(11, 25, 2025), day(12, 27, 2025)),
+        ("in the past two weeks", day(2, 25), day(3, 11)),
+        ("over the last 3 days", day(3, 8), day(3, 11)),
+        ("during the past month", day(2, 9), day(3, 11)),
+        ("last week", day(3, 2), day(3, 11)),
+        ("this week", day(3, 9), day(3, 11)),
+        ("last month", day(2, 1), day(3, 11)),
+        ("last year", day(1, 1, 2025), day(3, 11)),
+        ("lunch last Tuesday", day(3, 10), day(3, 10)),
+        ("the clinic on Wednesday", day(3, 4), day(3, 4)),
+        ("visits in February", day(2, 1), day(3, 3)),
+        ("the trip in December", day(12, 1, 2025), day(1, 3)),
+        ("the March 5th meeting", day(3, 5), day(3, 8)),
+        ("on 5 March 2024", day(3, 5, 2024), day(3, 8, 2024)),
+        ("since June 2024", day(6, 1, 2024), day(7, 3, 2024)),
+        ("昨天开会说了什么", day(3, 10), day(3, 10)),
+        ("先週の会議", day(2, 26), day(3, 10)),
+    ],
+)
+def test_days_are_understood(text: str, first: date, last: date) -> None:
+    assert Window(first, last) == window(text, today=TODAY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how many days ago did I buy it",
+        "how many weeks ago was the concert",
+        "the march of progress",
+        "may I ask something",
+        "at last we agreed",
+        "30 February",
+        "the last name of Ana",
+        "sundays are quiet",
+        "",
+    ],
+)
+def test_words_that_only_look_like_days_are_none(text: str) -> None:
+    assert window(text, today=TODAY) is None
+
+
+def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
+    days = Window(day(3, 1), day(3, 5))
+
+    assert [False, True, True, False, False] == [
+        days.holds(when) for when in (day(2, 28), day(3, 1), day(3, 5), day(3, 6), None)
+    ]
