@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from recollect.config import Places
-from recollect.providers.manifest import ARCTIC_S
+from recollect.providers.manifest import ARCTIC_S, MS_MARCO_MINILM
 from recollect.providers.resolve import resolve
 from recollect.types import silent
 
@@ -32,6 +32,13 @@ def model_folder() -> Path:
     """The real model's files, fetched once into the user's cache as any user's would be."""
     cache = Places.of(os.environ).models
     return resolve(ARCTIC_S, configured=None, cache=cache, progress=silent, retry=True)
+
+
+@pytest.fixture(scope="session")
+def reranker_folder() -> Path:
+    """The real rerank model's files, beside the other model's."""
+    cache = Places.of(os.environ).models
+    return resolve(MS_MARCO_MINILM, configured=None, cache=cache, progress=silent, retry=True)
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from recollect.config import Places, agent_of, find_workspace, load_config
+from recollect.config.schema import read_setting
 from recollect.errors import (
     NotFoundError,
     ProviderError,
     StoreCorruptError,
-    StoreReadOnlyError,
     WorkspaceError,
 )
 from recollect.ingest.excerpt import excerpt
@@ -25,11 +25,11 @@ from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.sync import complete, look, sync
 from recollect.providers.chain import Choice, choose, expected
+from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.search.fuse.base import VECTOR
 from recollect.search.pipeline import search
 from recollect.search.question import ask
-from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.store import set_aside
+from recollect.stores.sqlite.recover import open_store, replace_store
 from recollect.types import (
     Degradation,
     Leg,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from recollect.config import Config
+    from recollect.stores.sqlite import SqliteStore
     from recollect.types import Excerpt, Fingerprint, Progress, Report, Results
 
     Answer = TypeVar("Answer")
@@ -65,6 +66,7 @@ class Memory:
         self._config = config
         self._store = store
         self._choice: Choice | None = None
+        self._reranker = open_cross_encoder(config.provider, cache=places.models)
         self._notices: tuple[str, ...] = ()
 
     @classmethod
@@ -103,15 +105,20 @@ class Memory:
         places = Places.of(environ)
         config = load_config(
             root,
-            user_file=_config_file(config_file, places, environ),
+            user_file=config_file or places.settings,
             environ=environ,
             arguments=settings or {},
         )
         identity = agent_of(root, named=agent or environ.get("RECOLLECT_AGENT"))
-        store, notices = _open_store(places.index_of(identity), engine=config.vector_engine)
+        store, notices = open_store(places.index_of(identity), engine=config.vector_engine)
         memory = cls(root, agent=identity, places=places, config=config, store=store)
         memory._notices = notices
         return memory
+
+    @property
+    def config(self) -> Config:
+        """The settings in force, and where each was set."""
+        return self._config
 
     @property
     def is_writable(self) -> bool:
@@ -175,7 +182,10 @@ class Memory:
         before: date | None = None,
         path: str | None = None,
         fusion: str | None = None,
+        vector_weight: float | None = None,
         legs: Iterable[Leg | str] = tuple(Leg),
+        rerank: bool | None = None,
+        today: date | None = None,
         explain: bool = False,
     ) -> Results:
         """Answer a question from the index as it is; `sync` first if files may have changed.
@@ -189,7 +199,10 @@ class Memory:
             before: only hits dated before this day.
             path: only files that match this glob.
             fusion: `calibrated`, `weighted` or `rrf`; None is the setting.
-            legs: which retrieval paths may answer; both unless one is to be seen alone.
+            vector_weight: the vector leg's part in the last two; None is the settings' weights.
+            legs: which retrieval paths may answer; all unless one is to be seen alone.
+            rerank: let a model read the best candidates again; None is the setting.
+            today: what "yesterday" in the question counts from; None is the clock's day.
             explain: keep in each hit the trace of how its score came about.
 
         Raises:
@@ -213,19 +226,25 @@ class Memory:
             fusion=fusion or options.rank.fusion.fusion,
             min_score=options.rank.fusion.min_score if min_score is None else min_score,
         )
-        options = replace(options, rank=replace(options.rank, fusion=chosen))
+        if vector_weight is not None:
+            read_setting("vector_weight", vector_weight, origin="search")
+            chosen = replace(chosen, vector_weight=vector_weight, text_weight=1 - vector_weight)
+        again = options.rank.rerank
+        again = replace(again, enabled=again.enabled if rerank is None else rerank)
+        options = replace(options, rank=replace(options.rank, fusion=chosen, rerank=again))
         choice = self._provider(retry=False, progress=silent)
         results = self._recovering(
             lambda: search(
                 query,
                 store=self._store,
                 provider=choice.provider,
+                reranker=self._reranker,
                 options=options,
-                today=datetime.now(tz=UTC).date(),
+                today=today or datetime.now(tz=UTC).date(),
             )
         )
         notices = self._take_notices()
-        if not self._store.known():
+        if not results.hits and not self._store.known():
             notices = (*notices, f"Nothing of {self.workspace} is indexed; name another with -w.")
         return _finished(results, degradation=choice.degradation, notices=notices, explain=explain)
 
@@ -269,6 +288,10 @@ class Memory:
             notices=self._take_notices(),
         )
 
+    def paths(self) -> frozenset[str]:
+        """Return the paths of all indexed files."""
+        return frozenset(path for _, path in self._store.known())
+
     def reset(self) -> None:
         """Drop the derived index; the files it came from are not touched."""
         self._store.clear()
@@ -278,8 +301,9 @@ class Memory:
         return self._store.check()
 
     def close(self) -> None:
-        """Release the index and the model."""
+        """Release the index and the models."""
         self._store.close()
+        self._reranker.close()
         if self._choice and self._choice.provider:
             self._choice.provider.close()
 
@@ -326,7 +350,7 @@ class Memory:
         except StoreCorruptError as error:
             path = self._places.index_of(self.agent)
             self._store.close()
-            self._store, notices = _replace_store(
+            self._store, notices = replace_store(
                 path, engine=self._config.vector_engine, error=error
             )
             self._sync(force=False, retry=False, progress=silent)
@@ -336,30 +360,6 @@ class Memory:
     def _take_notices(self) -> tuple[str, ...]:
         notices, self._notices = self._notices, ()
         return notices
-
-
-def _config_file(named: Path | None, places: Places, environ: Mapping[str, str]) -> Path:
-    return named or Path(environ.get("RECOLLECT_CONFIG") or places.settings).expanduser()
-
-
-def _open_store(path: Path, *, engine: str) -> tuple[SqliteStore, tuple[str, ...]]:
-    try:
-        return SqliteStore.open(path, engine=engine), ()
-    except StoreCorruptError as error:
-        return _replace_store(path, engine=engine, error=error)
-    except StoreReadOnlyError as error:
-        if not path.is_file():
-            raise
-        notice = f"{error.message} It is searched as it is, not brought up to date. {error.action}"
-        return SqliteStore.open(path, engine=engine, writable=False), (notice,)
-
-
-def _replace_store(
-    path: Path, *, engine: str, error: StoreCorruptError
-) -> tuple[SqliteStore, tuple[str, ...]]:
-    kept = set_aside(path)
-    notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files."
-    return SqliteStore.open(path, engine=engine), (notice,)
 
 
 def _finished(

@@ -66,6 +66,8 @@ class Leg(StrEnum):
 
     KEYWORD = "keyword"
     VECTOR = "vector"
+    DATE = "date"
+    """Days named in the question: it proposes and favours notes of those days."""
 
 
 class Mode(StrEnum):
@@ -191,17 +193,6 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """What a Leg returns for one chunk."""
-
-    key: ChunkKey
-    rank: int
-    """1-based place in the leg's own list."""
-    raw: float
-    """The leg's own number: higher is better, no fixed range."""
-
-
-@dataclass(frozen=True, slots=True)
 class Background:
     """How cosines of unrelated texts are distributed in one vector space."""
 
@@ -236,6 +227,8 @@ class Trace:
     """Lift given to the chunk that holds the very identifier or file asked for."""
     decay: float = 0.0
     """What age took away: zero or negative."""
+    rerank: float = 0.0
+    """What a model's second look added: zero or positive."""
     age_days: int | None = None
     similarity: float | None = None
     """To the hits above it, when diversity is on."""
@@ -277,7 +270,7 @@ class Results:
     """False when nothing found stands out from noise."""
     took_ms: float
     degraded: Mapping[str, Degradation] | None = None
-    """Per leg that did not run (or is incomplete): why."""
+    """Per leg, or `rerank`, that did not run or is incomplete: why."""
     notices: tuple[str, ...] = ()
     """What else the caller should know, such as an index that had to be rebuilt."""
 

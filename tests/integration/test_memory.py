@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect import Memory, NotFoundError, QueryError, SourceKind, Step, WorkspaceError
+from recollect.types import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -392,3 +393,36 @@ def test_each_leg_can_be_seen_alone(memory: Memory, write: Callable[[str, str], 
     assert {None} == {hit.vector_score for hit in keyword.hits}
     assert {None} == {hit.text_score for hit in vector.hits}
     assert keyword.degraded is vector.degraded is None
+
+
+def test_days_named_in_the_question_favour_notes_of_those_days(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    for number in range(1, 29):
+        write(f"memory/2026-02-{number:02}.md", f"Lunch with guest {number} in the canteen.\n")
+    memory.sync()
+    question = "who did I have lunch with last Tuesday"
+
+    hits = memory.search(question, today=date(2026, 2, 13), explain=True).hits
+    without = memory.search(question, today=date(2026, 2, 13), legs=["keyword", "vector"]).hits
+
+    assert "memory/2026-02-10.md" == hits[0].path
+    assert hits[0].trace is not None
+    assert hits[0].trace.legs[Leg.DATE].contribution > 0
+    assert "memory/2026-02-10.md" != without[0].path
+    assert memory.search(question, today=date(2026, 2, 13), fusion="weighted").hits
+    assert memory.search(question, today=date(2026, 2, 13), fusion="rrf").hits
+
+
+def test_a_chunk_is_read_in_the_light_of_its_document(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    same = "## Detail\n\nIt is kept in the second drawer.\n"
+    write("memory/tools.md", f"# Tools\n\nHammers, screwdrivers and saws.\n\n{same}")
+    write("memory/tax.md", f"# Tax\n\nReceipts, invoices and the tax office.\n\n{same}")
+    memory.sync()
+
+    hits = memory.search("where do I find the hammer", legs=["vector"], max_results=4).hits
+
+    details = [hit.path for hit in hits if hit.start_line == 5]
+    assert "memory/tools.md" == details[0]

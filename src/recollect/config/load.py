@@ -23,10 +23,14 @@ from recollect.search.fuse import FusionOptions
 from recollect.search.mmr import MmrOptions
 from recollect.search.pipeline import SearchOptions
 from recollect.search.rank import RankOptions
+from recollect.search.rerank import RerankOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+ENVIRONMENT = "environment"
+ARGUMENTS = "arguments"
+"""Origins that win over every file."""
 _PREFIX = "RECOLLECT_"
 _NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG"}
 _TESTS = "TEST_"
@@ -44,6 +48,8 @@ class Config:
     values: Mapping[str, object]
     origins: Mapping[str, str]
     """For each setting that is not its default: where it was set."""
+    user_file: Path
+    """The user's own settings, there or not."""
 
 
 def load_config(
@@ -66,10 +72,10 @@ def load_config(
             key, checked = read_setting(given, value, origin=origin)
             values[key] = checked
             origins[key] = origin
-    return compose(values, origins=origins)
+    return compose(values, origins=origins, user_file=user_file)
 
 
-def compose(values: Mapping[str, object], *, origins: Mapping[str, str]) -> Config:
+def compose(values: Mapping[str, object], *, origins: Mapping[str, str], user_file: Path) -> Config:
     """Hand each stage its own options."""
 
     def get(key: str) -> object:
@@ -102,6 +108,11 @@ def compose(values: Mapping[str, object], *, origins: Mapping[str, str]) -> Conf
                     half_life_days=cast(float, get("temporal_decay.half_life_days")),
                     floor=cast(float, get("temporal_decay.floor")),
                 ),
+                rerank=RerankOptions(
+                    enabled=cast(bool, get("rerank.enabled")),
+                    candidates=cast(int, get("rerank.candidates")),
+                    budget_ms=cast(int, get("rerank.budget_ms")),
+                ),
                 mmr=MmrOptions(
                     enabled=cast(bool, get("mmr.enabled")),
                     balance=cast(float, get("mmr.lambda")),
@@ -116,6 +127,7 @@ def compose(values: Mapping[str, object], *, origins: Mapping[str, str]) -> Conf
         vector_engine=cast(str, get("vector.engine")),
         values=values,
         origins=origins,
+        user_file=user_file,
     )
 
 
@@ -130,8 +142,8 @@ def _layers(
     _check_project(project, project_file)
     yield str(project_file), project
     yield str(user_file), _read_toml(user_file)
-    yield "environment", _from_environment(environ)
-    yield "arguments", arguments
+    yield ENVIRONMENT, _from_environment(environ)
+    yield ARGUMENTS, arguments
 
 
 def _read_toml(path: Path) -> dict[str, object]:

@@ -34,10 +34,13 @@ class Places:
     def of(cls, environ: Mapping[str, str]) -> Places:
         """Return the platform's folders, as the environment moves them."""
         named = environ.get("RECOLLECT_HOME")
+        settings = environ.get("RECOLLECT_CONFIG")
         return cls(
             home=Path(named).expanduser() if named else _platform(environ, "data") / "recollect",
             models=_platform(environ, "cache") / "recollect" / "models",
-            settings=_platform(environ, "config") / "recollect" / "config.toml",
+            settings=Path(settings).expanduser()
+            if settings
+            else _platform(environ, "config") / "recollect" / "config.toml",
         )
 
     def index_of(self, agent: str) -> Path:

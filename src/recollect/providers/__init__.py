@@ -1,1 +1,1 @@
-"""Who turns texts into vectors? One protocol, one file a provider, and the chain that chooses."""
+"""Which models read texts? Providers embed, a reranker judges; and the chain that chooses."""

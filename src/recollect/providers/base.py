@@ -1,4 +1,4 @@
-"""The Provider protocol and the options of choosing one."""
+"""The protocols of models: the Provider, the Reranker, and the options of choosing one."""
 
 from __future__ import annotations
 
@@ -59,3 +59,37 @@ class Provider(Protocol):
 
     def close(self) -> None:
         """Release what embedding holds."""
+
+
+class Reranker(Protocol):
+    """Reads a question and a text together and tells how well the text answers it."""
+
+    def reads(self, text: str) -> float:
+        """Return how much of a text the model understands: 1 all of it, 0 nothing."""
+
+    def prepare(self, *, progress: Progress, retry: bool) -> None:
+        """Make sure that texts can be judged, fetching what is needed.
+
+        Raises:
+            ProviderError: texts cannot be judged now.
+
+        """
+
+    def score(
+        self, question: str, passages: Sequence[str], *, deadline: float | None
+    ) -> list[float]:
+        """Return how likely each passage answers the question, 0 to 1.
+
+        Args:
+            question: what is asked.
+            passages: what may answer it, the most important first.
+            deadline: a time of the monotonic clock; passages not begun by then are left out at
+                the end, so the list is shorter.
+
+        Raises:
+            ProviderError: the passages could not be judged.
+
+        """
+
+    def close(self) -> None:
+        """Release what judging holds."""

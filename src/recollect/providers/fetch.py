@@ -89,6 +89,7 @@ def _pip() -> list[str] | None:
 
 def from_hub(manifest: Manifest, folder: Path, progress: Progress) -> None:
     """Download the pinned revision's files from the model hub."""
+    assert manifest.hub is not None  # noqa: S101 - else this route is not taken
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
         raise FetchError("the hub is switched off by HF_HUB_OFFLINE")
     base = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/")

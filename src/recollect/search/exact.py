@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,9 +66,10 @@ def fold(text: str) -> str:
 
 
 def _specificity(asked: str, path: str) -> int:
-    pure = PurePosixPath(path)
-    names = (fold(pure.stem), fold(pure.name), fold(path))
-    return max((level for level, name in enumerate(names, start=1) if name == asked), default=0)
+    whole = fold(path)
+    name = whole.rpartition("/")[2]
+    stem = name.rpartition(".")[0] or name
+    return 3 if whole == asked else 2 if name == asked else 1 if stem == asked else 0
 
 
 def _best_of_each_file(

@@ -42,7 +42,7 @@ def make_hit(span: Span, *, place: int, evidence: Evidence, ranking: Ranking, to
 
 
 def make_trace(row: int, *, place: int, evidence: Evidence, ranking: Ranking, today: date) -> Trace:
-    """Return why this score: legs, exactness and age, adding up to it."""
+    """Return why this score: legs, exactness, age and second look, adding up to it."""
     fused = ranking.fused
     legs = {
         name: LegTrace(
@@ -52,13 +52,14 @@ def make_trace(row: int, *, place: int, evidence: Evidence, ranking: Ranking, to
             contribution=float(fused.contributions[name][row]),
         )
         for name, leg in evidence.legs.items()
-        if leg.present[row]
+        if name in fused.normalised and leg.present[row]
     }
     similarity = next(pick.similarity for pick in ranking.picks if pick.place == row)
     return Trace(
         legs=legs,
         exact=float(ranking.lifted[row] - fused.scores[row]),
-        decay=float(ranking.scores[row] - ranking.lifted[row]),
+        decay=float(ranking.aged[row] - ranking.lifted[row]),
+        rerank=float(ranking.scores[row] - ranking.aged[row]),
         age_days=age_days(evidence.loaded.chunks[row].when, today=today),
         similarity=similarity,
         place=place,

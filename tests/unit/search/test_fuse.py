@@ -78,9 +78,12 @@ def test_a_vector_hit_at_045_survives_a_keyword_leg_that_missed_it() -> None:
 
 
 def test_rank_text_scores_are_one_half_third() -> None:
-    leg = keyword(8.0, 5.0, 3.0, 2.0)
+    leg = keyword(*range(24, 0, -1))
 
-    assert [1.0, 0.5, 1 / 3, 0.25] == pytest.approx(by_rank(leg).tolist())
+    scores = by_rank(leg).tolist()
+
+    assert [1.0, 0.5, 0.333, 0.25] == pytest.approx(scores[:4], abs=1e-3)
+    assert (0.125, 0.042) == pytest.approx((scores[7], scores[23]), abs=1e-3)
 
 
 def test_sigmoid_text_scores_follow_the_table() -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KEYWORD = Leg.KEYWORD
 VECTOR = Leg.VECTOR
+DATE = Leg.DATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ class LegScores:
     background: Background | None = None
     """Vector: how unrelated texts score."""
     trust: Floats | float = 1.0
-    """Vector: how much of each chunk and of the query the model can read."""
+    """Vector: how much of each chunk the model can read."""
+    context: Floats | None = None
+    """Vector: the mean raw of all chunks found of the same document."""
 
     @property
     def ranks(self) -> npt.NDArray[np.int64]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, FusionOptions, LegScores
+from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, Fused, FusionOptions, LegScores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,10 @@ COINCIDENCE_POWER = 1.5
 """How much faster than the shared information keyword evidence grows."""
 EVIDENCE_PER_DEVIATION = 0.04
 """What one deviation of cosine weighs against the whole information of a query."""
+CONTEXT_SHARE = 0.3
+"""How much a chunk is read in the light of its document."""
+DATE_EVIDENCE = 0.15
+"""What it is worth to be of the days the question names."""
 RATE = 3.0
 """Puts a score of one half where confidence begins."""
 DEFAULT_FLOOR = 0.02
@@ -50,7 +54,7 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
         normalised=evidence,
         contributions={name: own * shares for name, own in evidence.items()},
         eligible=(scores >= floor) & (scores > 0),
-        confident=_is_confident(evidence, total),
+        confident=_is_confident(evidence),
     )
 
 
@@ -65,13 +69,25 @@ def keyword_evidence(leg: LegScores) -> Floats:
 def vector_evidence(leg: LegScores) -> Floats:
     """Return how far each cosine stands above unrelated texts; below them it fades, in order."""
     assert leg.background is not None  # noqa: S101 - the vector leg always brings one
-    deviations = (leg.raw - leg.background.mean) / leg.background.deviation
+    cosines = leg.raw
+    if leg.context is not None:
+        cosines = (1 - CONTEXT_SHARE) * leg.raw + CONTEXT_SHARE * leg.context
+    deviations = (cosines - leg.background.mean) / leg.background.deviation
     return leg.trust * EVIDENCE_PER_DEVIATION * np.logaddexp(0.0, deviations)
 
 
-_EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence}
+def date_evidence(leg: LegScores) -> Floats:
+    """Return what it is worth to be of the days the question names."""
+    return DATE_EVIDENCE * leg.raw
 
 
-def _is_confident(evidence: Mapping[Leg, Floats], total: Floats) -> bool:
-    alone = any(own.max(initial=0.0) >= CONFIDENT[name] for name, own in evidence.items())
-    return alone or float(total.max(initial=0.0)) >= CONFIDENT_TOGETHER
+_EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence, DATE: date_evidence}
+
+
+def _is_confident(evidence: Mapping[Leg, Floats]) -> bool:
+    """Judge by content alone: a note of the right day need not be about the right thing."""
+    content = {name: own for name, own in evidence.items() if name in CONFIDENT}
+    if any(own.max(initial=0.0) >= CONFIDENT[name] for name, own in content.items()):
+        return True
+    together = np.sum(list(content.values()), axis=0)
+    return bool(np.max(together, initial=0.0) >= CONFIDENT_TOGETHER)

@@ -24,6 +24,7 @@ DEFAULT_FLOOR = 0.0
 def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return Σ weight/(k + rank) over the legs that ran, divided by its maximum."""
     weights = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
+    legs = {name: leg for name, leg in legs.items() if name in weights}
     best = sum(weights[name] / (options.rrf_k + 1) for name in legs)
     contributions = {
         name: np.where(leg.present, weights[name] / (options.rrf_k + leg.ranks) / best, 0.0)

@@ -58,6 +58,7 @@ NORMALISERS: dict[str, Callable[[LegScores], Floats]] = {
 def weighted(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return the weighted sum of cosine and normalised text score."""
     weights = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
+    legs = {name: leg for name, leg in legs.items() if name in weights}
     total = sum(weights[name] for name in legs)
     normalised = {
         name: np.where(

@@ -12,11 +12,13 @@ from recollect.version import __version__
 
 COMMANDS = {
     "doctor": "recollect.shells.cli.doctor",
+    "eval": "recollect.shells.cli.evaluate",
     "get": "recollect.shells.cli.get",
     "index": "recollect.shells.cli.index",
     "reset": "recollect.shells.cli.reset",
     "search": "recollect.shells.cli.search",
     "status": "recollect.shells.cli.status",
+    "tune": "recollect.shells.cli.tune",
 }
 
 

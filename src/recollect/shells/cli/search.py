@@ -8,18 +8,16 @@ import click
 
 from recollect.shells.cli.dates import DAY
 from recollect.shells.cli.shared import (
+    bring_up_to_date,
     given,
     open_memory,
     print_json,
     print_lines,
-    progress_bar,
     shared_options,
 )
 
 if TYPE_CHECKING:
     from datetime import date
-
-    from recollect.memory import Memory
 
 _SOURCES = ("memory", "sessions", "facts", "all")
 _FUSIONS = ("calibrated", "weighted", "rrf")
@@ -35,6 +33,7 @@ _FUSIONS = ("calibrated", "weighted", "rrf")
 @click.option("--path", metavar="GLOB", help="Only files that match, such as 'memory/2026-*'.")
 @click.option("--explain", is_flag=True, help="Show how each score came about.")
 @click.option("--fusion", type=click.Choice(_FUSIONS), help="How the legs become one score.")
+@click.option("--rerank/--no-rerank", default=None, help="Let a model read the best hits again.")
 @click.option("--no-sync", is_flag=True, help="Search the index as it is.")
 @shared_options
 @click.pass_context
@@ -51,6 +50,7 @@ def command(
     path: str | None,
     explain: bool,
     fusion: str | None,
+    rerank: bool | None,
     no_sync: bool,
     **options: object,
 ) -> None:
@@ -60,7 +60,7 @@ def command(
     common = given(context, options)
     with open_memory(common) as memory:
         if not no_sync:
-            _bring_up_to_date(memory)
+            bring_up_to_date(memory)
         results = memory.search(
             " ".join(query),
             max_results=max_results,
@@ -71,19 +71,10 @@ def command(
             path=path,
             explain=explain,
             fusion=fusion,
+            rerank=rerank,
         )
     if common["as_json"]:
         print_json(render.results_json(results))
     else:
         print_lines(render.results_text(results))
     print_lines(render.results_remarks(results), to_stderr=True)
-
-
-def _bring_up_to_date(memory: Memory) -> None:
-    from recollect.shells import render  # noqa: PLC0415
-
-    if not memory.is_writable:
-        return
-    with progress_bar() as progress:
-        report = memory.sync(retry=False, progress=progress)
-    print_lines(render.sync_remarks(report), to_stderr=True)

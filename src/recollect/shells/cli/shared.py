@@ -24,6 +24,7 @@ _STAGES = {
     "fetch": "Fetching the embedding model, MB",
     "read": "Reading files",
     "embed": "Embedding",
+    "ask": "Asking the cases",
 }
 
 
@@ -79,6 +80,17 @@ def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
         config_file=Path(str(config_file)) if config_file is not None else None,
         settings={key: value for key, value in settings.items() if value is not None},
     )
+
+
+def bring_up_to_date(memory: Memory) -> None:
+    """Sync what changed before a search, unless the index cannot be written."""
+    from recollect.shells import render  # noqa: PLC0415 - not needed for --help
+
+    if not memory.is_writable:
+        return
+    with progress_bar() as progress:
+        report = memory.sync(retry=False, progress=progress)
+    print_lines(render.sync_remarks(report), to_stderr=True)
 
 
 def print_json(shape: Mapping[str, object]) -> None:

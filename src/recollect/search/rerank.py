@@ -1,0 +1,120 @@
+"""A second look at the best candidates: a model reads question and chunk together.
+
+Its opinion is further evidence, on the scale of the calibrated fusion, and evidence adds up: what
+it is sure of rises, what it does not know stays where it was, and so does all it was not asked
+about. Out of time or without its model the order stands as it is and the answer says so. Chosen
+by measurement: docs/decisions/0007.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.errors import ProviderError
+from recollect.search.exact import LIFTED
+from recollect.search.fuse.calibrated import RATE
+from recollect.types import Degradation, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from recollect.providers.base import Reranker
+    from recollect.types import Chunk
+
+    Floats = npt.NDArray[np.float64]
+
+RERANK = "rerank"
+"""The name under which an answer says that this stage did not run."""
+_READS_ENOUGH = 0.5  # below this most of a text is noise to the model
+_NOT_READ = Degradation(
+    reason="The rerank model does not read the script of this query.",
+    action="Nothing is broken: the order is that of the legs. `--no-rerank` skips the attempt.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RerankOptions:
+    """Whether the best candidates are read again, how many, and for how long at most."""
+
+    enabled: bool = False
+    candidates: int = 20
+    budget_ms: int = 1000
+    weight: float = 1.0
+    """What certainty of the model weighs against the whole information of a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The union as it stands before the second look."""
+
+    scores: Floats
+    ceilings: Floats
+    """What each row's score may rise to: less for the old."""
+    order: Sequence[int]
+    """Rows that may be looked at, best first."""
+    chunks: Sequence[Chunk]
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """Scores after the second look, or why there was none."""
+
+    scores: Floats
+    degradation: Degradation | None = None
+
+
+def rerank(
+    question: str, *, standing: Standing, reranker: Reranker, options: RerankOptions
+) -> Reranked:
+    """Let the model's opinion of the best candidates raise their scores."""
+    if reranker.reads(question) < _READS_ENOUGH:
+        return Reranked(standing.scores, _NOT_READ)
+    asked = [
+        row
+        for row in standing.order[: options.candidates]
+        if reranker.reads(standing.chunks[row].text) >= _READS_ENOUGH
+    ]
+    try:
+        reranker.prepare(progress=silent, retry=False)
+        # A first download is not what the budget is for; loading and reading are.
+        deadline = time.monotonic() + options.budget_ms / 1000
+        passages = [standing.chunks[row].embedded_text for row in asked]
+        opinions = reranker.score(question, passages, deadline=deadline)
+    except ProviderError as error:
+        return Reranked(standing.scores, Degradation(error.message, error.action))
+    if len(opinions) < len(asked):
+        return Reranked(standing.scores, _out_of_time(len(opinions), len(asked), options))
+    scores = standing.scores.copy()
+    scores[asked] = raised(
+        scores[asked],
+        opinions=np.array(opinions),
+        ceilings=standing.ceilings[asked],
+        options=options,
+    )
+    return Reranked(scores)
+
+
+def raised(scores: Floats, *, opinions: Floats, ceilings: Floats, options: RerankOptions) -> Floats:
+    """Return score + (ceiling − score)·(1 − e^(−rate·weight·opinion)): nothing falls, order holds.
+
+    With a ceiling of 1 this is the calibrated score of the legs' evidence + weight·opinion.
+    """
+    return scores - (ceilings - scores) * np.expm1(-RATE * options.weight * opinions)
+
+
+def ceilings_of(factors: Floats, *, is_exact: npt.NDArray[np.bool_]) -> Floats:
+    """Return how high scores may rise: below what is exact, and by their age."""
+    return factors * (LIFTED if is_exact.any() else 1.0)
+
+
+def _out_of_time(read: int, asked: int, options: RerankOptions) -> Degradation:
+    return Degradation(
+        reason=f"The rerank model read {read} of {asked} candidates in {options.budget_ms} ms.",
+        action="Raise rerank.budget_ms or lower rerank.candidates.",
+    )

@@ -1,0 +1,268 @@
+"""What `recollect eval` shows: tables that fit a hundred columns, and everything as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.evaluate.metrics import DEPTH, MARKS
+from recollect.evaluate.outcome import best_first
+from recollect.evaluate.shape import case_json
+from recollect.types import HEADING_SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from recollect.evaluate.bootstrap import Interval
+    from recollect.evaluate.case import Case
+    from recollect.evaluate.evaluation import Evaluation
+    from recollect.evaluate.outcome import Outcome, Summary
+    from recollect.evaluate.run import Answer
+    from recollect.shells.render import Json, Line
+    from recollect.types import Hit
+
+_DIGITS = 4  # beyond this a mean of questions is noise
+_NAME_CHARS = 15  # a longer name of a kind or variant is cut, so that the table fits
+_MISSES = 10  # questions named before the rest is only counted
+_CONFIGURED = " *"
+
+
+def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
+    """Yield what `eval` prints: one way of searching by kind, or several beside each other."""
+    configured = evaluation.outcomes[0]
+    yield f"{evaluation.cases} cases of {evaluation.file}, asked of {evaluation.workspace}", ""
+    yield "", ""
+    if len(evaluation.outcomes) > 1:
+        yield from _compared(evaluation)
+    elif configured.overall is not None:
+        yield from _by_kind(configured, k=evaluation.k)
+    yield from _abstention(evaluation.outcomes)
+    yield "Means with 95 % intervals; docs/evaluate.md tells how to read them.", "dim"
+    if len(evaluation.outcomes) == 1:
+        yield from _misses(configured, k=evaluation.k)
+
+
+def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
+    """Yield what the user should know besides the numbers."""
+    for warning in evaluation.warnings:
+        yield warning, "yellow"
+    run = evaluation.outcomes[0].run
+    if missing := run.without_vector:
+        count = f"{len(missing)} of {evaluation.cases} cases"
+        yield f"The vector leg did not run for {count}.", "yellow"
+        for why in dict.fromkeys(answer.degraded for answer in missing if answer.degraded):
+            yield f"  {why.reason}", "yellow"
+            yield f"  → {why.action}", "yellow"
+        if not any(answer.degraded for answer in missing):
+            yield "  → `recollect status --deep` tells what embeds, if anything.", "yellow"
+
+
+def evaluation_json(evaluation: Evaluation) -> Json:
+    """Return the contract of `eval --json`."""
+    return {
+        "cases": str(evaluation.file),
+        "workspace": str(evaluation.workspace),
+        "count": evaluation.cases,
+        "k": evaluation.k,
+        "configured": evaluation.outcomes[0].run.variant.name,
+        "variants": [_outcome_json(outcome) for outcome in evaluation.outcomes],
+        "warnings": list(evaluation.warnings),
+    }
+
+
+def numbered_hits(hits: Sequence[Hit]) -> Iterator[Line]:
+    """Yield hits to choose from, each with its number."""
+    for number, hit in enumerate(hits, start=1):
+        place = f"{hit.path}:{hit.start_line}-{hit.end_line}"
+        yield f"{number:3}  {hit.score:.3f} {place}", "bold"
+        if hit.heading:
+            yield f"     {HEADING_SEPARATOR.join(hit.heading)}", "cyan"
+        for line in hit.snippet.split("\n"):
+            yield f"     {line}", ""
+
+
+def added_text(case: Case, *, file: Path, count: int | None) -> Iterator[Line]:
+    """Yield what `eval add` prints."""
+    if count is None:
+        yield f"{file} holds this case already.", ""
+        return
+    places = ", ".join(place.citation for place in case.expected) or "nothing: not in memory"
+    yield f"Case {count} of {file}: {case.query} → {places}", ""
+
+
+def added_json(case: Case, *, file: Path, count: int | None) -> Json:
+    """Return the contract of `eval add --json`."""
+    return {"added": count is not None, "cases": str(file), "count": count, **case_json(case)}
+
+
+def interval_json(interval: Interval | None) -> Json | None:
+    """Return a mean with its bounds."""
+    if interval is None:
+        return None
+    return {
+        "mean": round(interval.mean, _DIGITS),
+        "low": round(interval.low, _DIGITS),
+        "high": round(interval.high, _DIGITS),
+    }
+
+
+def interval_text(interval: Interval, *, sign: str = "") -> str:
+    """Return a mean with its bounds in few characters: 0.82 [.75 .89]."""
+    low, high = (_short(bound, sign) for bound in (interval.low, interval.high))
+    return f"{interval.mean:{sign}.2f} [{low} {high}]"
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[Line]:
+    """Yield rows as aligned columns, the first row being the head."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(cells).rstrip(), "" if number else "bold"
+
+
+def _by_kind(outcome: Outcome, *, k: int) -> Iterator[Line]:
+    assert outcome.overall is not None  # noqa: S101 - asked by the caller
+    rows = {"all": outcome.overall}
+    if len(outcome.kinds) > 1:
+        rows = {**outcome.kinds, **rows}
+    yield from table(
+        [
+            [outcome.run.variant.name, "cases", *(_head(name, k) for name in MARKS)],
+            *(
+                [_cut(kind), str(summary.cases), *_means(summary, MARKS)]
+                for kind, summary in rows.items()
+            ),
+        ]
+    )
+    yield "", ""
+
+
+def _compared(evaluation: Evaluation) -> Iterator[Line]:
+    ranked = best_first(evaluation.outcomes)
+    shown = ("hit", "recall", "mrr", "ndcg")
+    rows = []
+    for outcome in ranked:
+        is_configured = outcome is evaluation.outcomes[0]
+        name = f"{outcome.run.variant.name}{_CONFIGURED if is_configured else ''}"
+        if outcome.overall is None:
+            rows.append([name, "did not run" if not outcome.run.ran else "–", "", "", "", ""])
+            continue
+        gain = "–" if outcome.gain is None else interval_text(outcome.gain, sign="+")
+        rows.append([name, *_means(outcome.overall, shown), gain])
+    heads = [_head(name, evaluation.k) for name in shown]
+    yield from table([["", *heads, "nDCG@10 against *"], *rows])
+    yield "", ""
+    yield "* the settings in force", "dim"
+    yield "", ""
+    yield from _kinds_compared([outcome for outcome in ranked if outcome.overall is not None])
+
+
+def _kinds_compared(outcomes: Sequence[Outcome]) -> Iterator[Line]:
+    kinds = outcomes[0].kinds if outcomes else {}
+    if len(kinds) < 2:  # noqa: PLR2004 - one kind is all of them
+        return
+    yield from table(
+        [
+            [_head("ndcg", 0), "cases", *(outcome.run.variant.name for outcome in outcomes)],
+            *(
+                [
+                    _cut(kind),
+                    str(summary.cases),
+                    *(f"{outcome.kinds[kind].marks['ndcg'].mean:.2f}" for outcome in outcomes),
+                ]
+                for kind, summary in kinds.items()
+            ),
+        ]
+    )
+    yield "", ""
+
+
+def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:
+    asked = outcomes[0].abstention
+    if asked.refused is None:
+        return
+    rows = []
+    for outcome in best_first(outcomes):
+        own = outcome.abstention
+        if own.refused is None or not outcome.run.ran:
+            continue
+        trusted = "–" if own.trusted is None else interval_text(own.trusted)
+        auroc = "–" if own.auroc is None else f"{own.auroc:.2f}"
+        rows.append([outcome.run.variant.name, trusted, interval_text(own.refused), auroc])
+    yield from table(
+        [["", "confident, answer there", "not confident, no answer", "AUROC of best score"], *rows]
+    )
+    yield "", ""
+
+
+def _misses(outcome: Outcome, *, k: int) -> Iterator[Line]:
+    missed = [
+        answer
+        for answer in outcome.run.answers
+        if answer.marks is not None and not answer.marks.hit
+    ]
+    if not missed:
+        return
+    yield "", ""
+    yield f"Not found among the first {k}:", ""
+    for answer in missed[:_MISSES]:
+        wanted = ", ".join(place.citation for place in answer.case.expected)
+        yield f"  line {answer.case.line}: {answer.case.query} → {wanted}", "dim"
+    if len(missed) > _MISSES:
+        yield f"  … and {len(missed) - _MISSES} more, see --json", "dim"
+
+
+def _outcome_json(outcome: Outcome) -> Json:
+    variant = outcome.run.variant
+    return {
+        "name": variant.name,
+        "fusion": variant.fusion,
+        "legs": [leg.value for leg in variant.legs],
+        "ran": outcome.run.ran,
+        "withoutVector": len(outcome.run.without_vector),
+        "overall": None if outcome.overall is None else _summary_json(outcome.overall),
+        "byKind": {kind: _summary_json(summary) for kind, summary in outcome.kinds.items()},
+        "gain": interval_json(outcome.gain),
+        "abstention": {
+            "confidentAnswerable": interval_json(outcome.abstention.trusted),
+            "unconfidentAbsent": interval_json(outcome.abstention.refused),
+            "auroc": outcome.abstention.auroc and round(outcome.abstention.auroc, _DIGITS),
+        },
+        "perCase": [_answer_json(answer) for answer in outcome.run.answers],
+    }
+
+
+def _summary_json(summary: Summary) -> Json:
+    marks = {name: interval_json(interval) for name, interval in summary.marks.items()}
+    return {"cases": summary.cases, **marks}
+
+
+def _answer_json(answer: Answer) -> Json:
+    marks = answer.marks
+    return {
+        "line": answer.case.line,
+        **case_json(answer.case),
+        "ranks": list(answer.ranks),
+        "marks": marks and {name: round(getattr(marks, name), _DIGITS) for name in MARKS},
+        "confident": answer.confident,
+        "mode": answer.mode.value,
+        "bestScore": round(answer.best_score, _DIGITS),
+        "hits": [hit.citation for hit in answer.hits],
+    }
+
+
+def _head(name: str, k: int) -> str:
+    return {"mrr": f"MRR@{DEPTH}", "ndcg": f"nDCG@{DEPTH}"}.get(name, f"{name}@{k}")
+
+
+def _means(summary: Summary, names: Sequence[str]) -> list[str]:
+    return [interval_text(summary.marks[name]) for name in names]
+
+
+def _short(bound: float, sign: str) -> str:
+    text = f"{bound:{sign}.2f}"
+    return text.replace("0.", ".", 1) if abs(bound) < 0.995 else text[:-1]  # noqa: PLR2004 - 1.0
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"

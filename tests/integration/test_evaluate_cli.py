@@ -1,0 +1,295 @@
+"""`eval` and `tune` as a user calls them: real processes on a copy of the sample workspace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+RECOLLECT = Path(sys.executable).parent / "recollect"
+CASES = Path(__file__).parent.parent / "golden" / "cases"
+WIDEST = 100
+
+
+@pytest.fixture
+def hybrid(sample: Path, environ: dict[str, str]) -> Cli:
+    def run(*arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [RECOLLECT, *arguments],
+            cwd=sample,
+            env={**environ, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def keyword(hybrid: Cli, environ: dict[str, str]) -> Cli:
+    environ["RECOLLECT_PROVIDER"] = "none"
+    return hybrid
+
+
+def as_json(done: subprocess.CompletedProcess[str]) -> Any:
+    assert 0 == done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+def write_cases(file: Path, *cases: Mapping[str, object]) -> Path:
+    file.write_text("".join(f"{json.dumps(case)}\n" for case in cases), encoding="utf-8")
+    return file
+
+
+def test_eval_prints_one_row_a_kind_with_intervals(keyword: Cli) -> None:
+    done = keyword("eval", CASES / "identifiers.jsonl")
+
+    assert 0 == done.returncode
+    head, identifier, filename, every = done.stdout.splitlines()[2:6]
+    assert ["calibrated", "cases", "hit@6", "recall@6", "all@6"] == head.split()[:5]
+    assert ["MRR@10", "nDCG@10"] == head.split()[5:]
+    assert ["identifier", "32", "1.00", "[1.0", "1.0]"] == identifier.split()[:5]
+    assert ["filename", "7"] == filename.split()[:2]
+    assert ["all", "39"] == every.split()[:2]
+
+
+def test_eval_names_the_questions_that_were_missed(keyword: Cli) -> None:
+    done = keyword("eval", CASES / "phrasings.jsonl", "-k", "1")
+
+    assert "Not found among the first 1:" in done.stdout
+    assert "line 2: what to do when a task seems impossible → memory/protocols/" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [("--compare",), ("-k", "3")])
+def test_options_may_stand_before_the_cases(keyword: Cli, arguments: tuple[str, ...]) -> None:
+    done = keyword("eval", *arguments, CASES / "identifiers.jsonl")
+
+    assert 0 == done.returncode
+    assert ("hit@3" if "3" in arguments else "hit@6") in done.stdout
+
+
+def test_eval_json_holds_every_case(keyword: Cli) -> None:
+    answer = as_json(keyword("eval", CASES / "phrasings.jsonl", "--json"))
+
+    assert [
+        "cases",
+        "workspace",
+        "count",
+        "k",
+        "configured",
+        "variants",
+        "warnings",
+    ] == list(answer)
+    (variant,) = answer["variants"]
+    assert (57, 6, "calibrated") == (answer["count"], answer["k"], variant["name"])
+    assert 57 == variant["withoutVector"] == len(variant["perCase"])
+    first = variant["perCase"][0]
+    assert ([1], 1.0) == (first["ranks"], first["marks"]["ndcg"])
+    assert first["hits"][0].startswith("memory/protocols/persistence.md#L")
+    per_case = [case["marks"]["ndcg"] for case in variant["perCase"]]
+    assert sum(per_case) / 57 == pytest.approx(variant["overall"]["ndcg"]["mean"], abs=1e-4)
+
+
+def test_a_leg_that_did_not_run_is_said_and_not_marked_zero(keyword: Cli, tmp_path: Path) -> None:
+    plot = tmp_path / "out.svg"
+
+    done = keyword("eval", CASES / "identifiers.jsonl", "--plot", plot)
+
+    assert "The vector leg did not run for 39 of 39 cases." in done.stderr
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("vector alone")]
+    assert "vector alone did not run" == " ".join(row.split())
+    drawn = [text.text for text in ET.parse(plot).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
+    assert "keyword alone" in drawn
+    assert "vector alone" not in drawn
+
+
+def test_a_picture_in_another_format_is_refused_before_the_work(keyword: Cli) -> None:
+    done = keyword("eval", CASES / "phrasings.jsonl", "--plot", "out.png")
+
+    assert 2 == done.returncode
+    assert ".svg" in done.stderr
+
+
+def test_places_that_are_not_there_are_warned_of(keyword: Cli, tmp_path: Path) -> None:
+    cases = write_cases(
+        tmp_path / "cases.jsonl",
+        {"query": "persistence", "expected": ["memory/protocols/persistence.md:1-9999"]},
+        {"query": "persistence", "expected": ["memory/gone.md"]},
+    )
+
+    done = keyword("eval", cases)
+
+    assert 0 == done.returncode
+    assert f"{cases}:1: memory/protocols/persistence.md#L1-L9999 ends after" in done.stderr
+    assert f"{cases}:2: memory/gone.md is not an indexed file" in done.stderr
+
+
+def test_a_wrong_line_ends_the_run_with_its_place(keyword: Cli, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"query": "a", "expected": []}\n{"query": 3}\n', encoding="utf-8")
+
+    done = keyword("eval", cases, "--json")
+
+    assert 2 == done.returncode
+    error = json.loads(done.stdout)["error"]
+    assert "usage" == error["type"]
+    assert error["message"].startswith(f"{cases}:2: ")
+
+
+def test_a_case_may_narrow_its_search(keyword: Cli, tmp_path: Path) -> None:
+    scoped = {"query": "backups", "expected": [], "path": "memory/ja/*", "since": "2031-01-01"}
+    cases = write_cases(tmp_path / "cases.jsonl", scoped)
+
+    answer = as_json(keyword("eval", cases, "--json"))
+
+    assert [] == answer["variants"][0]["perCase"][0]["hits"]
+    assert answer["variants"][0]["overall"] is None
+    assert 1.0 == answer["variants"][0]["abstention"]["unconfidentAbsent"]["mean"]
+
+
+def test_add_keeps_the_accepted_hits_as_a_case_once(keyword: Cli, sample: Path) -> None:
+    hits = as_json(keyword("search", "persistence", "--json"))["results"]
+
+    added = keyword("eval", "add", "persistence", "--accept", "2,1", "--kind", "vague")
+    again = keyword("eval", "add", "persistence", "--accept", "1,2")
+    absent = as_json(keyword("eval", "add", "licence plate", "--accept", "none", "--json"))
+
+    file = sample / "memory-cases.jsonl"
+    first, second = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
+    assert [(hits[1]["path"], hits[1]["startLine"]), (hits[0]["path"], hits[0]["startLine"])] == [
+        (place["path"], place["lines"][0]) for place in first["expected"]
+    ]
+    assert ("persistence", "vague") == (first["query"], first["kind"])
+    assert {"query": "licence plate", "expected": [], "kind": "question"} == second
+    assert "Case 1 of" in added.stdout
+    assert "already" in again.stdout
+    assert (True, 2) == (absent["added"], absent["count"])
+    assert 0 == keyword("eval", file).returncode
+
+
+@pytest.mark.parametrize("accept", [(), ("--accept", "99"), ("--accept", "first")])
+def test_add_without_a_usable_choice_is_refused(
+    keyword: Cli, sample: Path, accept: tuple[str, ...]
+) -> None:
+    done = keyword("eval", "add", "persistence", *accept)
+
+    assert 2 == done.returncode
+    assert "accept" in done.stderr
+    assert not (sample / "memory-cases.jsonl").exists()
+
+
+def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path: Path) -> None:
+    ours, theirs = pytest.importorskip("pty").openpty()
+    os.write(ours, b"1\n")
+
+    done = subprocess.run(
+        [RECOLLECT, "eval", "add", "persistence", "--to", tmp_path / "mine.jsonl"],
+        cwd=sample,
+        env={**environ, "RECOLLECT_PROVIDER": "none"},
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+    assert 0 == done.returncode, done.stderr
+    assert "  1  " in done.stderr
+    assert "Which answer it?" in done.stderr
+    (line,) = (tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()
+    assert 1 == len(json.loads(line)["expected"])
+
+
+def test_tune_leaves_good_settings_alone(keyword: Cli, sample: Path) -> None:
+    done = keyword("tune", CASES / "identifiers.jsonl", "--write")
+
+    assert 0 == done.returncode
+    assert "Your settings are as good" in done.stdout
+    assert [] == list(sample.rglob("*.toml"))
+
+
+def test_tune_proposes_what_helps_and_writes_it_only_when_told(
+    keyword: Cli, tmp_path: Path
+) -> None:
+    before = "# mine\nmin_score = 0.97  # too strict\n\n[mmr]\nenabled = false\n"
+    config = tmp_path / "config.toml"
+    config.write_text(before, encoding="utf-8")
+    asked = ("tune", CASES / "phrasings.jsonl", "--config", config)
+
+    proposed = as_json(keyword(*asked, "--json"))
+    untouched = config.read_text(encoding="utf-8")
+    written = keyword(*asked, "--write")
+
+    assert 0.0 == proposed["proposal"]["min_score"]
+    assert proposed["gain"]["low"] > 0
+    assert not proposed["written"]
+    assert before == untouched
+    after = config.read_text(encoding="utf-8")
+    assert "min_score = 0.0  # too strict\n" in after
+    assert after.startswith("# mine\n")
+    assert after.endswith("\n[mmr]\nenabled = false\n")
+    assert "-min_score = 0.97  # too strict" in written.stdout.splitlines()
+    assert "+min_score = 0.0  # too strict" in written.stdout.splitlines()
+
+
+def test_tune_tells_when_the_environment_wins_over_the_file(keyword: Cli, tmp_path: Path) -> None:
+    done = keyword(
+        "tune",
+        CASES / "phrasings.jsonl",
+        RECOLLECT_MIN_SCORE="0.97",
+        RECOLLECT_CONFIG=str(tmp_path / "config.toml"),
+    )
+
+    assert 0 == done.returncode
+    assert "`min_score` is also set in the environment, which wins" in done.stderr
+    assert not (tmp_path / "config.toml").exists()
+
+
+def test_few_cases_cannot_tune(keyword: Cli, tmp_path: Path) -> None:
+    cases = write_cases(tmp_path / "cases.jsonl", {"query": "a", "expected": []})
+
+    done = keyword("tune", cases)
+
+    assert 2 == done.returncode
+    assert "too few" in done.stderr
+
+
+def test_compare_with_the_real_model_shows_every_way_of_searching(
+    hybrid: Cli, tmp_path: Path
+) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_bytes(
+        (CASES / "phrasings.jsonl").read_bytes() + (CASES / "absent.jsonl").read_bytes()
+    )
+
+    table = hybrid("eval", cases, "--compare", "--plot", tmp_path / "out.svg")
+    answer = as_json(hybrid("eval", cases, "--compare", "--json"))
+
+    by_name = {variant["name"]: variant for variant in answer["variants"]}
+    assert ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"] == list(by_name)
+    means = {name: variant["overall"]["ndcg"]["mean"] for name, variant in by_name.items()}
+    assert means["calibrated"] > means["keyword alone"]
+    assert by_name["keyword alone"]["gain"]["high"] < 0
+    assert by_name["calibrated"]["gain"] is None
+    assert by_name["calibrated"]["abstention"]["auroc"] > 0.5
+    assert max(map(len, table.stdout.splitlines()[1:])) <= WIDEST
+    rows = [line for line in table.stdout.splitlines() if " [." in line][:5]
+    assert sorted(means, key=lambda name: -means[name]) == [
+        row.split("  ")[0].removesuffix(" *") for row in rows
+    ]
+    drawn = (tmp_path / "out.svg").read_text(encoding="utf-8")
+    assert all(name in drawn for name in means)

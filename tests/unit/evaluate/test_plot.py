@@ -1,0 +1,53 @@
+"""The picture: well-formed, sorted, honest about what did not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from recollect.errors import UsageError
+from recollect.evaluate.abstention import Abstention
+from recollect.evaluate.bootstrap import Interval
+from recollect.evaluate.metrics import MARKS
+from recollect.evaluate.outcome import Outcome, Summary
+from recollect.evaluate.plot import check_suffix, plot
+from recollect.evaluate.run import Run, Variant
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def outcome(name: str, ndcg: float | None) -> Outcome:
+    interval = Interval(ndcg or 0.0, (ndcg or 0.0) - 0.1, (ndcg or 0.0) + 0.1)
+    overall = None if ndcg is None else Summary(12, dict.fromkeys(MARKS, interval))
+    return Outcome(Run(Variant(name), ()), overall, {}, None, Abstention(None, None, None))
+
+
+def test_bars_are_sorted_and_as_long_as_their_means() -> None:
+    root = ET.fromstring(plot([outcome("mine", 0.5), outcome("a < b & c", 0.75)]))  # noqa: S314
+
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    bars = [rect.get("width") for rect in root.iter(f"{SVG}rect")][1:]
+    assert texts.index("a < b & c") < texts.index("mine")
+    assert ["315.0", "210.0"] == bars  # 420 pixels are 1
+    assert "0.75 [0.65, 0.85]" in texts
+    assert any("12 questions" in (text or "") for text in texts)
+
+
+def test_what_did_not_run_is_not_drawn_as_zero() -> None:
+    drawn = plot([outcome("mine", 0.5), outcome("vector alone", None)])
+
+    assert "vector alone" not in drawn
+
+
+@pytest.mark.parametrize("name", ["out.png", "out", "out.svg.pdf"])
+def test_another_format_is_refused_and_svg_named(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_suffix(Path(name))
+
+    assert ".svg" in caught.value.action
+
+
+def test_svg_is_understood_in_capitals() -> None:
+    check_suffix(Path("OUT.SVG"))

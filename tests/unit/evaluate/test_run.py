@@ -1,0 +1,96 @@
+"""Asking the cases: every variant reaches the search as it was meant."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import ConfigError
+from recollect.evaluate.case import Case, Expected
+from recollect.evaluate.outcome import outcomes_of
+from recollect.evaluate.run import Variant, compared_variants, configured_variant, run_cases
+from recollect.types import Leg, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def memory(
+    workspace: Path, write: Callable[[str, str], Path], environ: dict[str, str]
+) -> Iterator[Memory]:
+    write("memory/2026-02-01.md", "Use the blue button to roll back a release.\n")
+    write("memory/tea.md", "Green tea is brewed at eighty degrees.\n")
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+        yield memory
+
+
+def test_the_settings_in_force_come_first_and_every_other_way_once(memory: Memory) -> None:
+    names = [variant.name for variant in compared_variants(memory)]
+
+    assert ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"] == names
+
+
+def test_cases_are_asked_in_every_way_and_progress_is_told(memory: Memory) -> None:
+    case = Case("blue button", (Expected("memory/2026-02-01.md"),))
+    steps: list[Step] = []
+
+    runs = run_cases(
+        memory,
+        [case, case],
+        variants=[Variant("together"), Variant("meaning", legs=(Leg.VECTOR,))],
+        k=1,
+        progress=steps.append,
+    )
+
+    assert [(1, 4), (2, 4), (3, 4), (4, 4)] == [(step.done, step.total) for step in steps]
+    assert [((1,), 1.0)] * 4 == [
+        (answer.ranks, answer.marks and answer.marks.hit) for run in runs for answer in run.answers
+    ]
+    together, meaning = (run.answers[0].hits[0] for run in runs)
+    assert together.text_score is not None
+    assert meaning.text_score is None
+
+
+def test_a_case_narrows_the_search_by_its_own_days(memory: Memory) -> None:
+    case = Case("green tea", (), since=date(2026, 1, 1), before=date(2026, 3, 1))
+
+    (run,) = run_cases(memory, [case], variants=[configured_variant(memory)], k=6)
+
+    assert {"memory/2026-02-01.md"} >= {hit.path for hit in run.answers[0].hits}
+
+
+def test_the_weight_of_a_variant_is_the_vector_legs_part_of_the_score(memory: Memory) -> None:
+    alone = memory.search("blue button", fusion="weighted", vector_weight=1.0).hits[0]
+    half = memory.search("blue button", fusion="weighted", vector_weight=0.5).hits[0]
+
+    assert alone.vector_score == pytest.approx(alone.score)
+    assert half.vector_score is not None
+    assert 0.5 * half.vector_score + 0.5 * 1.0 == pytest.approx(half.score)  # first by keyword
+
+
+def test_a_weight_outside_its_range_is_refused(memory: Memory) -> None:
+    with pytest.raises(ConfigError, match="vector_weight"):
+        memory.search("blue button", vector_weight=1.5)
+
+
+def test_a_leg_that_cannot_run_leaves_no_marks(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/tea.md", "Green tea is brewed at eighty degrees.\n")
+    case = Case("green tea", (Expected("memory/tea.md"),))
+
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        memory.sync()
+        runs = run_cases(memory, [case], variants=compared_variants(memory), k=6)
+
+    outcomes = {outcome.run.variant.name: outcome for outcome in outcomes_of(runs)}
+    assert outcomes["vector alone"].overall is None
+    assert outcomes["keyword alone"].overall is not None
+    assert 1 == len(outcomes["calibrated"].run.without_vector)
+    assert () == outcomes["keyword alone"].run.without_vector

@@ -1,0 +1,116 @@
+"""Cases in JSON: every way in which a person would name a place, and every mistake."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from recollect.errors import UsageError
+from recollect.evaluate.case import Case, Expected
+from recollect.evaluate.shape import case_json, case_of
+
+
+def expected(places: object) -> tuple[Expected, ...]:
+    return case_of({"query": "q", "expected": places}, where="cases.jsonl:1").expected
+
+
+@pytest.mark.parametrize(
+    ("places", "understood"),
+    [
+        ("memory/a.md", [Expected("memory/a.md")]),
+        ("./memory/a.md", [Expected("memory/a.md")]),
+        ("memory/a.md:10", [Expected("memory/a.md", 10, 10)]),
+        ("memory/a.md:10-24", [Expected("memory/a.md", 10, 24)]),
+        ("memory/a.md#L10-L24", [Expected("memory/a.md", 10, 24)]),
+        ("memory/12:30 notes.md", [Expected("memory/12:30 notes.md")]),
+        (["a.md", "b.md:1-2"], [Expected("a.md"), Expected("b.md", 1, 2)]),
+        ({"path": "a.md"}, [Expected("a.md")]),
+        (
+            [{"path": "a.md", "lines": [3, 9], "grade": 2}, {"path": "b.md"}],
+            [Expected("a.md", 3, 9, grade=2), Expected("b.md")],
+        ),
+        (["a.md", "a.md"], [Expected("a.md")]),
+        ([], []),
+    ],
+)
+def test_a_place_may_be_named_in_many_ways(places: object, understood: list[Expected]) -> None:
+    assert tuple(understood) == expected(places)
+
+
+def test_kind_and_type_mean_the_same() -> None:
+    kinds = [
+        case_of({"query": "q", "expected": [], **given}, where="here").kind
+        for given in ({"kind": "vague"}, {"type": "vague"}, {})
+    ]
+
+    assert ["vague", "vague", "question"] == kinds
+
+
+def test_a_case_may_narrow_the_search_and_say_when_it_is_asked() -> None:
+    entry = {
+        "query": " what happened ",
+        "expected": "a.md",
+        "since": "2026-02-01",
+        "before": "2026-03-01",
+        "path": "memory/*",
+        "date": "2026-03-02",
+        "note": "from the standup",
+    }
+
+    assert Case(
+        query="what happened",
+        expected=(Expected("a.md"),),
+        since=date(2026, 2, 1),
+        before=date(2026, 3, 1),
+        path="memory/*",
+        asked=date(2026, 3, 2),
+    ) == case_of(entry, where="here")
+
+
+def test_what_is_written_is_read_back_the_same() -> None:
+    case = Case(
+        query="東京?",
+        expected=(Expected("a.md", 1, 2, grade=3), Expected("b.md")),
+        kind="vague",
+        since=date(2026, 2, 1),
+        path="memory/*",
+        asked=date(2026, 3, 2),
+    )
+
+    assert case == case_of(case_json(case), where="here")
+
+
+@pytest.mark.parametrize(
+    ("entry", "said", "advised"),
+    [
+        (["q"], "is a JSON object", "query"),
+        ({"expected": []}, "`query` must be a text", "query"),
+        ({"query": "  ", "expected": []}, "`query` must be a text", "query"),
+        ({"query": "q"}, "has no `expected`", "empty list"),
+        ({"query": "q", "expcted": []}, "no `expcted`", "Did you mean `expected`?"),
+        ({"query": "q", "expected": [3]}, "3 is no place", "path:10-24"),
+        ({"query": "q", "expected": [""]}, "`expected` must be a text", "words"),
+        ({"query": "q", "expected": [{"lines": [1, 2]}]}, "`path` must be a text", "path"),
+        ({"query": "q", "expected": [{"path": "a", "line": 3}]}, "no `line`", "`lines`"),
+        ({"query": "q", "expected": [{"path": "a", "lines": 3}]}, "`lines` cannot", "[10, 24]"),
+        ({"query": "q", "expected": ["a.md:9-3"]}, "no lines 9 to 3", "first"),
+        ({"query": "q", "expected": [{"path": "a", "lines": [0, 3]}]}, "no lines 0", "from 1"),
+        ({"query": "q", "expected": [{"path": "a", "grade": 0}]}, "`grade` cannot be 0", "1 to 5"),
+        ({"query": "q", "expected": [], "since": "soon"}, "`since` cannot be 'soon'", "2026-02-01"),
+        (
+            {"query": "q", "expected": [], "since": "2026-02-02", "before": "2026-02-01"},
+            "no day is on or after",
+            "earlier",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_place_and_what_to_do(
+    entry: object, said: str, advised: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        case_of(entry, where="cases.jsonl:7")
+
+    assert caught.value.message.startswith("cases.jsonl:7: ")
+    assert said in caught.value.message
+    assert advised in caught.value.action
