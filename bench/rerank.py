@@ -1,0 +1,88 @@
+"""What does the second look gain, and what does it cost?
+
+usage: python bench/rerank.py [SET …]      the sets of docs/decisions/0007 by default
+
+At most 150 of each set's odd-numbered questions, because the weight was chosen on even-numbered
+ones, on the indexes that bench/run.py has made. The interval is that of the gain, 95 %.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from run import marks
+from sets import load_set
+
+from recollect import Memory
+from recollect.evaluate.bootstrap import difference_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sets import Question, Scoped
+
+SETS = (
+    "locomo_turns",
+    "locomo_sessions",
+    "longmemeval_sessions",
+    "scifact",
+    "cranfield",
+    "xquad_es",
+    "xquad_zh",
+)
+MOST_QUESTIONS = 150
+SHOWN = 30
+CANDIDATES = (0, 10, 20)
+AMPLE_MS = 60_000  # what is measured is the opinion, not the budget
+
+
+def measure(name: str) -> str:
+    """Return one row: nDCG@10 and CPU milliseconds a question, for each number of candidates."""
+    ndcg: dict[int, list[float]] = {candidates: [] for candidates in CANDIDATES}
+    cost: dict[int, list[float]] = {candidates: [] for candidates in CANDIDATES}
+    for scoped, questions in asked(load_set(name)):
+        for candidates in CANDIDATES:
+            settings = {"rerank.candidates": max(candidates, 1), "rerank.budget_ms": AMPLE_MS}
+            with Memory.open(scoped.workspace, settings=settings) as memory:
+                memory.search("load the models", rerank=bool(candidates))
+                for question in questions:
+                    began = time.process_time()
+                    hits = memory.search(
+                        question.text,
+                        max_results=SHOWN,
+                        today=question.day,
+                        rerank=bool(candidates),
+                    ).hits
+                    cost[candidates].append((time.process_time() - began) * 1000)
+                    found = list(dict.fromkeys(scoped.documents[hit.path] for hit in hits))
+                    ndcg[candidates].append(marks(question, found).ndcg)
+    gain = difference_interval(ndcg[CANDIDATES[-1]], ndcg[0])
+    quality = " | ".join(f"{100 * statistics.mean(found):.1f}" for found in ndcg.values())
+    spent = " | ".join(f"{statistics.mean(times):.0f}" for times in cost.values())
+    interval = f"{100 * gain.low:+.1f} to {100 * gain.high:+.1f}"
+    return f"| {name} | {len(ndcg[0])} | {quality} | {interval} | {spent} |"
+
+
+def asked(scopes: list[Scoped]) -> Iterator[tuple[Scoped, list[Question]]]:
+    """Yield each scope with its share of the questions."""
+    step = 2 * math.ceil(sum(len(scoped.questions) for scoped in scopes) / 2 / MOST_QUESTIONS)
+    number = 0
+    for scoped in scopes:
+        yield scoped, scoped.questions[(1 - number) % step :: step]
+        number += len(scoped.questions)
+
+
+def main() -> None:
+    """Print the table."""
+    read = " | ".join(f"{each} read" for each in CANDIDATES)
+    print(f"| set | questions | {read} | gain | {read.replace('read', 'read, CPU ms')} |")
+    for name in sys.argv[1:] or SETS:
+        print(measure(name), flush=True)
+
+
+if __name__ == "__main__":
+    main()
