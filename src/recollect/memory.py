@@ -240,7 +240,7 @@ class Memory:
                 provider=choice.provider,
                 reranker=self._reranker,
                 options=options,
-                today=today or datetime.now(tz=UTC).date(),
+                today=today or datetime.now(tz=UTC).astimezone().date(),
             )
         )
         notices = self._take_notices()

@@ -22,7 +22,7 @@ class Day(click.ParamType[date]):
         """Return the day, or fail with what a day looks like."""
         if isinstance(value, date):
             return value
-        today = datetime.now(tz=UTC).date()
+        today = datetime.now(tz=UTC).astimezone().date()
         text = str(value).strip().lower()
         if text in {"today", "yesterday"}:
             return today - timedelta(days=text == "yesterday")
