@@ -5,6 +5,7 @@ The only place where settings, stores, providers and stages meet.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import replace
@@ -187,6 +188,7 @@ class Memory:
         rerank: bool | None = None,
         today: date | None = None,
         explain: bool = False,
+        progress: Progress = silent,
     ) -> Results:
         """Answer a question from the index as it is; `sync` first if files may have changed.
 
@@ -204,6 +206,7 @@ class Memory:
             rerank: let a model read the best candidates again; None is the setting.
             today: what "yesterday" in the question counts from; None is the clock's day.
             explain: keep in each hit the trace of how its score came about.
+            progress: is told how far the download of a model has come.
 
         Raises:
             QueryError: the question is empty or an argument is out of range.
@@ -232,7 +235,9 @@ class Memory:
         again = options.rank.rerank
         again = replace(again, enabled=again.enabled if rerank is None else rerank)
         options = replace(options, rank=replace(options.rank, fusion=chosen, rerank=again))
-        choice = self._provider(retry=False, progress=silent)
+        choice = self._provider(retry=False, progress=progress)
+        if again.enabled:
+            self._fetch_reranker(progress)
         results = self._recovering(
             lambda: search(
                 query,
@@ -245,7 +250,8 @@ class Memory:
         )
         notices = self._take_notices()
         if not results.hits and not self._store.known():
-            notices = (*notices, f"Nothing of {self.workspace} is indexed; name another with -w.")
+            empty = f"{self.workspace} holds no memory files. Name a workspace with -w."
+            notices = (*notices, empty)
         return _finished(results, degradation=choice.degradation, notices=notices, explain=explain)
 
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
@@ -343,6 +349,11 @@ class Memory:
             degradation=degradation,
         )
 
+    def _fetch_reranker(self, progress: Progress) -> None:
+        # The stage itself reports a model that cannot be had; here only the wait is shown.
+        with contextlib.suppress(ProviderError):
+            self._reranker.prepare(progress=progress, retry=False)
+
     def _recovering(self, work: Callable[[], Answer]) -> Answer:
         """Do the work; a damaged index is set aside and rebuilt from the files, then once more."""
         try:
@@ -373,4 +384,5 @@ def _finished(
     if degradation is not None:
         degraded[VECTOR] = degradation
     hits = results.hits if explain else tuple(replace(hit, trace=None) for hit in results.hits)
+    notices = (*notices, *results.notices)
     return replace(results, hits=hits, degraded=degraded or None, notices=notices)

@@ -227,7 +227,7 @@ def test_a_folder_without_memory_is_told_from_a_memory_without_the_answer(
     write("memory/a.md", "apple\n")
     filled = cli("search", "ferry", RECOLLECT_PROVIDER="none")
 
-    assert "is indexed; name another with -w" in empty.stderr
+    assert "holds no memory files. Name a workspace with -w." in empty.stderr
     assert ("No matches.\n", "") == (filled.stdout, filled.stderr)
 
 

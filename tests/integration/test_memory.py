@@ -426,3 +426,18 @@ def test_a_chunk_is_read_in_the_light_of_its_document(
 
     details = [hit.path for hit in hits if hit.start_line == 5]
     assert "memory/tools.md" == details[0]
+
+
+def test_a_question_about_days_without_notes_says_so(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2026-02-01.md", "Lunch in the canteen.\n")
+    memory.sync()
+
+    empty = memory.search("what happened last week", today=date(2026, 8, 12))
+    filled = memory.search("what happened on 1 February 2026", today=date(2026, 8, 12))
+
+    assert (
+        "Nothing found is dated from 2026-08-03 to 2026-08-12, the days the question names.",
+    ) == empty.notices
+    assert () == filled.notices

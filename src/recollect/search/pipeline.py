@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from recollect.providers.base import Provider, Reranker
+    from recollect.search.legs import Evidence
     from recollect.stores.base import Store
     from recollect.types import Hit, Query
 
@@ -69,7 +70,7 @@ def search(  # noqa: PLR0913 - the parts an answer is made with
             make_hit(span, place=place, evidence=evidence, ranking=ranking, today=today)
             for place, span in enumerate(spans, start=1)
         )
-        confident = bool(hits) and (ranking.fused.confident or bool(ranking.is_exact.any()))
+        confident = bool(hits) and ranking.confident
         if ranking.degradation is not None:
             degraded[RERANK] = ranking.degradation
     return Results(
@@ -82,7 +83,15 @@ def search(  # noqa: PLR0913 - the parts an answer is made with
         confident=confident,
         took_ms=(time.perf_counter() - started) * 1000,
         degraded=degraded or None,
+        notices=_notices(days, evidence),
     )
+
+
+def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:
+    if days is None or any(days.holds(chunk.when) for chunk in evidence.loaded.chunks):
+        return ()
+    named = f"on {days.first}" if days.first == days.last else f"from {days.first} to {days.last}"
+    return (f"Nothing found is dated {named}, the days the question names.",)
 
 
 def _days(query: Query, *, today: date) -> Window | None:

@@ -14,7 +14,7 @@ from recollect.search.decay import DecayOptions, decay_factor
 from recollect.search.exact import exactness, lift
 from recollect.search.fuse import Fused, FusionOptions, fuse
 from recollect.search.mmr import MmrOptions, Pick, mmr
-from recollect.search.rerank import RerankOptions, Standing, ceilings_of, rerank
+from recollect.search.rerank import Reranked, RerankOptions, Standing, ceilings_of, rerank
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class Ranking:
     is_exact: npt.NDArray[np.bool_]
     picks: tuple[Pick, ...]
     """Rows of the union that are eligible, best first."""
+    confident: bool
+    """Whether the best stands out from noise, by the legs, by name, or by the second look."""
     degradation: Degradation | None = None
     """Why there was no second look; None when there was one, or none was wanted."""
 
@@ -86,7 +88,7 @@ def rank(
         for chunk, exact in zip(chunks, is_exact, strict=True)
     ]
     aged = lifted * np.array(factors)
-    scores, degradation = aged, None
+    looked = Reranked(aged)
     if options.rerank.enabled and reranker is not None:
         standing = Standing(
             scores=aged,
@@ -96,7 +98,7 @@ def rank(
             chunks=chunks,
         )
         looked = rerank(text, standing=standing, reranker=reranker, options=options.rerank)
-        scores, degradation = looked.scores, looked.degradation
+    scores = looked.scores
     order = _best_first(scores, fused.eligible | is_exact, chunks=chunks)
     return Ranking(
         fused=fused,
@@ -105,7 +107,8 @@ def rank(
         scores=scores,
         is_exact=is_exact,
         picks=_varied(order, scores, chunks=chunks, options=options.mmr),
-        degradation=degradation,
+        confident=fused.confident or bool(is_exact.any()) or looked.is_sure,
+        degradation=looked.degradation,
     )
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 RERANK = "rerank"
 """The name under which an answer says that this stage did not run."""
 _READS_ENOUGH = 0.5  # below this most of a text is noise to the model
+_SURE = 0.5  # the model was trained to put answers above this and all else below
 _NOT_READ = Degradation(
     reason="The rerank model does not read the script of this query.",
     action="Nothing is broken: the order is that of the legs. `--no-rerank` skips the attempt.",
@@ -67,6 +68,8 @@ class Reranked:
 
     scores: Floats
     degradation: Degradation | None = None
+    is_sure: bool = False
+    """Whether the model takes one of them for an answer."""
 
 
 def rerank(
@@ -97,7 +100,7 @@ def rerank(
         ceilings=standing.ceilings[asked],
         options=options,
     )
-    return Reranked(scores)
+    return Reranked(scores, is_sure=max(opinions, default=0.0) >= _SURE)
 
 
 def raised(scores: Floats, *, opinions: Floats, ceilings: Floats, options: RerankOptions) -> Floats:

@@ -38,6 +38,8 @@ DEFAULT_FLOOR = 0.02
 CONFIDENT = {KEYWORD: 0.165, VECTOR: 0.185}
 """Evidence of one leg that a question about something never written down hardly reaches."""
 CONFIDENT_TOGETHER = 0.23
+CONFIDENT_DATED = 0.26
+"""With the days asked for counted in: a little content must come with the right day."""
 
 
 def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
@@ -85,9 +87,13 @@ _EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence, DATE: date_evid
 
 
 def _is_confident(evidence: Mapping[Leg, Floats]) -> bool:
-    """Judge by content alone: a note of the right day need not be about the right thing."""
+    """Judge by content: a note of the right day need not be about the right thing."""
     content = {name: own for name, own in evidence.items() if name in CONFIDENT}
     if any(own.max(initial=0.0) >= CONFIDENT[name] for name, own in content.items()):
         return True
     together = np.sum(list(content.values()), axis=0)
-    return bool(np.max(together, initial=0.0) >= CONFIDENT_TOGETHER)
+    dated = np.sum(list(evidence.values()), axis=0)
+    return bool(
+        np.max(together, initial=0.0) >= CONFIDENT_TOGETHER
+        or np.max(dated, initial=0.0) >= CONFIDENT_DATED
+    )

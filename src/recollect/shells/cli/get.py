@@ -55,4 +55,4 @@ def command(
         return
     click.echo(excerpt.text)
     if excerpt.next_line is not None:
-        click.echo(f"More: recollect get {excerpt.path}:{excerpt.next_line}", err=True)
+        click.echo(f"There is more: {excerpt.path}:{excerpt.next_line}", err=True)

@@ -13,6 +13,7 @@ from recollect.shells.cli.shared import (
     open_memory,
     print_json,
     print_lines,
+    progress_bar,
     shared_options,
 )
 
@@ -61,18 +62,20 @@ def command(
     with open_memory(common) as memory:
         if not no_sync:
             bring_up_to_date(memory)
-        results = memory.search(
-            " ".join(query),
-            max_results=max_results,
-            min_score=min_score,
-            source=None if source == "all" else source,
-            since=since,
-            before=before,
-            path=path,
-            explain=explain,
-            fusion=fusion,
-            rerank=rerank,
-        )
+        with progress_bar() as progress:
+            results = memory.search(
+                " ".join(query),
+                max_results=max_results,
+                min_score=min_score,
+                source=None if source == "all" else source,
+                since=since,
+                before=before,
+                path=path,
+                explain=explain,
+                fusion=fusion,
+                progress=progress,
+                rerank=rerank,
+            )
     if common["as_json"]:
         print_json(render.results_json(results))
     else:
