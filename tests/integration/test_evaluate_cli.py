@@ -136,6 +136,7 @@ def test_places_that_are_not_there_are_warned_of(keyword: Cli, tmp_path: Path) -
     assert 0 == done.returncode
     assert f"{cases}:1: memory/protocols/persistence.md#L1-L9999 ends after" in done.stderr
     assert f"{cases}:2: memory/gone.md is not an indexed file" in done.stderr
+    assert f"  → Correct them in {cases}" in done.stderr
 
 
 def test_a_wrong_line_ends_the_run_with_its_place(keyword: Cli, tmp_path: Path) -> None:
@@ -175,6 +176,7 @@ def test_add_keeps_the_accepted_hits_as_a_case_once(keyword: Cli, sample: Path) 
     ]
     assert ("persistence", "vague") == (first["query"], first["kind"])
     assert {"query": "licence plate", "expected": [], "kind": "question"} == second
+    assert f"  2  {hits[1]['score']:.3f} {hits[1]['path']}" in added.stdout
     assert "Case 1 of" in added.stdout
     assert "already" in again.stdout
     assert (True, 2) == (absent["added"], absent["count"])
@@ -192,9 +194,101 @@ def test_add_without_a_usable_choice_is_refused(
     assert not (sample / "memory-cases.jsonl").exists()
 
 
+def test_add_names_the_numbers_there_are(keyword: Cli) -> None:
+    done = keyword("eval", "add", "persistence", "--accept", "7")
+
+    assert 2 == done.returncode
+    assert "there are 4 hits, numbered 1 to 4" in done.stderr
+    assert "  4  " in done.stdout
+
+
+def test_add_shows_the_hits_beside_the_json(keyword: Cli) -> None:
+    done = keyword("eval", "add", "persistence", "--accept", "1", "--json")
+
+    assert 1 == len(as_json(done)["expected"])
+    assert "  1  " in done.stderr
+
+
+def test_add_takes_places_by_hand(keyword: Cli, tmp_path: Path) -> None:
+    by_hand = ("--expect", "./memory/protocols/persistence.md:2-5", "--expect", "memory/gone.md")
+    to = ("--to", tmp_path / "mine.jsonl")
+
+    alone = keyword("eval", "add", "zzz", *by_hand, *to, "--json")
+    both = keyword("eval", "add", "persistence", "--accept", "1", *by_hand[:2], *to)
+    neither = keyword("eval", "add", "persistence", "--accept", "none", *by_hand, *to)
+    wrong = keyword("eval", "add", "persistence", "--expect", "memory/gone.md:5-2", *to)
+
+    place = {"path": "memory/protocols/persistence.md", "lines": [2, 5]}
+    assert [place, {"path": "memory/gone.md"}] == as_json(alone)["expected"]
+    (warning,) = as_json(alone)["warnings"]
+    assert warning.startswith("memory/gone.md is not an indexed file")
+    assert f"{warning}\n  → " in alone.stderr
+    _, second = to[1].read_text(encoding="utf-8").splitlines()
+    assert (2, place) == (len(json.loads(second)["expected"]), json.loads(second)["expected"][1])
+    assert (0, 2, 2) == (both.returncode, neither.returncode, wrong.returncode)
+    assert "--expect: memory/gone.md has no lines 5 to 2." in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("eval", "add", "persistence", "--accept", "1", "--to", "gone/mine.jsonl"),
+        ("eval", CASES / "identifiers.jsonl", "--plot", "gone/out.svg"),
+    ],
+)
+def test_missing_folders_are_named_before_the_work_and_not_made(
+    keyword: Cli, sample: Path, arguments: tuple[str | Path, ...]
+) -> None:
+    done = keyword(*arguments)
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "There is no folder gone.\n  → " in done.stderr
+    assert not (sample / "gone").exists()
+
+
+def test_a_file_that_cannot_be_written_ends_with_1_and_a_next_step(
+    keyword: Cli, tmp_path: Path
+) -> None:
+    long = tmp_path / ("c" * 250)  # the temporary file's name is longer than any may be
+
+    done = keyword("eval", "add", "persistence", "--accept", "1", "--to", long)
+
+    assert 1 == done.returncode
+    assert f"{long} cannot be written (File name too long).\n  → " in done.stderr
+    assert f".{long.name}" not in done.stderr
+
+
+def test_eval_says_how_little_few_cases_tell(keyword: Cli, tmp_path: Path) -> None:
+    answer = {"query": "persistence", "expected": ["memory/protocols/persistence.md"]}
+    one = write_cases(tmp_path / "one.jsonl", answer)
+    three = write_cases(
+        tmp_path / "three.jsonl",
+        answer,
+        {**answer, "query": "persist"},
+        {"query": "licence plate", "expected": []},
+    )
+
+    first, second = keyword("eval", one), keyword("eval", three)
+    many = keyword("eval", CASES / "identifiers.jsonl")
+
+    assert first.stdout.startswith(f"1 case, of {one}")
+    assert second.stdout.startswith(f"3 cases, 1 of them without an answer, of {three}")
+    assert (
+        "Fewer than 20 questions have an answer: intervals from so few claim too much."
+        in first.stdout
+    )
+    assert "claim too much" not in many.stdout
+
+
+def test_the_help_of_eval_names_the_options_of_its_run(keyword: Cli) -> None:
+    done = keyword("eval", "--help")
+
+    assert all(option in done.stdout for option in ("--compare", "--plot", "-k,", "--json"))
+
+
 def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path: Path) -> None:
     ours, theirs = pytest.importorskip("pty").openpty()
-    os.write(ours, b"1\n")
+    os.write(ours, b"the first\n99\n1\n")
 
     done = subprocess.run(
         [RECOLLECT, "eval", "add", "persistence", "--to", tmp_path / "mine.jsonl"],
@@ -209,7 +303,9 @@ def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path:
 
     assert 0 == done.returncode, done.stderr
     assert "  1  " in done.stderr
-    assert "Which answer it?" in done.stderr
+    assert 3 == done.stderr.count("Which answer it?")
+    assert "Error: give numbers such as 1,3, or none" in done.stderr
+    assert "there are 4 hits, numbered 1 to 4" in done.stderr
     (line,) = (tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()
     assert 1 == len(json.loads(line)["expected"])
 
@@ -219,6 +315,7 @@ def test_tune_leaves_good_settings_alone(keyword: Cli, sample: Path) -> None:
 
     assert 0 == done.returncode
     assert "Your settings are as good" in done.stdout
+    assert "Nothing was written." in done.stdout
     assert [] == list(sample.rglob("*.toml"))
 
 

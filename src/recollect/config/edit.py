@@ -39,11 +39,14 @@ def write_settings(file: Path, changes: Mapping[str, str | float]) -> str:
     try:
         before = file.read_bytes().decode("utf-8") if file.exists() else ""
         after = edited(before, changes)
+        file.resolve().parent.mkdir(parents=True, exist_ok=True)
         replace_text(file, after)
     except (OSError, ValueError) as error:
+        # Not the whole error: it may name a temporary file.
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
         lines = "; ".join(_line(key, value) for key, value in changes.items())
         raise ConfigError(
-            f"The settings in {file} cannot be changed ({error}).",
+            f"The settings in {file} cannot be changed ({reason}).",
             action=f"Write them there yourself, above the first [table]: {lines}",
         ) from error
     return "\n".join(
@@ -82,11 +85,10 @@ def replace_text(file: Path, text: str) -> None:
     """Give a file a new content in one step: a reader sees the old or the new, never half of it.
 
     Raises:
-        OSError: it cannot be written; the old content stands.
+        OSError: it cannot be written, or its folder is not there; the old content stands.
 
     """
     real = file.resolve()  # a link stays a link
-    real.parent.mkdir(parents=True, exist_ok=True)
     beside = real.with_name(f".{real.name}.{os.getpid()}")
     try:
         beside.write_bytes(text.encode("utf-8"))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2000
 TAIL_PERCENT = 2.5  # left out at either end: a 95 % interval
+FEW = 20  # with fewer values a percentile interval is clearly too narrow
 SEED = 20260201  # any number; fixed, so that the same answers give the same interval
 _DRAWN_AT_ONCE = 2_000_000  # numbers drawn in one go: 16 MB
 

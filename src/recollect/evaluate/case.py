@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date
 
 DEFAULT_KIND = "question"
@@ -48,3 +49,14 @@ class Case:
     def is_answerable(self) -> bool:
         """False for a question that must not be answered confidently."""
         return bool(self.expected)
+
+
+def counted(cases: Sequence[Case]) -> str:
+    """Return how many cases there are in words: 3 cases, 1 of them without an answer."""
+    count = "1 case" if len(cases) == 1 else f"{len(cases)} cases"
+    absent = sum(not case.is_answerable for case in cases)
+    if not absent:
+        return count
+    if absent == len(cases):
+        return f"{count} without an answer"
+    return f"{count}, {absent} of them without an answer"

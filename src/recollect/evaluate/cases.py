@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from recollect.config.edit import replace_text
 from recollect.errors import UsageError
 from recollect.evaluate.case import Case, Expected
 from recollect.evaluate.shape import case_json, case_of
+from recollect.evaluate.write import check_folder, unwritable, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from recollect.types import Hit
+
+_OPTION = "--to"  # names the file to add to
 
 
 def read_cases(file: Path) -> tuple[Case, ...]:
@@ -32,11 +34,14 @@ def read_cases(file: Path) -> tuple[Case, ...]:
     return cases
 
 
-def case_from(query: str, *, hits: Sequence[Hit], kind: str) -> Case:
-    """Return the case of a question that these hits answer; none: memory holds no answer."""
+def case_from(
+    query: str, *, hits: Sequence[Hit], kind: str, places: Sequence[Expected] = ()
+) -> Case:
+    """Return the case of a question that these hits and places answer; none: memory does not."""
+    accepted = [Expected(hit.path, hit.start_line, hit.end_line) for hit in hits]
     return Case(
         query=query,
-        expected=tuple(Expected(hit.path, hit.start_line, hit.end_line) for hit in hits),
+        expected=tuple(dict.fromkeys([*accepted, *places])),
         kind=kind,
     )
 
@@ -45,21 +50,22 @@ def append_case(case: Case, *, to: Path) -> int | None:
     """Write a case to the end of a file; return how many it holds then, None if it had this one.
 
     Raises:
-        UsageError: the file is not one of cases, or cannot be written; it is left as it was.
+        UsageError: the file is not one of cases, or its folder is not there.
+        RecollectError: it cannot be written; it is left as it was.
 
     """
-    text = _text_of(to) if to.exists() else ""
+    check_folder(to, option=_OPTION)
+    try:
+        is_there = to.exists()
+    except OSError as error:
+        raise unwritable(to, error, option=_OPTION) from error
+    text = _text_of(to) if is_there else ""
     known = _parsed(text, file=to)
     if any((case.query, set(case.expected)) == (old.query, set(old.expected)) for old in known):
         return None
     line = json.dumps(case_json(case), ensure_ascii=False)
     gap = "\n" if text and not text.endswith("\n") else ""
-    try:
-        replace_text(to, f"{text}{gap}{line}\n")
-    except OSError as error:
-        raise UsageError(
-            f"{to} cannot be written ({error}).", action="Name another file with --to."
-        ) from error
+    write_file(to, f"{text}{gap}{line}\n", option=_OPTION)
     return len(known) + 1
 
 

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
 
-def unfindable(cases: Sequence[Case], *, memory: Memory, file: Path) -> tuple[str, ...]:
-    """Return a sentence for every expected place that is not indexed or past its file's end."""
+def unfindable(
+    cases: Sequence[Case], *, memory: Memory, file: Path | None = None
+) -> tuple[str, ...]:
+    """Return a sentence for every expected place that is not indexed or past its file's end.
+
+    Each begins with the case's place in the file, if there is one.
+    """
     return tuple(_problems(cases, memory=memory, file=file))
 
 
-def _problems(cases: Sequence[Case], *, memory: Memory, file: Path) -> Iterator[str]:
+def _problems(cases: Sequence[Case], *, memory: Memory, file: Path | None) -> Iterator[str]:
     indexed = memory.paths()
 
     @cache
@@ -31,10 +36,10 @@ def _problems(cases: Sequence[Case], *, memory: Memory, file: Path) -> Iterator[
 
     for case in cases:
         for place in case.expected:
-            where = f"{file}:{case.line}"
+            where = "" if file is None else f"{file}:{case.line}: "
             if place.path not in indexed:
-                yield f"{where}: {place.path} is not an indexed file of {memory.workspace}."
+                yield f"{where}{place.path} is not an indexed file of {memory.workspace}."
             elif place.last_line is not None:
                 lines = lines_in(place.path)
                 if lines is not None and place.last_line > lines:
-                    yield f"{where}: {place.citation} ends after the file's last line, {lines}."
+                    yield f"{where}{place.citation} ends after the file's last line, {lines}."

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from recollect.config.edit import replace_text
 from recollect.errors import UsageError
+from recollect.evaluate.case import counted
 from recollect.evaluate.outcome import best_first
+from recollect.evaluate.write import check_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from recollect.evaluate.outcome import Outcome
 
 SUFFIX = ".svg"
+_OPTION = "--plot"  # names the file to draw into
 _WIDTH = 760
 _LEFT = 170  # room for the names
 _SCALE = 420  # pixels from 0 to 1
@@ -33,11 +35,11 @@ _INK, _QUIET, _GRID = "#1f2933", "#5f6c7b", "#e3e7ec"
 _CONFIGURED, _OTHER, _WHISKER = "#5596dd", "#c3d6ea", "#1f2933"
 
 
-def check_suffix(file: Path) -> None:
-    """Refuse a file name that promises another format.
+def check_plot(file: Path) -> None:
+    """Refuse a file name that promises another format, or a folder that is not there.
 
     Raises:
-        UsageError: it does not end in .svg.
+        UsageError: it does not end in .svg, or there is no such folder.
 
     """
     if file.suffix.lower() != SUFFIX:
@@ -45,22 +47,19 @@ def check_suffix(file: Path) -> None:
             f"The comparison cannot be drawn as {file.name}.",
             action=f"Name a file that ends in {SUFFIX}.",
         )
+    check_folder(file, option=_OPTION)
 
 
 def write_plot(outcomes: Sequence[Outcome], *, file: Path) -> None:
     """Draw the outcomes, the first being that of the settings in force, into a file.
 
     Raises:
-        UsageError: the file cannot be written.
+        UsageError: it does not end in .svg, or there is no such folder.
+        RecollectError: the file cannot be written.
 
     """
-    check_suffix(file)
-    try:
-        replace_text(file, plot(outcomes))
-    except OSError as error:
-        raise UsageError(
-            f"{file} cannot be written ({error}).", action="Name another file with --plot."
-        ) from error
+    check_plot(file)
+    write_file(file, plot(outcomes), option=_OPTION)
 
 
 def plot(outcomes: Sequence[Outcome]) -> str:
@@ -72,11 +71,11 @@ def plot(outcomes: Sequence[Outcome]) -> str:
         for place, outcome in enumerate(rows)
         for line in _bar(outcome, top=_TOP + place * _ROW, is_configured=outcome is outcomes[0])
     ]
-    return "\n".join([*_frame(rows, height=height), *_axis(height), *bars, "</svg>", ""])
+    return "\n".join([*_frame(outcomes[0], height=height), *_axis(height), *bars, "</svg>", ""])
 
 
-def _frame(rows: Sequence[Outcome], *, height: int) -> Iterator[str]:
-    cases = rows[0].overall.cases if rows and rows[0].overall else 0
+def _frame(configured: Outcome, *, height: int) -> Iterator[str]:
+    count = counted([answer.case for answer in configured.run.answers])
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" font-family="system-ui, sans-serif" '
@@ -85,8 +84,8 @@ def _frame(rows: Sequence[Outcome], *, height: int) -> Iterator[str]:
     yield f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>'
     yield '<text x="20" y="32" font-size="18" font-weight="600">nDCG@10 on your questions</text>'
     yield (
-        f'<text x="20" y="54" fill="{_QUIET}">{cases} questions. Bars are means, whiskers '
-        "95 % intervals, the stronger bar your settings.</text>"
+        f'<text x="20" y="54" fill="{_QUIET}">{count}. Bars: means; whiskers: '
+        "95 % intervals; the stronger bar: your settings.</text>"
     )
 
 

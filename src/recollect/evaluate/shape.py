@@ -79,20 +79,13 @@ def case_json(case: Case) -> Mapping[str, object]:
     }
 
 
-def _place_json(place: Expected) -> Mapping[str, object]:
-    return {
-        "path": place.path,
-        **({} if place.first_line is None else {"lines": [place.first_line, place.last_line]}),
-        **({} if place.grade == 1 else {"grade": place.grade}),
-    }
+def place_of(given: object, *, where: str) -> Expected:
+    """Return the place that a text or one JSON value names.
 
+    Raises:
+        UsageError: it is no place; the message says why, and begins with `where`.
 
-def _expected(given: object, *, where: str) -> tuple[Expected, ...]:
-    places = given if isinstance(given, list) else [given]
-    return tuple(dict.fromkeys(_place(place, where=where) for place in places))
-
-
-def _place(given: object, *, where: str) -> Expected:
+    """
     if isinstance(given, str):
         parts = _LOCATION.fullmatch(_text(given, "expected", where=where))
         assert parts is not None  # noqa: S101 - any text that is not empty has a path
@@ -119,6 +112,19 @@ def _place(given: object, *, where: str) -> Expected:
             raise UsageError(
                 f"{where}: `lines` cannot be {other!r}.", action="Give first and last: [10, 24]."
             )
+
+
+def _place_json(place: Expected) -> Mapping[str, object]:
+    return {
+        "path": place.path,
+        **({} if place.first_line is None else {"lines": [place.first_line, place.last_line]}),
+        **({} if place.grade == 1 else {"grade": place.grade}),
+    }
+
+
+def _expected(given: object, *, where: str) -> tuple[Expected, ...]:
+    places = given if isinstance(given, list) else [given]
+    return tuple(dict.fromkeys(place_of(place, where=where) for place in places))
 
 
 def _checked(

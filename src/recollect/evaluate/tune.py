@@ -15,6 +15,7 @@ from recollect.config.edit import write_settings
 from recollect.config.load import ARGUMENTS, ENVIRONMENT
 from recollect.errors import UsageError
 from recollect.evaluate.bootstrap import Interval, difference_interval, mean_interval
+from recollect.evaluate.case import counted
 from recollect.evaluate.metrics import DEPTH
 from recollect.evaluate.run import Variant, run_cases
 from recollect.types import digest_of, silent
@@ -93,7 +94,7 @@ def tune(memory: Memory, cases: Sequence[Case], *, progress: Progress = silent) 
     """
     if len(cases) < LEAST_CASES:
         raise UsageError(
-            f"{len(cases)} cases are too few to choose settings by.",
+            f"{counted(cases)}: too few to choose settings by.",
             action=f"Collect {LEAST_CASES} or more with `recollect eval add QUERY`.",
         )
     has_absent = not all(case.is_answerable for case in cases)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.evaluate.bootstrap import FEW
+from recollect.evaluate.case import counted
 from recollect.evaluate.metrics import DEPTH, MARKS
 from recollect.evaluate.outcome import best_first
 from recollect.evaluate.shape import case_json
@@ -30,7 +32,8 @@ _CONFIGURED = " *"
 def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
     """Yield what `eval` prints: one way of searching by kind, or several beside each other."""
     configured = evaluation.outcomes[0]
-    yield f"{evaluation.cases} cases of {evaluation.file}, asked of {evaluation.workspace}", ""
+    cases = [answer.case for answer in configured.run.answers]
+    yield f"{counted(cases)}, of {evaluation.file}, asked of {evaluation.workspace}", ""
     yield "", ""
     if len(evaluation.outcomes) > 1:
         yield from _compared(evaluation)
@@ -38,23 +41,36 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
         yield from _by_kind(configured, k=evaluation.k)
     yield from _abstention(evaluation.outcomes)
     yield "Means with 95 % intervals; docs/evaluate.md tells how to read them.", "dim"
+    if 0 < sum(case.is_answerable for case in cases) < FEW:
+        yield (
+            f"Fewer than {FEW} questions have an answer: intervals from so few claim too much.",
+            "dim",
+        )
     if len(evaluation.outcomes) == 1:
         yield from _misses(configured, k=evaluation.k)
 
 
 def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
     """Yield what the user should know besides the numbers."""
-    for warning in evaluation.warnings:
-        yield warning, "yellow"
+    yield from unfindable_lines(evaluation.warnings, cases_file=evaluation.file)
     run = evaluation.outcomes[0].run
     if missing := run.without_vector:
-        count = f"{len(missing)} of {evaluation.cases} cases"
+        count = f"{len(missing)} of {evaluation.cases} case{'s' * (evaluation.cases != 1)}"
         yield f"The vector leg did not run for {count}.", "yellow"
         for why in dict.fromkeys(answer.degraded for answer in missing if answer.degraded):
             yield f"  {why.reason}", "yellow"
             yield f"  → {why.action}", "yellow"
         if not any(answer.degraded for answer in missing):
             yield "  → `recollect status --deep` tells what embeds, if anything.", "yellow"
+
+
+def unfindable_lines(warnings: Sequence[str], *, cases_file: Path) -> Iterator[Line]:
+    """Yield the places that no search could find, and what to do about them."""
+    for warning in warnings:
+        yield warning, "yellow"
+    if warnings:
+        action = "or name the workspace that has these places with --workspace"
+        yield f"  → Correct them in {cases_file}, {action}; they count as missed.", "yellow"
 
 
 def evaluation_json(evaluation: Evaluation) -> Json:
@@ -90,9 +106,15 @@ def added_text(case: Case, *, file: Path, count: int | None) -> Iterator[Line]:
     yield f"Case {count} of {file}: {case.query} → {places}", ""
 
 
-def added_json(case: Case, *, file: Path, count: int | None) -> Json:
+def added_json(case: Case, *, file: Path, count: int | None, warnings: Sequence[str]) -> Json:
     """Return the contract of `eval add --json`."""
-    return {"added": count is not None, "cases": str(file), "count": count, **case_json(case)}
+    return {
+        "added": count is not None,
+        "cases": str(file),
+        "count": count,
+        **case_json(case),
+        "warnings": list(warnings),
+    }
 
 
 def interval_json(interval: Interval | None) -> Json | None:

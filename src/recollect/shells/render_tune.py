@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from recollect.shells.render_evaluate import interval_json, interval_text, table
+from recollect.shells.render_evaluate import (
+    interval_json,
+    interval_text,
+    table,
+    unfindable_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +22,9 @@ if TYPE_CHECKING:
 _DIGITS = 4
 
 
-def tuning_text(tuning: Tuning, *, diff: str | None, cases_file: Path) -> Iterator[Line]:
+def tuning_text(
+    tuning: Tuning, *, diff: str | None, cases_file: Path, write: bool
+) -> Iterator[Line]:
     """Yield what `tune` prints."""
     ranked = sorted(tuning.trials.items(), key=lambda trial: -trial[1])
     yield from table([["tried", "worth"], *([name, f"{worth:.3f}"] for name, worth in ranked)])
@@ -28,6 +35,10 @@ def tuning_text(tuning: Tuning, *, diff: str | None, cases_file: Path) -> Iterat
     yield "", ""
     if not tuning.changes:
         yield "Your settings are as good: nothing tried is better beyond chance.", ""
+        if ranked[0][1] > tuning.trials["present"]:
+            yield "A row above `present` is not proposed: its gain may be chance.", ""
+        if write:
+            yield "Nothing was written.", ""
         return
     if diff is not None:
         for line in diff.split("\n"):
@@ -39,10 +50,9 @@ def tuning_text(tuning: Tuning, *, diff: str | None, cases_file: Path) -> Iterat
     yield f"`recollect tune {cases_file} --write` writes them into {tuning.file}.", ""
 
 
-def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str]) -> Iterator[Line]:
+def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str], cases_file: Path) -> Iterator[Line]:
     """Yield what the user should know besides the proposal."""
-    for warning in warnings:
-        yield warning, "yellow"
+    yield from unfindable_lines(warnings, cases_file=cases_file)
     if tuning.without_vector:
         count = f"{tuning.without_vector} of {tuning.cases} cases"
         yield f"The vector leg did not run for {count}; `recollect eval` tells why.", "yellow"

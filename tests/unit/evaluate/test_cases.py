@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import UsageError
-from recollect.evaluate.case import Case, Expected
+from recollect.errors import RecollectError, UsageError
+from recollect.evaluate.case import Case, Expected, counted
 from recollect.evaluate.cases import append_case, read_cases
 
 GOLDEN = Path(__file__).parent.parent.parent / "golden" / "cases"
@@ -97,3 +97,42 @@ def test_a_broken_file_is_not_appended_to(file: Path) -> None:
         append_case(Case("q", ()), to=file)
 
     assert "notes\n" == file.read_text(encoding="utf-8")
+
+
+def test_a_missing_folder_is_not_made(file: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        append_case(Case("q", ()), to=file.parent / "gone" / "cases.jsonl")
+
+    assert str(file.parent / "gone") in caught.value.message
+    assert "--to" in caught.value.action
+    assert [] == list(file.parent.iterdir())
+
+
+@pytest.mark.parametrize("chars", [250, 300])  # too long for the temporary file; for any file
+def test_a_file_that_cannot_be_written_is_no_misuse_and_names_only_itself(
+    file: Path, chars: int
+) -> None:
+    long = file.with_name("c" * chars)
+
+    with pytest.raises(RecollectError) as caught:
+        append_case(Case("q", ()), to=long)
+
+    assert not isinstance(caught.value, UsageError)
+    assert f"{long} cannot be written (File name too long)." == caught.value.message
+    assert [] == list(file.parent.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("answerable", "absent", "said"),
+    [
+        (1, 0, "1 case"),
+        (2, 0, "2 cases"),
+        (2, 1, "3 cases, 1 of them without an answer"),
+        (0, 1, "1 case without an answer"),
+        (0, 2, "2 cases without an answer"),
+    ],
+)
+def test_cases_are_counted_in_words(answerable: int, absent: int, said: str) -> None:
+    cases = [Case("q", (Expected("a.md"),))] * answerable + [Case("q", ())] * absent
+
+    assert said == counted(cases)

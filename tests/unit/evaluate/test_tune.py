@@ -130,5 +130,5 @@ def test_settings_that_cannot_be_bettered_stay(memory: Callable[..., Memory]) ->
 
 
 def test_few_cases_are_refused(memory: Callable[..., Memory]) -> None:
-    with pytest.raises(UsageError, match="19 cases are too few"):
+    with pytest.raises(UsageError, match="19 cases: too few"):
         tune(memory(), cases()[:19])

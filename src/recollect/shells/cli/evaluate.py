@@ -29,13 +29,20 @@ class _RunByDefault(click.Group):
             args = [_RUN, *args]
         return super().parse_args(ctx, args)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Also list the options of `run`, which are given without its name."""
+        super().format_options(ctx, formatter)
+        records = [option.get_help_record(ctx) for option in self.commands[_RUN].params]
+        with formatter.section("Options of `eval CASES`"):
+            formatter.write_dl([record for record in records if record])
+
 
 @click.group("eval", cls=_RunByDefault, subcommand_metavar="CASES | add QUERY")
 def command() -> None:
     """Measure search on your own questions: `eval CASES`.
 
     CASES is a file with one question a line and the places that answer it; `eval add` writes
-    one. `eval CASES` is short for `eval run CASES`; `eval run --help` lists the options.
+    one. `eval CASES` is short for `eval run CASES`; its options are below.
     """
 
 
@@ -71,13 +78,13 @@ def run(
     """Ask every question of CASES and tell how well it was answered."""
     from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
     from recollect.evaluate.evaluation import evaluate  # noqa: PLC0415
-    from recollect.evaluate.plot import check_suffix, write_plot  # noqa: PLC0415
+    from recollect.evaluate.plot import check_plot, write_plot  # noqa: PLC0415
     from recollect.shells import render_evaluate as render  # noqa: PLC0415
 
     common = given(context, options)
     cases = read_cases(file)
     if plot is not None:
-        check_suffix(plot)  # before the work, not after it
+        check_plot(plot)  # before the work, not after it
     with open_memory(common) as memory:
         bring_up_to_date(memory)
         with progress_bar() as progress:

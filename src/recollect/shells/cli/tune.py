@@ -37,8 +37,8 @@ def command(context: click.Context, /, *, file: Path, write: bool, **options: ob
         with progress_bar() as progress:
             tuning = tune(memory, cases, progress=progress)
         diff = write_proposal(tuning) if write and tuning.changes else None
-    print_lines(render.tuning_remarks(tuning, warnings=warnings), to_stderr=True)
+    print_lines(render.tuning_remarks(tuning, warnings=warnings, cases_file=file), to_stderr=True)
     if common["as_json"]:
         print_json(render.tuning_json(tuning, diff=diff, warnings=warnings))
     else:
-        print_lines(render.tuning_text(tuning, diff=diff, cases_file=file))
+        print_lines(render.tuning_text(tuning, diff=diff, cases_file=file, write=write))
