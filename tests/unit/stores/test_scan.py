@@ -9,7 +9,7 @@ import pytest
 
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import SEGMENT, NumpyScan
-from recollect.stores.vectors import encode, hamming, top
+from recollect.stores.vectors import closest, encode, hamming, top
 from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -106,6 +106,14 @@ def test_hamming_counts_differing_signs() -> None:
     distances = hamming(encode(vectors, centre), encode(vectors[0], centre))
 
     assert [0, 5] == distances.tolist()
+
+
+def test_the_closest_include_all_that_tie_with_the_last() -> None:
+    distances = np.array([5, 2, 2, 9, 2, 0], dtype=np.uint16)
+
+    assert [5] == closest(distances, 1).tolist()
+    assert [1, 2, 4, 5] == closest(distances, 2).tolist()
+    assert [0, 1, 2, 3, 4, 5] == closest(distances, 6).tolist()
 
 
 @pytest.mark.parametrize("limit", [1, 3, 5, 9])
