@@ -21,10 +21,11 @@ from recollect.errors import (
     StoreCorruptError,
     WorkspaceError,
 )
+from recollect.ingest.embed import embed_missing
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
-from recollect.ingest.sync import complete, look, sync
+from recollect.ingest.sync import look, sync
 from recollect.providers.chain import Choice, choose, expected
 from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.search.fuse.base import VECTOR
@@ -158,15 +159,19 @@ class Memory:
         if before.pending or retry:
             choice = self._provider(retry=retry, progress=progress)
             degradation = choice.degradation
-            if choice.provider is not None:
-                embedded, degradation = complete(
-                    self._store, provider=choice.provider, progress=progress
+            if choice.provider is not None and before.pending:
+                embedded, degradation = embed_missing(
+                    self._store,
+                    provider=choice.provider,
+                    pending=before.pending,
+                    progress=progress,
                 )
+        after = self._store.status(self._fingerprint()) if embedded else before
         return replace(
             report,
             chunks=before.chunks,
             embedded=embedded,
-            pending=self._store.status(self._fingerprint()).pending,
+            pending=after.pending,
             degraded={VECTOR: degradation} if degradation else None,
             notices=self._take_notices(),
             took_ms=(time.perf_counter() - started) * 1000,

@@ -7,20 +7,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderError
 from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
-from recollect.ingest.embed import embed_missing
 from recollect.ingest.plan import Plan, make_plan
 from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.walk import WalkOptions, walk
 from recollect.text.terms import TERMS_VERSION
-from recollect.types import Degradation, Report, Staleness, Step
+from recollect.types import Report, Staleness, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recollect.providers.base import Provider
     from recollect.stores.base import Store
     from recollect.types import Document, Failure, Known, Progress, SourceKind
 
@@ -138,13 +135,3 @@ def _take_in(
             counts["added"] += 1
     progress(Step("read", len(plan.suspects), len(plan.suspects)))
     return counts, failed
-
-
-def complete(
-    store: Store, *, provider: Provider, progress: Progress
-) -> tuple[int, Degradation | None]:
-    """Embed what has no vector yet; a provider that fails is a value, not an end."""
-    try:
-        return embed_missing(store, provider=provider, progress=progress), None
-    except ProviderError as error:
-        return 0, Degradation(error.message, error.action)

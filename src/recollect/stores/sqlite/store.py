@@ -43,12 +43,12 @@ _INSERT_CHUNK = """
 """
 _INSERT_TERMS = "INSERT INTO terms (rowid, body, heading, path) VALUES (?, ?, ?, ?)"
 _MISSING = """
-    SELECT c.digest, c.prefix, c.text FROM chunks c
-    WHERE NOT EXISTS (
-        SELECT 1 FROM vectors v JOIN spaces s ON s.id = v.space
-        WHERE s.fingerprint = ? AND v.digest = c.digest
+    SELECT digest, prefix, text FROM chunks WHERE id IN (
+        -- Walks the digest index alone: texts are read for the few that are wanted.
+        SELECT min(c.id) FROM chunks c
+        WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
+        GROUP BY c.digest LIMIT ?
     )
-    GROUP BY c.digest ORDER BY min(c.id) LIMIT ?
 """
 _LOAD = """
     SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, d.day,
@@ -220,7 +220,7 @@ class SqliteStore:
     def missing(self, fingerprint: Fingerprint, *, limit: int) -> Sequence[Missing]:
         """Return texts of stored chunks that have no vector in this space, each text once."""
         with translated(self._path):
-            rows = self._connection.execute(_MISSING, (str(fingerprint), limit))
+            rows = self._connection.execute(_MISSING, (self._space(fingerprint), limit))
             return [
                 Missing(digest.hex(), f"{prefix}\n{text}" if prefix else text)
                 for digest, prefix, text in rows
