@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from recollect.config import Places
-from recollect.providers.manifest import ARCTIC_S, MS_MARCO_MINILM
+from recollect.providers.manifest import ARCTIC_S, MINILM_GGUF, MS_MARCO_MINILM
 from recollect.providers.resolve import resolve
 from recollect.types import silent
 
@@ -39,6 +39,14 @@ def reranker_folder() -> Path:
     """The real rerank model's files, beside the other model's."""
     cache = Places.of(os.environ).models
     return resolve(MS_MARCO_MINILM, configured=None, cache=cache, progress=silent, retry=True)
+
+
+@pytest.fixture(scope="session")
+def gguf_file() -> Path:
+    """A real GGUF embedding model, beside the other models."""
+    cache = Places.of(os.environ).models
+    folder = resolve(MINILM_GGUF, configured=None, cache=cache, progress=silent, retry=True)
+    return folder / MINILM_GGUF.files[0].name
 
 
 @pytest.fixture

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from recollect.memory import Memory
-    from recollect.types import Excerpt, Hit, Report, Results, SourceKind, Status, Step, Trace
+    from recollect.reports import Excerpt, Report, Status
+    from recollect.types import Hit, Results, SourceKind, Step, Trace
 
 __all__ = [
     "ConfigError",
@@ -48,7 +49,7 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = ("recollect.errors", "recollect.types", "recollect.memory")
+_HOMES = ("recollect.errors", "recollect.types", "recollect.reports", "recollect.memory")
 
 
 def __getattr__(name: str) -> object:

@@ -6,13 +6,13 @@ import platform
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.types import Check
+from recollect.reports import Check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recollect.memory import Memory
-    from recollect.types import Status
+    from recollect.reports import Status
 
 
 def examine(open_memory: Callable[[], Memory]) -> list[Check]:

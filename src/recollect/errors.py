@@ -14,6 +14,10 @@ RecollectError
 │   └── StoreTooNewError    written by a newer Recollect: upgrade
 └── ProviderError         texts cannot be embedded: search goes on with keywords
     ├── ModelUnavailableError  the model's files cannot be had
+    ├── ProviderSetupError     a key, a package or an address is missing or wrong: correct it
+    ├── QuotaError             what was paid for is used up: waiting does not help
+    ├── ProviderBusyError      it does not answer, or asks to wait: try again later
+    ├── RequestRefusedError    it will not take these texts, or not so many at once
     └── VectorsRejectedError   the provider answered with vectors that cannot be used
 
 Each error carries the `action`: the one thing to do about it.
@@ -109,6 +113,30 @@ class ModelUnavailableError(ProviderError):
     """The files of the local model cannot be had."""
 
     kind = "model_unavailable"
+
+
+class ProviderSetupError(ProviderError):
+    """A key, a package or an address is missing or wrong."""
+
+    kind = "provider_setup"
+
+
+class QuotaError(ProviderError):
+    """The account has nothing left; asking again would not help."""
+
+    kind = "quota"
+
+
+class ProviderBusyError(ProviderError):
+    """The server does not answer, or asks to wait for longer than is sensible."""
+
+    kind = "provider_busy"
+
+
+class RequestRefusedError(ProviderError):
+    """The server will not take these texts, or not so many at once."""
+
+    kind = "request_refused"
 
 
 class VectorsRejectedError(ProviderError):

@@ -9,7 +9,7 @@ import contextlib
 import os
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -21,27 +21,23 @@ from recollect.errors import (
     StoreCorruptError,
     WorkspaceError,
 )
-from recollect.ingest.embed import embed_missing
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
-from recollect.ingest.sync import look, sync
-from recollect.providers.chain import Choice, choose, expected
+from recollect.ingest.refresh import RefreshOptions, refresh
+from recollect.ingest.sync import look
+from recollect.ingest.vectors import Batching
+from recollect.providers.chain import Chain
 from recollect.providers.cross_encoder import open_cross_encoder
+from recollect.reports import Status
 from recollect.search.fuse.base import VECTOR
+from recollect.search.options import adapted
 from recollect.search.pipeline import search
 from recollect.search.question import ask
+from recollect.search.serve import serve
+from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
-from recollect.types import (
-    Degradation,
-    Leg,
-    Probe,
-    Role,
-    Scope,
-    SourceKind,
-    Status,
-    silent,
-)
+from recollect.types import Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,8 +46,10 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from recollect.config import Config
+    from recollect.providers.base import Provider
+    from recollect.reports import CacheStatus, Excerpt, Report
     from recollect.stores.sqlite import SqliteStore
-    from recollect.types import Excerpt, Fingerprint, Progress, Report, Results
+    from recollect.types import Degradation, Progress, Results
 
     Answer = TypeVar("Answer")
 
@@ -67,7 +65,9 @@ class Memory:
         self._places = places
         self._config = config
         self._store = store
-        self._choice: Choice | None = None
+        self._chain = Chain(config.provider, cache=places.models)
+        limit = config.cache_bytes
+        self._cache = VectorCache(places.cache, max_bytes=limit) if limit else None
         self._reranker = open_cross_encoder(config.provider, cache=places.models)
         self._notices: tuple[str, ...] = ()
 
@@ -127,14 +127,26 @@ class Memory:
         """False when the index can be searched but not brought up to date."""
         return self._store.is_writable
 
+    @property
+    def has_vectors(self) -> bool:
+        """True once an index was embedded in full."""
+        # Not the method itself: it would stay with a store that recovering replaces.
+        return self._recovering(lambda: self._store.published()) is not None  # noqa: PLW0108
+
     def sync(
-        self, *, force: bool = False, retry: bool = True, progress: Progress = silent
+        self,
+        *,
+        force: bool = False,
+        retry: bool = True,
+        most: int | None = None,
+        progress: Progress = silent,
     ) -> Report:
         """Bring the index into agreement with the files.
 
         Args:
             force: look at every file again, whatever its stat says.
             retry: try to fetch a missing model even if that failed a moment ago.
+            most: embed so many texts at most; None is all of them.
             progress: is told how far the work has come.
 
         Raises:
@@ -142,39 +154,20 @@ class Memory:
             StoreError: the index cannot be written; what it held is intact.
 
         """
-        return self._recovering(lambda: self._sync(force=force, retry=retry, progress=progress))
+        options = RefreshOptions(force=force, retry=retry, most=most, progress=progress)
+        report = self._recovering(lambda: self._refresh(options))
+        return replace(report, notices=(*self._take_notices(), *report.notices))
 
-    def _sync(self, *, force: bool, retry: bool, progress: Progress) -> Report:
-        started = time.perf_counter()
-        report = sync(
+    def _refresh(self, options: RefreshOptions) -> Report:
+        return refresh(
             self.workspace,
             store=self._store,
-            options=self._config.ingest,
-            force=force,
-            progress=progress,
-        )
-        before = self._store.status(self._fingerprint())
-        embedded = 0
-        degradation = None
-        if before.pending or retry:
-            choice = self._provider(retry=retry, progress=progress)
-            degradation = choice.degradation
-            if choice.provider is not None and before.pending:
-                embedded, degradation = embed_missing(
-                    self._store,
-                    provider=choice.provider,
-                    pending=before.pending,
-                    progress=progress,
-                )
-        after = self._store.status(self._fingerprint()) if embedded else before
-        return replace(
-            report,
-            chunks=before.chunks,
-            embedded=embedded,
-            pending=after.pending,
-            degraded={VECTOR: degradation} if degradation else None,
-            notices=self._take_notices(),
-            took_ms=(time.perf_counter() - started) * 1000,
+            ingest=self._config.ingest,
+            chain=self._chain,
+            cache=self._cache,
+            batching=Batching(self._store.batches, self._config.provider.remote.batch),
+            today=_today(),
+            options=options,
         )
 
     def search(  # noqa: PLR0913 - each argument narrows the question
@@ -218,46 +211,50 @@ class Memory:
             StoreError: the index cannot be read.
 
         """
-        options = self._config.search
-        scope = Scope(
-            source=SourceKind(source) if source else None, since=since, before=before, path=path
+        if vector_weight is not None:
+            read_setting("vector_weight", vector_weight, origin="search")
+        options = adapted(
+            self._config.search,
+            fusion=fusion,
+            min_score=min_score,
+            vector_weight=vector_weight,
+            rerank=rerank,
         )
         query = ask(
             text,
             max_results=options.max_results if max_results is None else max_results,
             min_score=min_score,
-            scope=scope,
+            scope=Scope(
+                source=SourceKind(source) if source else None, since=since, before=before, path=path
+            ),
             legs=legs,
         )
-        chosen = replace(
-            options.rank.fusion,
-            fusion=fusion or options.rank.fusion.fusion,
-            min_score=options.rank.fusion.min_score if min_score is None else min_score,
-        )
-        if vector_weight is not None:
-            read_setting("vector_weight", vector_weight, origin="search")
-            chosen = replace(chosen, vector_weight=vector_weight, text_weight=1 - vector_weight)
-        again = options.rank.rerank
-        again = replace(again, enabled=again.enabled if rerank is None else rerank)
-        options = replace(options, rank=replace(options.rank, fusion=chosen, rerank=again))
-        choice = self._provider(retry=False, progress=progress)
-        if again.enabled:
+        if options.rank.rerank.enabled:
             self._fetch_reranker(progress)
-        results = self._recovering(
-            lambda: search(
-                query,
-                store=self._store,
-                provider=choice.provider,
-                reranker=self._reranker,
-                options=options,
-                today=today or datetime.now(tz=UTC).astimezone().date(),
+
+        def answered(provider: Provider | None) -> Results:
+            return self._recovering(
+                lambda: search(
+                    query,
+                    store=self._store,
+                    provider=provider,
+                    reranker=self._reranker,
+                    options=options,
+                    today=today or _today(),
+                )
             )
-        )
+
+        serving = self._recovering(lambda: serve(self._store, chain=self._chain, progress=progress))
+        results = answered(serving.provider)
+        if serving.second is not None and VECTOR in (results.degraded or {}):
+            results = answered(serving.second)
         notices = self._take_notices()
+        if serving.notice is not None:
+            notices = (*notices, serving.notice)
         if not results.hits and not self._store.known():
             empty = f"{self.workspace} holds no memory files. Name a workspace with -w."
             notices = (*notices, empty)
-        return _finished(results, degradation=choice.degradation, notices=notices, explain=explain)
+        return _finished(results, degradation=serving.degradation, notices=notices, explain=explain)
 
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
         """Read part of a memory file.
@@ -283,8 +280,10 @@ class Memory:
 
         """
         staleness = look(self.workspace, store=self._store, options=self._config.ingest)
-        probe = self._probe() if deep else None
-        fingerprint = self._fingerprint()
+        published = self._store.published()
+        probe = self._chain.probe(published) if deep else None
+        fingerprint = self._chain.expected(published)
+        space = self._store.space(fingerprint) if fingerprint else None
         return Status(
             workspace=str(self.workspace),
             agent=self.agent,
@@ -292,12 +291,25 @@ class Memory:
             requested_provider=self._config.provider.provider,
             provider=fingerprint.provider if fingerprint else None,
             model=fingerprint.model if fingerprint else None,
-            dimensions=fingerprint.dimensions if fingerprint else None,
+            dimensions=(space.dimensions if space else None)
+            or (fingerprint.dimensions if fingerprint else None),
+            fingerprint=str(fingerprint) if fingerprint else None,
+            published=str(published) if published else None,
             staleness=staleness,
-            skipped=self._choice.skipped if self._choice else {},
+            skipped=self._chain.choice.skipped if self._chain.choice else {},
+            cache=self.cache_status(),
             probe=probe,
             notices=self._take_notices(),
         )
+
+    def cache_status(self) -> CacheStatus | None:
+        """Tell how full the embedding cache of this home is; None when there is none."""
+        return self._cache.status() if self._cache else None
+
+    def prune_cache(self, *, unused_days: int | None = None) -> int:
+        """Drop vectors unused for so many days, or all; return how many. Indexes keep theirs."""
+        since = None if unused_days is None else _today() - timedelta(days=unused_days)
+        return self._cache.prune(unused_since=since) if self._cache else 0
 
     def paths(self) -> frozenset[str]:
         """Return the paths of all indexed files."""
@@ -315,8 +327,9 @@ class Memory:
         """Release the index and the models."""
         self._store.close()
         self._reranker.close()
-        if self._choice and self._choice.provider:
-            self._choice.provider.close()
+        self._chain.close()
+        if self._cache is not None:
+            self._cache.close()
 
     def __enter__(self) -> Self:
         return self
@@ -328,31 +341,6 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _provider(self, *, retry: bool, progress: Progress) -> Choice:
-        if self._choice is None or (retry and self._choice.provider is None):
-            self._choice = choose(
-                self._config.provider, cache=self._places.models, progress=progress, retry=retry
-            )
-        return self._choice
-
-    def _fingerprint(self) -> Fingerprint | None:
-        return expected(self._config.provider, cache=self._places.models)
-
-    def _probe(self) -> Probe:
-        started = time.perf_counter()
-        choice = self._provider(retry=False, progress=silent)
-        degradation = choice.degradation
-        if choice.provider is not None:
-            try:
-                choice.provider.embed(["ping"], role=Role.QUERY)
-            except ProviderError as error:
-                degradation = Degradation(error.message, error.action)
-        return Probe(
-            works=choice.provider is not None and degradation is None,
-            took_ms=(time.perf_counter() - started) * 1000,
-            degradation=degradation,
-        )
 
     def _fetch_reranker(self, progress: Progress) -> None:
         # The stage itself reports a model that cannot be had; here only the wait is shown.
@@ -369,13 +357,18 @@ class Memory:
             self._store, notices = replace_store(
                 path, engine=self._config.vector_engine, error=error
             )
-            self._sync(force=False, retry=False, progress=silent)
+            self._refresh(RefreshOptions(retry=False))
             self._notices = notices
             return work()
 
     def _take_notices(self) -> tuple[str, ...]:
         notices, self._notices = self._notices, ()
         return notices
+
+
+def _today() -> date:
+    """Return the day by the user's own calendar."""
+    return datetime.now(tz=UTC).astimezone().date()
 
 
 def _finished(

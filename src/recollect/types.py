@@ -26,6 +26,7 @@ ChunkKey = NewType("ChunkKey", int)
 """A store's own handle of a chunk, valid in that store until the chunk's document changes."""
 
 HEADING_SEPARATOR = " > "
+_NATIVE = "native"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class Step:
     """What is being done: `fetch`, `read` or `embed`."""
     done: int
     total: int
+    tokens: int = 0
+    """Estimated tokens embedded so far."""
+    cost: float | None = None
+    """Estimated price of those, in US dollars; None where nothing is paid or no price is known."""
 
 
 if TYPE_CHECKING:
@@ -136,6 +141,10 @@ class Chunk:
     prefix: str = ""
     """Heading path that the text itself does not show; embedded in front of the text."""
     when: date | None = None
+    speaker: str = ""
+    """Who says it, in a transcript: `user`, `assistant`, or both with a comma."""
+    moment: str = ""
+    """When the first of it was said, in a transcript: ISO 8601 in UTC."""
 
     @property
     def embedded_text(self) -> str:
@@ -154,13 +163,26 @@ class Fingerprint:
 
     provider: str
     model: str
-    dimensions: int
+    dimensions: int | None
+    """None: as many as the model gives; a store holds the space to its first vectors."""
     prompts: str
     """Identity of the prompt format and of the weights: anything else that moves the vectors."""
+    endpoint: str = ""
+    """Identity of the server, where it is not the vendor's own."""
 
     def __str__(self) -> str:
         """Return the form in which a fingerprint is stored and shown."""
-        return f"{self.provider}/{self.model}/{self.dimensions}/{self.prompts}"
+        server = f"@{self.endpoint}" if self.endpoint else ""
+        return f"{self.provider}/{self.model}/{self.dimensions or _NATIVE}/{self.prompts}{server}"
+
+    @classmethod
+    def parse(cls, text: str) -> Fingerprint:
+        """Return the fingerprint of its stored form; a model's name may hold slashes."""
+        provider, _, rest = text.partition("/")
+        model, dimensions, prompts = rest.rsplit("/", 2)
+        prompts, _, endpoint = prompts.partition("@")
+        count = None if dimensions == _NATIVE else int(dimensions)
+        return cls(provider, model, count, prompts, endpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,120 +295,3 @@ class Results:
     """Per leg, or `rerank`, that did not run or is incomplete: why."""
     notices: tuple[str, ...] = ()
     """What else the caller should know, such as an index that had to be rebuilt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file that could not be taken in."""
-
-    path: str
-    reason: str
-    action: str
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What one sync did."""
-
-    added: int = 0
-    changed: int = 0
-    moved: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    failed: tuple[Failure, ...] = ()
-    chunks: int = 0
-    """Chunks in the store afterwards."""
-    embedded: int = 0
-    """Texts sent to the provider by this sync."""
-    pending: int = 0
-    """Chunks that still have no vector."""
-    degraded: Mapping[str, Degradation] | None = None
-    notices: tuple[str, ...] = ()
-    took_ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Part of a memory file."""
-
-    path: str
-    start_line: int
-    lines: int
-    """How many lines the text holds."""
-    text: str
-    next_line: int | None = None
-    """Where to go on reading; None at the end of the file."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
-    """What a store holds."""
-
-    location: str
-    size_bytes: int
-    documents: int
-    chunks: int
-    by_source: Mapping[str, tuple[int, int]]
-    """Documents and chunks per source kind."""
-    vectors: int
-    """Chunks that have a vector of the fingerprint asked about."""
-    pending: int
-    """Chunks that have none yet."""
-    cached: int
-    """Vectors kept for texts that no chunk holds at present."""
-    engine: str
-    """How vectors are searched."""
-    is_writable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Staleness:
-    """How far the store is behind the files."""
-
-    changed: tuple[str, ...]
-    """New or changed since the last sync."""
-    gone: tuple[str, ...]
-    failed: tuple[Failure, ...]
-    """Cannot be read, so a sync would not help."""
-
-    @property
-    def is_stale(self) -> bool:
-        """True when a sync would change something."""
-        return bool(self.changed or self.gone)
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """What one real embedding through the provider showed."""
-
-    works: bool
-    took_ms: float
-    degradation: Degradation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The state of one memory: what is indexed, by whom it is embedded, what is stale."""
-
-    workspace: str
-    agent: str
-    store: StoreStatus
-    requested_provider: str
-    provider: str | None
-    model: str | None
-    dimensions: int | None
-    staleness: Staleness
-    skipped: Mapping[str, Degradation]
-    """Providers of the chain that could not be taken, with the reason; filled by a probe."""
-    probe: Probe | None = None
-    notices: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing a doctor looked at."""
-
-    name: str
-    works: bool
-    detail: str
-    action: str | None = None

@@ -12,13 +12,22 @@ from recollect.errors import VectorsRejectedError
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
-from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat, digest_of
+from recollect.types import (
+    Background,
+    Chunk,
+    Document,
+    Fingerprint,
+    Scope,
+    SourceKind,
+    Stat,
+    digest_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from recollect.stores.base import Store
+    from recollect.stores.base import Space, Store
 
 SPACE = Fingerprint("test", "model", 8, "plain")
 OTHER = Fingerprint("test", "another", 8, "plain")
@@ -246,7 +255,6 @@ def test_a_vector_stays_for_an_equal_text_elsewhere(store: Store) -> None:
     assert ["apple"] == texts_of(
         store, store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=5).keys
     )
-    assert 2 == store.status(SPACE).cached
 
 
 def test_loading_gives_vectors_where_there_are_any(store: Store) -> None:
@@ -342,4 +350,77 @@ def test_status_counts_per_source(store: Store) -> None:
     status = store.status(SPACE)
 
     assert {"memory": (2, 3)} == dict(status.by_source)
-    assert (1, 2, 0) == (status.vectors, status.pending, status.cached)
+    assert (1, 2) == (status.vectors, status.pending)
+
+
+def test_missing_texts_come_in_the_order_of_digests_and_go_on_behind_one(store: Store) -> None:
+    put(store, "memory/a.md", *(f"text {number}" for number in range(9)))
+    expected = sorted(digest_of(f"text {number}".encode()) for number in range(9))
+
+    first = store.missing(SPACE, limit=4)
+    rest = store.missing(SPACE, limit=9, after=first[-1].digest)
+
+    assert expected[:4] == [missing.digest for missing in first]
+    assert expected[4:] == [missing.digest for missing in rest]
+
+
+def test_a_space_is_unknown_before_anything_of_it_is_stored(store: Store) -> None:
+    assert store.space(SPACE) is None
+    assert store.published() is None
+
+
+def test_a_background_is_kept_with_its_space_alone(store: Store) -> None:
+    store.put_background(SPACE, Background(0.25, 0.125))
+
+    assert Background(0.25, 0.125) == space_of(store, SPACE).background
+    assert store.space(OTHER) is None
+
+
+def test_one_space_at_a_time_is_published(store: Store) -> None:
+    store.publish(SPACE)
+    store.publish(OTHER)
+
+    assert OTHER == store.published()
+    assert [False, True] == [space_of(store, own).is_published for own in (SPACE, OTHER)]
+
+
+def test_a_space_whose_model_decides_is_held_to_its_first_vectors(store: Store) -> None:
+    native = Fingerprint("test", "org/any", None, "plain", "1f2e3d4c")
+    put(store, "memory/a.md", "apple", "banana")
+    embed(store, native, apple=unit(1))
+
+    with pytest.raises(VectorsRejectedError):
+        store.put_vectors(
+            native,
+            digests=[digest_of(b"banana")],
+            vectors=np.full((1, 4), 0.5, dtype=np.float32),
+        )
+
+    assert 8 == space_of(store, native).dimensions
+    assert ["banana"] == [missing.text for missing in store.missing(native, limit=5)]
+    found = store.nearest(native, vector=unit(1), scope=Scope(), limit=5)
+    assert ["apple"] == texts_of(store, found.keys)
+
+
+def test_pruning_keeps_what_chunks_and_kept_spaces_hold(store: Store) -> None:
+    texts = [f"text {number}" for number in range(600)]
+    put(store, "memory/kept.md", *texts[:300])
+    put(store, "memory/gone.md", *texts[300:])
+    for space in (SPACE, OTHER):
+        embed(store, space, **{text: unit(1, place) for place, text in enumerate(texts)})
+    store.drop("memory/gone.md", source=SourceKind.MEMORY)
+
+    dropped = store.prune(keep={SPACE})
+
+    assert 900 == dropped
+    assert [] == store.missing(SPACE, limit=1)
+    assert store.space(OTHER) is None
+    found = store.nearest(SPACE, vector=unit(1, 100), scope=Scope(), limit=1)
+    assert ["text 100"] == texts_of(store, found.keys)
+    assert 0 == store.prune(keep={SPACE})
+
+
+def space_of(store: Store, fingerprint: Fingerprint) -> Space:
+    found = store.space(fingerprint)
+    assert found is not None
+    return found

@@ -206,7 +206,7 @@ def test_a_model_that_cannot_be_had_degrades_to_keyword_and_says_why(
     assert ["memory/a.md"] == [hit.path for hit in results.hits]
     assert "keyword" == results.mode
     assert results.degraded is not None
-    assert "another SHA-256" in results.degraded["vector"].reason
+    assert "cannot be used: vocab.txt" in results.degraded["vector"].reason
     assert results.degraded["vector"].action
     assert (1, 1) == (report.chunks, report.pending)
 

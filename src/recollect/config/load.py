@@ -17,11 +17,13 @@ from recollect.errors import ConfigError
 from recollect.ingest.chunk import ChunkOptions
 from recollect.ingest.sync import IngestOptions
 from recollect.ingest.walk import WalkOptions
-from recollect.providers.base import ProviderOptions
+from recollect.providers.base import ProviderOptions, RemoteOptions
+from recollect.providers.keys import Variables
+from recollect.providers.registry import AUTO
 from recollect.search.decay import DecayOptions
 from recollect.search.fuse import FusionOptions
 from recollect.search.mmr import MmrOptions
-from recollect.search.pipeline import SearchOptions
+from recollect.search.options import SearchOptions
 from recollect.search.rank import RankOptions
 from recollect.search.rerank import RerankOptions
 
@@ -34,6 +36,8 @@ ARGUMENTS = "arguments"
 _PREFIX = "RECOLLECT_"
 _NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG"}
 _TESTS = "TEST_"
+_MEGA = 1_000_000
+_OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
 _NOT_HERE = "Set it in your user config, the environment or on the command line."
 
 
@@ -44,6 +48,8 @@ class Config:
     ingest: IngestOptions
     search: SearchOptions
     provider: ProviderOptions
+    cache_bytes: int
+    """How much the embedding cache of the home may hold."""
     vector_engine: str
     values: Mapping[str, object]
     origins: Mapping[str, str]
@@ -72,10 +78,17 @@ def load_config(
             key, checked = read_setting(given, value, origin=origin)
             values[key] = checked
             origins[key] = origin
-    return compose(values, origins=origins, user_file=user_file)
+    _check_provider(values, origins)
+    return compose(values, origins=origins, user_file=user_file, variables=Variables(environ))
 
 
-def compose(values: Mapping[str, object], *, origins: Mapping[str, str], user_file: Path) -> Config:
+def compose(
+    values: Mapping[str, object],
+    *,
+    origins: Mapping[str, str],
+    user_file: Path,
+    variables: Variables,
+) -> Config:
     """Hand each stage its own options."""
 
     def get(key: str) -> object:
@@ -121,9 +134,25 @@ def compose(values: Mapping[str, object], *, origins: Mapping[str, str], user_fi
         ),
         provider=ProviderOptions(
             provider=cast(str, get("provider")),
+            model=cast("str | None", get("model")),
+            dimensions=cast("int | None", get("dimensions")),
+            query_prefix=cast("str | None", get("query_prefix")),
+            document_prefix=cast("str | None", get("document_prefix")),
             model_path=cast("Path | None", get("local.model_path")),
             model_cache=cast("Path | None", get("local.model_cache")),
+            remote=RemoteOptions(
+                base_url=cast("str | None", get("remote.base_url")),
+                api_key=cast("str | None", get("remote.api_key")),
+                query_input_type=cast("str | None", get("remote.query_input_type")),
+                document_input_type=cast("str | None", get("remote.document_input_type")),
+                timeout_seconds=cast(float, get("remote.timeout_seconds")),
+                requests_per_minute=cast(int, get("remote.requests_per_minute")),
+                tokens_per_minute=cast(int, get("remote.tokens_per_minute")),
+                batch=cast(bool, get("remote.batch")),
+            ),
+            variables=variables,
         ),
+        cache_bytes=cast(int, get("cache.max_megabytes")) * _MEGA,
         vector_engine=cast(str, get("vector.engine")),
         values=values,
         origins=origins,
@@ -182,6 +211,18 @@ def _check_project(layer: Mapping[str, object], path: Path) -> None:
                         f"{path} names the extra path {each!r}, which leaves the workspace.",
                         action=_NOT_HERE,
                     )
+
+
+def _check_provider(values: Mapping[str, object], origins: Mapping[str, str]) -> None:
+    """Refuse settings that belong to one provider while the chain may take any."""
+    if values["provider"] != AUTO:
+        return
+    for key in _OF_ONE_PROVIDER:
+        if values[key] is not None:
+            raise ConfigError(
+                f"{origins[key]}: `{key}` is set, but not whose it is.",
+                action="Set `provider` too: with `auto` it could be anyone's.",
+            )
 
 
 def _stays_inside(path: str) -> bool:

@@ -43,6 +43,11 @@ class Places:
             else _platform(environ, "config") / "recollect" / "config.toml",
         )
 
+    @property
+    def cache(self) -> Path:
+        """Return the file with the vectors that all agents of this home share."""
+        return self.home / "cache" / "embeddings.sqlite"
+
     def index_of(self, agent: str) -> Path:
         """Return the index file of an agent."""
         return self.home / "memory" / f"{agent}.sqlite"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError
 from recollect.providers import registry
+from recollect.providers.keys import is_reference
 from recollect.search.fuse import FUSIONS
 from recollect.search.fuse.weighted import NORMALISERS
 
@@ -29,6 +30,8 @@ class Setting:
     about: str
     is_project: bool = True
     """Whether a workspace's own file may set it: a cloned folder is not trusted."""
+    is_secret: bool = False
+    """Whether a wrong value may be a secret, and must not be shown."""
 
 
 def _number(low: float, high: float) -> Callable[[object], object]:
@@ -85,6 +88,31 @@ def _folder(value: object) -> object:
     return Path(value).expanduser()
 
 
+def _provider(value: object) -> object:
+    # Other packages are asked for theirs only when the name is none of ours.
+    if value not in registry.NAMES and value not in registry.names():
+        raise ValueError(f"one of {', '.join(registry.names())}")
+    return value
+
+
+def _text(value: object) -> object:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _url(value: object) -> object:
+    if not isinstance(value, str) or not re.match(r"https?://[^/\s@]+", value):
+        raise ValueError("an address that begins with http:// or https://, without a password")
+    return value.rstrip("/")
+
+
+def _key_reference(value: object) -> object:
+    if not isinstance(value, str) or not is_reference(value):
+        raise ValueError("the variable that holds the key, as env:NAME; never the key itself")
+    return value
+
+
 def _optional(parse: Callable[[object], object]) -> Callable[[object], object]:
     return lambda value: None if value in (None, "") else parse(value)
 
@@ -94,12 +122,34 @@ _SHARE = _number(0, 1)
 SETTINGS: dict[str, Setting] = {
     setting.key: setting
     for setting in (
-        Setting("provider", "auto", _one_of(registry.NAMES), "who embeds texts", is_project=False),
+        Setting("provider", "auto", _provider, "who embeds texts", is_project=False),
+        Setting("model", None, _optional(_text), "unset: the provider's default", is_project=False),
+        Setting(
+            "dimensions",
+            None,
+            _optional(_whole(1, 100_000)),
+            "length of vectors, where the model can be told; unset: its own",
+            is_project=False,
+        ),
+        Setting(
+            "query_prefix",
+            None,
+            _optional(_text),
+            "put in front of questions; unset: what the model is known to want",
+            is_project=False,
+        ),
+        Setting(
+            "document_prefix",
+            None,
+            _optional(_text),
+            "put in front of notes; unset: what the model is known to want",
+            is_project=False,
+        ),
         Setting(
             "local.model_path",
             None,
             _optional(_folder),
-            "folder with the local model's files, for machines without a package index",
+            "folder with an ONNX model's files, or a GGUF file",
             is_project=False,
         ),
         Setting(
@@ -107,6 +157,70 @@ SETTINGS: dict[str, Setting] = {
             None,
             _optional(_folder),
             "folder where fetched models are kept",
+            is_project=False,
+        ),
+        Setting(
+            "remote.base_url",
+            None,
+            _optional(_url),
+            "address of a server that speaks the provider's format",
+            is_project=False,
+        ),
+        Setting(
+            "remote.api_key",
+            None,
+            _optional(_key_reference),
+            "variable that holds the key, as env:NAME; unset: the vendor's own variable",
+            is_project=False,
+            is_secret=True,
+        ),
+        Setting(
+            "remote.query_input_type",
+            None,
+            _optional(_text),
+            "input_type of questions, for compatible servers that want one",
+            is_project=False,
+        ),
+        Setting(
+            "remote.document_input_type",
+            None,
+            _optional(_text),
+            "input_type of notes, for compatible servers that want one",
+            is_project=False,
+        ),
+        Setting(
+            "remote.timeout_seconds",
+            60.0,
+            _number(0.1, 3600),
+            "how long one request may take",
+            is_project=False,
+        ),
+        Setting(
+            "remote.requests_per_minute",
+            0,
+            _whole(0, 1_000_000),
+            "no more than so many; 0: the server's own limit",
+            is_project=False,
+        ),
+        Setting(
+            "remote.tokens_per_minute",
+            0,
+            _whole(0, 1_000_000_000),
+            "no more than so many; 0: the server's own limit",
+            is_project=False,
+        ),
+        Setting(
+            "remote.batch",
+            False,
+            _switch,
+            "hand big runs in as a batch: about half the price, done within a day",
+            is_project=False,
+        ),
+        Setting(
+            "cache.max_megabytes",
+            512,
+            _whole(0, 1_000_000),
+            "vectors kept for all agents of a home; 0: none",
             is_project=False,
         ),
         Setting("extra_paths", (), _paths, "further files, folders and globs to remember"),
@@ -158,6 +272,7 @@ def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
         return name, SETTINGS[name].parse(value)
     except (ValueError, TypeError) as error:
         expected = str(error) if isinstance(error, ValueError) else "another value"
+        shown = "what it is set to" if SETTINGS[name].is_secret else repr(value)
         raise ConfigError(
-            f"{origin}: `{key}` cannot be {value!r}.", action=f"Give {expected}."
-        ) from error
+            f"{origin}: `{key}` cannot be {shown}.", action=f"Give {expected}."
+        ) from (None if SETTINGS[name].is_secret else error)

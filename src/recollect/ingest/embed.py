@@ -1,47 +1,260 @@
-"""Giving vectors to chunks that have none, a batch at a time.
+"""Giving vectors to texts that have none: from the cache, else from the provider.
 
-Each batch is stored as soon as it is embedded: whatever kills the process, no text that was
-embedded has to be embedded again.
+Texts of all files are packed together, several requests are under way at once, and each answer is
+stored as soon as it is there: whatever ends the run, no text that was embedded has to be embedded
+again. A provider that gives up is a value, and what it embedded before is kept.
 """
 
 from __future__ import annotations
 
+import collections
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderError
+import numpy as np
+
+from recollect.errors import (
+    ProviderBusyError,
+    ProviderError,
+    RequestRefusedError,
+    VectorsRejectedError,
+)
+from recollect.ingest.crew import Crew
+from recollect.ingest.parcels import Packer, Parcel, Sizes
+from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recollect.ingest.keep import Keep
     from recollect.providers.base import Provider
-    from recollect.stores.base import Store
-    from recollect.types import Progress
+    from recollect.stores.base import Missing, Store
+    from recollect.types import Progress, Vector, Vectors
 
 _PAGE = 1024  # texts asked of the store at once
-_BATCH = 32  # texts lost at most when the process is killed
+_UNANSWERED = 3  # parcels in a row that nobody answered: the server is gone
+_REFUSED_AT_ONCE = 3  # texts refused before any was taken: it is not the texts
+_LEAST_TOKENS = 128  # a text below this is not refused for its length
+_GRACE_SECONDS = 5.0  # an interrupted run waits so long for what is paid already
 
 
-def embed_missing(
-    store: Store, *, provider: Provider, pending: int, progress: Progress
-) -> tuple[int, Degradation | None]:
+@dataclass(slots=True)
+class Embedded:
+    """What one run did."""
+
+    done: int = 0
+    """Texts embedded by the provider."""
+    reused: int = 0
+    """Texts whose vector was in the cache."""
+    tokens: int = 0
+    """Estimated tokens of what was embedded."""
+    cost: float | None = None
+    """Estimated US dollars; None where nothing is paid or no price is known."""
+    degradation: Degradation | None = None
+    """Why texts were left without a vector."""
+    is_complete: bool = False
+    """Every text was sent and answered, be it by a refusal of the text itself."""
+
+
+def embed_missing(  # noqa: PLR0913 - the parts that meet here
+    store: Store,
+    *,
+    provider: Provider,
+    keep: Keep,
+    pending: int,
+    progress: Progress,
+    most: int | None = None,
+    under_way: frozenset[str] = frozenset(),
+) -> Embedded:
     """Embed every text that has no vector in the provider's space.
 
-    Returns how many, and why it ended early: a provider that gives up is a value, and what it
-    embedded before is kept.
+    Args:
+        store: where texts are missing vectors.
+        provider: who embeds.
+        keep: where vectors are stored, and looked up first.
+        pending: about how many are missing, for the progress.
+        progress: is told how far the work has come.
+        most: stop after so many texts; None is all of them.
+        under_way: digests of texts that a batch is to bring, to be left alone.
+
     """
-    fingerprint = provider.fingerprint
-    done = 0
-    while page := store.missing(fingerprint, limit=_PAGE):
-        for start in range(0, len(page), _BATCH):
-            batch = page[start : start + _BATCH]
-            progress(Step("embed", done, max(pending, done + len(batch))))
-            try:
-                vectors = provider.embed([missing.text for missing in batch], role=Role.DOCUMENT)
-            except ProviderError as error:
-                return done, Degradation(error.message, error.action)
-            store.put_vectors(
-                fingerprint, digests=[missing.digest for missing in batch], vectors=vectors
-            )
-            done += len(batch)
-    if done:
-        progress(Step("embed", done, done))
-    return done, None
+    run = _Run(provider, keep=keep, pending=pending, progress=progress)
+    missing = _missing(store, run=run, keep=keep, provider=provider, most=most)
+    run.embed(each for each in missing if each.digest not in under_way)
+    is_whole = most is None or run.seen < most
+    return run.finished(is_whole=is_whole and not under_way)
+
+
+def _missing(
+    store: Store, *, run: _Run, keep: Keep, provider: Provider, most: int | None
+) -> Iterator[Missing]:
+    """Return the texts that nobody embedded before; those in the cache are stored on the way."""
+    after = ""
+    left = most
+    while left is None or left > 0:
+        page = store.missing(
+            provider.fingerprint, limit=_PAGE if left is None else min(left, _PAGE), after=after
+        )
+        if not page:
+            return
+        after = page[-1].digest
+        if left is not None:
+            left -= len(page)
+        known = keep.reuse([missing.digest for missing in page])
+        run.found(page=len(page), reused=len(known))
+        yield from (missing for missing in page if missing.digest not in known)
+
+
+class _Run:
+    """One pass over the missing texts."""
+
+    def __init__(self, provider: Provider, *, keep: Keep, pending: int, progress: Progress) -> None:
+        self._provider = provider
+        self._keep = keep
+        self._pending = pending
+        self._progress = progress
+        self._sizes = Sizes()
+        self._report = Embedded()
+        self._returned: collections.deque[Parcel] = collections.deque()
+        self._unanswered = 0
+        self._refused = 0
+        self._left_out: ProviderError | None = None
+        self._end: ProviderError | None = None
+        self.seen = 0
+        """Texts that were missing, as far as the run came."""
+
+    def embed(self, texts: Iterator[Missing]) -> None:
+        """Send parcels until all are answered or there is no sense in going on."""
+        limits = self._provider.limits
+        crew: Crew[Parcel, Vectors] = Crew(self._ask, size=limits.in_flight)
+        packer = Packer(texts, limits=limits)
+        try:
+            while True:
+                while crew.has_room and self._end is None:
+                    parcel = self._next_parcel(packer)
+                    if parcel is None:
+                        break
+                    self._tell_progress()
+                    crew.start(parcel)
+                if crew.is_idle:
+                    break
+                self._take(crew.next_outcome())
+        except BaseException:
+            # What is under way is paid for; a second interruption ends this wait too.
+            while not crew.is_idle:
+                ended = crew.next_outcome(wait_seconds=_GRACE_SECONDS)
+                if ended is None:
+                    break
+                self._take(ended)
+            raise
+        self._tell_progress()
+
+    def found(self, *, page: int, reused: int) -> None:
+        """Count texts that were missing, and those of them that need no embedding."""
+        self.seen += page
+        self._report.reused += reused
+
+    def finished(self, *, is_whole: bool) -> Embedded:
+        """Return what was done, and why not more."""
+        error = self._end or self._left_out
+        self._report.is_complete = is_whole and self._end is None
+        if error is not None:
+            count = f" {self._refused} texts were left out." if self._refused else ""
+            self._report.degradation = Degradation(error.message + count, error.action)
+        return self._report
+
+    def _next_parcel(self, packer: Packer) -> Parcel | None:
+        """Return what came back before what is fresh, and nothing of a size known to be refused."""
+        most = self._sizes.most
+        if not self._returned:
+            return packer.next(most)
+        parcel = self._returned.popleft()
+        while most is not None and len(parcel.texts) > most:
+            parcel, rest = parcel.halves()
+            self._returned.appendleft(rest)
+        return parcel
+
+    def _ask(self, parcel: Parcel) -> Vectors:
+        return self._provider.embed([missing.text for missing in parcel.texts], role=Role.DOCUMENT)
+
+    def _take(self, ended: tuple[Parcel, Vectors | BaseException] | None) -> None:
+        if ended is None:
+            return
+        parcel, outcome = ended
+        if isinstance(outcome, ProviderBusyError):
+            self._take_unanswered(parcel, outcome)
+        elif isinstance(outcome, (RequestRefusedError, VectorsRejectedError)):
+            self._take_refused(parcel, outcome)
+        elif isinstance(outcome, ProviderError):
+            self._end = outcome
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            self._store(parcel, outcome)
+
+    def _store(self, parcel: Parcel, vectors: Vectors) -> None:
+        self._keep.store([missing.digest for missing in parcel.texts], vectors)
+        self._unanswered = 0
+        self._sizes.taken(len(parcel.texts))
+        self._report.done += len(parcel.texts)
+        self._report.tokens += parcel.tokens
+        if self._provider.price is not None:
+            self._report.cost = self._report.tokens * self._provider.price / 1e6
+
+    def _take_unanswered(self, parcel: Parcel, error: ProviderBusyError) -> None:
+        """Put the parcel last: it may be a bad moment, or a bad server."""
+        self._unanswered += 1
+        if self._unanswered >= _UNANSWERED or parcel.attempts + 1 >= _UNANSWERED:
+            self._end = error
+        else:
+            again = Parcel(parcel.texts, parcel.tokens, parcel.attempts + 1)
+            self._returned.append(again)
+
+    def _take_refused(self, parcel: Parcel, error: ProviderError) -> None:
+        """Send less at once; a text refused by itself is sent in parts, or left out."""
+        self._sizes.refused(len(parcel.texts))
+        if len(parcel.texts) > 1:
+            # First: the sooner the right size is known, the fewer requests are refused.
+            self._returned.extendleft(reversed(parcel.halves()))
+            return
+        try:
+            vector = _embed_in_parts(self._provider, parcel.texts[0].text)
+        except (RequestRefusedError, VectorsRejectedError):
+            self._refused += 1
+            self._left_out = error
+            if not self._report.done and self._refused >= _REFUSED_AT_ONCE:
+                self._end = error
+        except ProviderError as failure:
+            self._end = failure
+        else:
+            self._store(parcel, vector[np.newaxis])
+
+    def _tell_progress(self) -> None:
+        report = self._report
+        done = report.done + report.reused
+        total = max(self._pending, done)
+        if total:
+            self._progress(Step("embed", done, total, report.tokens, report.cost))
+
+
+def _embed_in_parts(provider: Provider, text: str) -> Vector:
+    """Return the vector of a text too long for the model: the mean of its halves' vectors."""
+    if estimate_tokens(text) < _LEAST_TOKENS:
+        raise RequestRefusedError(
+            "The provider refuses a text that is not long.", action="Check the setting `model`."
+        )
+    middle = len(text) // 2
+    cut = text.rfind(" ", middle // 2, middle) + 1 or middle
+    halves = [_embed_or_part(provider, half) for half in (text[:cut], text[cut:])]
+    mean = np.average(halves, axis=0, weights=[cut, len(text) - cut]).astype(np.float32)
+    unit: Vector = mean / np.linalg.norm(mean)
+    return unit
+
+
+def _embed_or_part(provider: Provider, text: str) -> Vector:
+    try:
+        vector: Vector = provider.embed([text], role=Role.DOCUMENT)[0]
+    except RequestRefusedError:
+        return _embed_in_parts(provider, text)
+    return vector

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 from recollect.ingest.pieces import boundary_before
-from recollect.types import Excerpt
+from recollect.reports import Excerpt
 
 
 def excerpt(

@@ -15,7 +15,8 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.types import Failure, Stat
+from recollect.reports import Failure
+from recollect.types import Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

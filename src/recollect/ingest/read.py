@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from recollect.ingest.frontmatter import front_matter
 from recollect.ingest.when import when_of
-from recollect.types import Document, Failure, Stat, digest_of
+from recollect.reports import Failure
+from recollect.types import Document, Stat, digest_of
 
 if TYPE_CHECKING:
     from recollect.ingest.walk import Found

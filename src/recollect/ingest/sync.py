@@ -11,15 +11,17 @@ from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
 from recollect.ingest.plan import Plan, make_plan
 from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.walk import WalkOptions, walk
+from recollect.reports import Report, Staleness
 from recollect.text.terms import TERMS_VERSION
-from recollect.types import Report, Staleness, Step
+from recollect.types import Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from recollect.reports import Failure
     from recollect.stores.base import Store
-    from recollect.types import Document, Failure, Known, Progress, SourceKind
+    from recollect.types import Document, Known, Progress, SourceKind
 
 
 @dataclass(frozen=True, slots=True)

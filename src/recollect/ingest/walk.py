@@ -16,7 +16,8 @@ from recollect.errors import WorkspaceError
 from recollect.globs import matches
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import Look, Seen
-from recollect.types import Failure, SourceKind, Stat
+from recollect.reports import Failure
+from recollect.types import SourceKind, Stat
 
 _FOLDER = "memory"
 _MAGIC = re.compile(r"[*?\[]")

@@ -2,25 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from recollect.providers.keys import Variables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from recollect.types import Background, Fingerprint, Progress, Role, Vectors
+    from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """How servers that embed are reached."""
+
+    base_url: str | None = None
+    """None is the vendor's own, or what its environment variable names."""
+    api_key: str | None = None
+    """`env:NAME`; None is the vendor's own variable. Never the key itself."""
+    query_input_type: str | None = None
+    document_input_type: str | None = None
+    """The field `input_type` of compatible servers whose models tell questions from passages."""
+    timeout_seconds: float = 60.0
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+    """0 is no limit but the server's own."""
+    batch: bool = False
+    """Use the vendor's Batch API for big runs: cheaper, and done within a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderOptions:
-    """Which provider to use and where its files are."""
+    """Which provider to use, and how."""
 
     provider: str = "auto"
+    model: str | None = None
+    """None is the provider's default model."""
+    dimensions: int | None = None
+    """None is what the model gives by itself."""
+    query_prefix: str | None = None
+    document_prefix: str | None = None
+    """What stands in front of texts; None is what the model is known to want."""
     model_path: Path | None = None
-    """A folder with the local model's files, for machines that reach no package index."""
+    """A folder with an ONNX model's files, or a GGUF file."""
     model_cache: Path | None = None
     """Where fetched models are kept; None is the platform's cache folder."""
+    remote: RemoteOptions = field(default_factory=RemoteOptions)
+    variables: Variables = field(default_factory=Variables)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be asked of a provider at once."""
+
+    texts: int
+    """A request."""
+    tokens: int
+    """A request, by our own estimate."""
+    in_flight: int
+    """Requests at the same time."""
 
 
 class Provider(Protocol):
@@ -31,8 +73,16 @@ class Provider(Protocol):
         """Return the identity of the space; known before anything is loaded."""
 
     @property
-    def background(self) -> Background:
-        """Return how the cosines of unrelated questions and texts are spread."""
+    def background(self) -> Background | None:
+        """Return how cosines of unrelated texts are spread; None where it was never measured."""
+
+    @property
+    def limits(self) -> Limits:
+        """Return how much may be asked at once."""
+
+    @property
+    def price(self) -> float | None:
+        """Return US dollars a million tokens; None where nothing is paid or no price is known."""
 
     def reads(self, text: str) -> float:
         """Return how much of a text the model understands: 1 all of it, 0 nothing."""
@@ -50,15 +100,16 @@ class Provider(Protocol):
         """
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector a text.
+        """Return one vector a text. May be called from several threads, up to the limits.
 
         Raises:
+            RequestRefusedError: not these texts, or not so many; fewer may be asked for.
             ProviderError: the texts could not be embedded.
 
         """
 
     def close(self) -> None:
-        """Release what embedding holds."""
+        """Release what embedding holds; whoever waits in `embed` stops waiting."""
 
 
 class Reranker(Protocol):
@@ -93,3 +144,54 @@ class Reranker(Protocol):
 
     def close(self) -> None:
         """Release what judging holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How far a vendor has come with a batch handed in."""
+
+    is_over: bool
+    done: int
+    """Texts, as far as the vendor says."""
+    failure: str | None = None
+    """Why the batch as a whole ended without vectors."""
+
+
+@runtime_checkable
+class OffersBatches(Protocol):
+    """A provider whose vendor takes batches, if not for every model."""
+
+    def batches(self) -> BatchApi | None:
+        """Return the vendor's Batch API; None where there is none."""
+
+
+class BatchApi(Protocol):
+    """Embedding by handing in many texts at once and fetching the vectors later, cheaper."""
+
+    @property
+    def most_texts(self) -> int:
+        """Return how many texts one batch may hold."""
+
+    def submit(self, texts: Mapping[str, str]) -> str:
+        """Hand in documents by the digest of each; return the batch's name.
+
+        Raises:
+            ProviderError: the vendor did not take it.
+
+        """
+
+    def look(self, batch: str) -> BatchState:
+        """Ask how far it is; a batch the vendor no longer knows is over, and failed.
+
+        Raises:
+            ProviderError: the vendor could not be asked.
+
+        """
+
+    def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
+        """Return for each digest its vector, or the reason why there is none.
+
+        Raises:
+            ProviderError: the vectors cannot be fetched.
+
+        """

@@ -1,19 +1,26 @@
-"""The default provider: a small embedding model on this machine's CPU, through onnxruntime.
+"""The provider on this machine's CPU: by default a small bundled model, through onnxruntime.
 
-Each text is run alone: the model's int8 activations are scaled per batch, so a text's vector
-would otherwise depend on its neighbours. Several texts run side by side in threads instead, which
-is also the faster way (docs/decisions/0002).
+A user's own model runs through it as well, described by a manifest of its own; a GGUF file goes to
+`providers/gguf.py`. Each text is run alone: the model's int8 activations are scaled per batch, so a
+text's vector would otherwise depend on its neighbours. Several texts run side by side in threads
+instead, which is also the faster way (docs/decisions/0002).
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recollect.errors import ModelUnavailableError, ProviderSetupError
 from recollect.providers import onnx
-from recollect.providers.manifest import ARCTIC_S, EmbeddingManifest
+from recollect.providers.base import Limits
+from recollect.providers.gguf import SUFFIX, open_gguf
+from recollect.providers.manifest import ARCTIC_S, GGUF_MODELS, EmbeddingManifest
+from recollect.providers.own_onnx import describe, is_own, weights_in
+from recollect.providers.prompts import Prompts
 from recollect.providers.resolve import resolve
 from recollect.providers.wordpiece import WordPiece
 from recollect.types import Fingerprint, Role, silent
@@ -24,40 +31,59 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.base import Provider, ProviderOptions
     from recollect.types import Background, Progress, Vector, Vectors
 
+_TEXTS = 32  # lost at most when the process is killed
+_ANY = 1_000_000
 _MOST_WINDOWS = 8  # a text beyond this many model inputs is cut: 4,000 words of one passage
+_TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
+_TOKEN_RANK = 3  # text, token, dimension
 
 
 class LocalProvider:
-    """Embeds with the bundled model; loads it on first use."""
+    """Embeds with an ONNX model of the BERT family; loads it on first use."""
 
     def __init__(
-        self, manifest: EmbeddingManifest, *, configured: Path | None, cache: Path, threads: int
+        self,
+        manifest: EmbeddingManifest,
+        *,
+        configured: Path | None,
+        cache: Path,
+        threads: int,
+        identity: str | None = None,
     ) -> None:
         self._manifest = manifest
         self._configured = configured
         self._cache = cache
         self._threads = threads
+        self._identity = identity
         self._folder: Path | None = None
-        self._session: Any = None
-        self._words: WordPiece | None = None
+        self._model: _Model | None = None
 
     @property
     def fingerprint(self) -> Fingerprint:
         """Return the identity of the space."""
-        weights = self._manifest.files[0].sha256[:12]
-        return Fingerprint("local", self._manifest.id, self._manifest.dimensions, weights)
+        identity = self._identity or self._manifest.files[0].sha256[:12]
+        return Fingerprint("local", self._manifest.id, self._manifest.dimensions, identity)
 
     @property
-    def background(self) -> Background:
-        """Return how cosines of unrelated texts are spread."""
+    def background(self) -> Background | None:
+        """Return how cosines of unrelated texts are spread, where it was measured."""
         return self._manifest.background
 
+    @property
+    def limits(self) -> Limits:
+        """Return how much may be asked at once; texts of a request run in threads."""
+        return Limits(texts=_TEXTS, tokens=_ANY, in_flight=1)
+
+    @property
+    def price(self) -> None:
+        """Return nothing: it costs nothing but time."""
+
     def reads(self, text: str) -> float:
-        """Return the share of letters in the script the model was trained on."""
-        return onnx.latin_share(text)
+        """Return the share of letters in a script the model knows."""
+        return onnx.latin_share(text) if self._manifest.reads_latin_only else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         """Find or fetch the model's files."""
@@ -72,59 +98,140 @@ class LocalProvider:
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         """Return one unit vector a text; texts longer than the model's input are averaged."""
-        self._load()
+        if not texts:
+            return np.zeros((0, self._manifest.dimensions or 0), dtype=np.float32)
+        model = self._load()
         prefix = (
             self._manifest.query_prefix if role is Role.QUERY else self._manifest.document_prefix
         )
-        vectors = np.zeros((len(texts), self._manifest.dimensions), dtype=np.float32)
         if len(texts) == 1:
-            vectors[0] = self._embed_one(prefix, texts[0])
-        elif texts:
-            with ThreadPoolExecutor(self._threads) as pool:
-                vectors[:] = list(pool.map(lambda text: self._embed_one(prefix, text), texts))
-        return vectors
+            return np.stack([self._embed_one(model, prefix, texts[0])])
+        with ThreadPoolExecutor(self._threads) as pool:
+            return np.stack(
+                list(pool.map(lambda text: self._embed_one(model, prefix, text), texts))
+            )
 
     def close(self) -> None:
         """Release the model."""
-        self._session = None
-        self._words = None
+        self._model = None
 
-    def _load(self) -> None:
-        if self._session is not None:
-            return
-        self.prepare(progress=silent, retry=False)
-        assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-        self._words = WordPiece.from_file(self._folder / "vocab.txt")
-        self._session = onnx.open_session(self._folder / "model.onnx")
+    def _load(self) -> _Model:
+        model = self._model
+        if model is None:
+            self.prepare(progress=silent, retry=False)
+            assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
+            model = _open_model(self._folder, dimensions=self._manifest.dimensions)
+            self._model = model
+        return model
 
-    def _embed_one(self, prefix: str, text: str) -> Vector:
-        assert self._words is not None  # noqa: S101 - _load ran
-        lead = self._words.ids(prefix) if prefix else []
-        body = self._words.ids(text)
+    def _embed_one(self, model: _Model, prefix: str, text: str) -> Vector:
+        # A prefix may be the user's own; it must leave room for the text.
+        lead = model.words.ids(prefix)[: self._manifest.max_tokens // 2]
+        body = model.words.ids(text)
         room = self._manifest.max_tokens - 2 - len(lead)
         windows = [body[at : at + room] for at in range(0, max(len(body), 1), room)]
-        vectors = [self._run([*lead, *window]) for window in windows[:_MOST_WINDOWS]]
+        vectors = [self._run(model, [*lead, *window]) for window in windows[:_MOST_WINDOWS]]
         # Weighted by length: a tail of three words must not count as much as a full window.
         weights = [max(len(window), 1) for window in windows[:_MOST_WINDOWS]]
         return _unit(np.average(vectors, axis=0, weights=weights))
 
-    def _run(self, ids: list[int]) -> npt.NDArray[np.float32]:
-        assert self._words is not None  # noqa: S101 - _load ran
-        tokens = [self._words.cls_id, *ids, self._words.sep_id]
-        output = self._session.run(["last_hidden_state"], onnx.bert_input(tokens))[0]
-        first: npt.NDArray[np.float32] = output[0, 0]  # CLS pooling
-        return _unit(first)
+    def _run(self, model: _Model, ids: list[int]) -> npt.NDArray[np.float32]:
+        tokens = model.run([model.words.cls_id, *ids, model.words.sep_id])
+        return _unit(tokens[0] if self._manifest.pooling == "cls" else tokens.mean(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """A loaded model and what it asks for."""
+
+    path: Path
+    session: Any
+    words: WordPiece
+    inputs: frozenset[str]
+    output: str
+
+    def run(self, ids: list[int]) -> npt.NDArray[np.float32]:
+        """Return one vector a token."""
+        given = {name: array for name, array in onnx.bert_input(ids).items() if name in self.inputs}
+        try:
+            found: npt.NDArray[np.float32] = self.session.run([self.output], given)[0][0]
+        except Exception as error:  # onnxruntime's errors have no class in common
+            raise _unusable(self.path, f"onnxruntime fails on {len(ids)} tokens") from error
+        return found
+
+
+def _open_model(folder: Path, *, dimensions: int | None) -> _Model:
+    path = weights_in(folder)
+    try:
+        session = onnx.open_session(path)
+    except Exception as error:  # onnxruntime's errors have no class in common
+        raise _unusable(path, "onnxruntime cannot load it") from error
+    inputs = frozenset(each.name for each in session.get_inputs())
+    unknown = inputs.difference(onnx.bert_input([0]))
+    if unknown:
+        raise _unusable(path, f"it asks for {', '.join(sorted(unknown))}")
+    shapes = {each.name: each.shape for each in session.get_outputs()}
+    by_token = [name for name, shape in shapes.items() if len(shape) == _TOKEN_RANK]
+    output = next((name for name in (*_TOKEN_OUTPUTS, *by_token) if name in by_token), None)
+    if output is None:
+        raise _unusable(path, "none of its outputs has one vector a token")
+    found = shapes[output][-1]
+    if isinstance(found, int) and dimensions not in (None, found):
+        raise _unusable(path, f"it gives {found} dimensions, not {dimensions}")
+    return _Model(path, session, WordPiece.from_file(folder / "vocab.txt"), inputs, output)
+
+
+def _unusable(path: Path, reason: str) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The model {path} cannot be used: {reason}.",
+        action="Set local.model_path to an ONNX export of a BERT embedding model for the task "
+        "feature-extraction, or remove the setting.",
+    )
 
 
 def _unit(vector: npt.NDArray[np.floating[Any]]) -> Vector:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-def open_local(options: ProviderOptions, *, cache: Path) -> LocalProvider:
-    """Return the default provider; nothing is loaded or fetched yet."""
+def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
+    """Return the default provider, or that of the user's own model; nothing is fetched yet.
+
+    Raises:
+        ModelUnavailableError: the user's own model cannot be used.
+        ProviderSetupError: no model has that name.
+
+    """
+    path = options.model_path.expanduser() if options.model_path else None
+    if path is not None and path.suffix.lower() == SUFFIX:
+        return open_gguf(options, cache=cache)
+    if path is not None and is_own(path):
+        manifest, identity = describe(path, options)
+        return _provider(manifest, options, cache=cache, identity=identity)
+    if options.model in GGUF_MODELS:
+        return open_gguf(options, cache=cache)
+    if options.model not in (None, ARCTIC_S.id):
+        raise ProviderSetupError(
+            f"No local model is called {options.model}.",
+            action=f"Choose {', '.join((ARCTIC_S.id, *GGUF_MODELS))}, or set local.model_path.",
+        )
+    known = Prompts(ARCTIC_S.query_prefix, ARCTIC_S.document_prefix)
+    prompts = known.changed_by(options)
+    weights = ARCTIC_S.files[0].sha256[:12]
+    return _provider(
+        replace(ARCTIC_S, query_prefix=prompts.query, document_prefix=prompts.document),
+        options,
+        cache=cache,
+        identity=None if prompts == known else f"{prompts.identity}-{weights}",
+    )
+
+
+def _provider(
+    manifest: EmbeddingManifest, options: ProviderOptions, *, cache: Path, identity: str | None
+) -> LocalProvider:
     return LocalProvider(
-        ARCTIC_S,
+        manifest,
         configured=options.model_path,
         cache=options.model_cache or cache,
         threads=onnx.threads(),
+        identity=identity,
     )

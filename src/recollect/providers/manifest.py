@@ -6,8 +6,16 @@ No weights are in this package. Every file is pinned by its SHA-256, whatever ro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from recollect.types import Background
+
+Pooling: TypeAlias = Literal["cls", "mean"]
+"""Which of a model's token vectors stands for the text: the first one, or their mean."""
+
+ENGLISH_PIECES = range(28_000, 32_000)
+"""How many pieces a WordPiece vocabulary for English has: BERT's own have 28,996 and 30,522,
+Chinese ones about 21,000, multilingual ones 100,000 and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,10 @@ class Carrier:
     members: dict[str, Member]
 
 
+NO_CARRIER = Carrier(requirement="", wheel_sha256="", members={})
+"""Of a model that no package is known to carry."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hub:
     """The model's own home."""
@@ -57,6 +69,7 @@ class Manifest:
     """What to do where nothing can be fetched."""
     licence: str
     files: tuple[ModelFile, ...]
+    """None of a user's own model: nothing is known that its files could be held to."""
     carrier: Carrier
     hub: Hub | None
     """None where no published revision is known to hold these very files."""
@@ -71,12 +84,24 @@ class Manifest:
 class EmbeddingManifest(Manifest):
     """A model that embeds, and how it is used."""
 
-    dimensions: int
+    dimensions: int | None
+    """None is as many as the model gives."""
     max_tokens: int
+    pooling: Pooling
+    reads_latin_only: bool
     query_prefix: str
     document_prefix: str
-    background: Background
+    background: Background | None
     """Cosines of unrelated questions and notes, measured: docs/decisions/0005."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufManifest(Manifest):
+    """A model that embeds, in one GGUF file, which itself says how it is used."""
+
+    dimensions: int
+    background: Background | None
+    """None where it was never measured."""
 
 
 ARCTIC_S = EmbeddingManifest(
@@ -112,6 +137,8 @@ ARCTIC_S = EmbeddingManifest(
     ),
     dimensions=384,
     max_tokens=512,
+    pooling="cls",
+    reads_latin_only=True,
     # Without its query prefix the model finds half as much.
     query_prefix="Represent this sentence for searching relevant passages: ",
     document_prefix="",
@@ -147,3 +174,60 @@ MS_MARCO_MINILM = Manifest(
     # These int8 weights were made by the carrier's author; no hub is known to publish the same.
     hub=None,
 )
+
+_GGUF_IF_OFFLINE = (
+    "Connect once and run `recollect index`, or set local.model_path to a GGUF file you have."
+)
+
+EMBEDDINGGEMMA = GgufManifest(
+    id="embeddinggemma-300m",
+    about="GGUF embedding model",
+    if_offline=_GGUF_IF_OFFLINE,
+    licence="Gemma Terms of Use",
+    files=(
+        ModelFile(
+            "embeddinggemma-300M-Q8_0.gguf",
+            "b5ce9d77a3fc4b3b39ccb5643c36777911cc4eb46a66962eadfa3f5f60490d63",
+            333_590_944,
+        ),
+    ),
+    carrier=NO_CARRIER,
+    hub=Hub(
+        repository="ggml-org/embeddinggemma-300M-GGUF",
+        revision="0f741b5a6585bd53aeb15cd1372c56f2a0f65e12",
+        paths={"embeddinggemma-300M-Q8_0.gguf": "embeddinggemma-300M-Q8_0.gguf"},
+    ),
+    dimensions=768,
+    background=None,
+)
+
+MINILM_GGUF = GgufManifest(
+    id="all-minilm-l6-v2",
+    about="GGUF embedding model",
+    if_offline=_GGUF_IF_OFFLINE,
+    licence="Apache-2.0",
+    files=(
+        ModelFile(
+            "all-MiniLM-L6-v2-Q8_0.gguf",
+            "263215c3cadd6e16740741a7624ab4cbb6c8e777688bd5331ecfbf5681c2f8ed",
+            25_008_064,
+        ),
+    ),
+    carrier=Carrier(
+        requirement="litemem==0.1.3",
+        wheel_sha256="6ecd2fa7bf9118febe62ec7d33f6bca30fcaa6c88906b073b08702ca15127f40",
+        members={
+            "all-MiniLM-L6-v2-Q8_0.gguf": Member("litemem/models/all-MiniLM-L6-v2-Q8_0.gguf"),
+        },
+    ),
+    hub=Hub(
+        repository="second-state/All-MiniLM-L6-v2-Embedding-GGUF",
+        revision="544f204f2eaa2d71361ffc74d6df7170285b286a",
+        paths={"all-MiniLM-L6-v2-Q8_0.gguf": "all-MiniLM-L6-v2-Q8_0.gguf"},
+    ),
+    dimensions=384,
+    background=Background(mean=0.11, deviation=0.07),
+)
+
+GGUF_MODELS = {manifest.id: manifest for manifest in (EMBEDDINGGEMMA, MINILM_GGUF)}
+"""Models that can be chosen by their name."""

@@ -22,13 +22,23 @@ if TYPE_CHECKING:
     from recollect.search.dates import Window
     from recollect.stores.base import Corpus, KeywordPool, Loaded, Store, VectorPool
     from recollect.text.terms import QueryTerms
-    from recollect.types import ChunkKey, Fingerprint, Query, Vector
+    from recollect.types import Background, ChunkKey, Fingerprint, Query, Vector
 
 _DATED = 50  # chunks a leg may propose of the days a question names
 _READS_ENOUGH = 0.5  # below this most of a query is noise to the model
 _NOT_READ = Degradation(
     reason="The embedding model does not read the script of this query.",
-    action="Nothing is broken: ask with words that stand in the notes.",
+    action="Nothing is broken: ask with words that stand in the notes, or set "
+    'provider = "multilingual" for a model that reads about a hundred languages.',
+)
+_NOT_MEASURED = Degradation(
+    reason="How near unrelated texts are in this model's space was not measured yet.",
+    action="Run `recollect index` while the provider can be reached.",
+)
+_OTHER_LENGTH = Degradation(
+    reason="The model answers with vectors of another length than those of this index.",
+    action="The server runs another model under the same name: set `dimensions` or another "
+    "`model`, then run `recollect index`.",
 )
 _NO_VECTORS = Degradation(
     reason="No text of this index has a vector yet.",
@@ -45,6 +55,8 @@ class Pools:
     query_vector: Vector | None
     fingerprint: Fingerprint | None
     degraded: Mapping[str, Degradation]
+    background: Background | None = None
+    """How cosines of unrelated texts are spread in the vector leg's space."""
     dated: tuple[ChunkKey, ...] = ()
     """Chunks of the days the question names."""
 
@@ -71,24 +83,36 @@ def retrieve(
     keyword = store.keyword(question.terms, scope=query.scope, limit=pool)
     if KEYWORD not in query.legs:
         keyword = replace(keyword, keys=())
-    if VECTOR not in query.legs:
-        return Pools(keyword, None, None, None, {})
     fingerprint = provider.fingerprint if provider else None
     # A query without a single letter or digit means nothing: its vector would find noise.
-    if provider is None or not question.terms or not keyword.corpus.chunks:
-        return Pools(keyword, None, None, fingerprint, {})
+    is_asked = VECTOR in query.legs and bool(question.terms) and bool(keyword.corpus.chunks)
+    pools = Pools(keyword, None, None, fingerprint if VECTOR in query.legs else None, {})
+    if provider is None or not is_asked:
+        return pools
+    return _ask_vector_leg(pools, query=query, store=store, provider=provider, pool=pool)
+
+
+def _ask_vector_leg(
+    pools: Pools, *, query: Query, store: Store, provider: Provider, pool: int
+) -> Pools:
     if provider.reads(query.text) < _READS_ENOUGH:
-        return Pools(keyword, None, None, fingerprint, {VECTOR: _NOT_READ})
+        return replace(pools, degraded={VECTOR: _NOT_READ})
     try:
         query_vector = provider.embed([query.text], role=Role.QUERY)[0]
     except ProviderError as error:
-        why = Degradation(error.message, error.action)
-        return Pools(keyword, None, None, fingerprint, {VECTOR: why})
-    vector = store.nearest(provider.fingerprint, vector=query_vector, scope=query.scope, limit=pool)
-    if vector.keys:
-        return Pools(keyword, vector, query_vector, fingerprint, {})
-    has_none = store.status(provider.fingerprint).vectors == 0
-    return Pools(keyword, None, None, fingerprint, {VECTOR: _NO_VECTORS} if has_none else {})
+        return replace(pools, degraded={VECTOR: Degradation(error.message, error.action)})
+    fingerprint = provider.fingerprint
+    space = store.space(fingerprint)
+    if space is not None and space.dimensions not in (0, len(query_vector)):
+        return replace(pools, degraded={VECTOR: _OTHER_LENGTH})
+    vector = store.nearest(fingerprint, vector=query_vector, scope=query.scope, limit=pool)
+    if not vector.keys:
+        has_none = store.status(fingerprint).vectors == 0
+        return replace(pools, degraded={VECTOR: _NO_VECTORS} if has_none else {})
+    background = (space.background if space else None) or provider.background
+    if background is None:
+        return replace(pools, degraded={VECTOR: _NOT_MEASURED})
+    return replace(pools, vector=vector, query_vector=query_vector, background=background)
 
 
 def propose_dated(
@@ -134,7 +158,7 @@ def weigh_evidence(
         legs[VECTOR] = LegScores(
             raw=cosines,
             present=loaded.has_vector,
-            background=provider.background,
+            background=pools.background,
             trust=np.array([provider.reads(chunk.text) for chunk in loaded.chunks]),
             context=_by_document(cosines, loaded),
         )

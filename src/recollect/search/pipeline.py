@@ -7,7 +7,6 @@ and no clock.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recollect.search.cut import cut
@@ -15,7 +14,7 @@ from recollect.search.dates import Window, window
 from recollect.search.hits import make_hit
 from recollect.search.legs import propose_dated, retrieve, weigh_evidence
 from recollect.search.question import understand
-from recollect.search.rank import RankOptions, rank
+from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
 from recollect.types import Leg, Results
 
@@ -24,19 +23,11 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider, Reranker
     from recollect.search.legs import Evidence
+    from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
     from recollect.types import Hit, Query
 
 _POOL_AT_LEAST = 200  # so that the first results do not change with how many are asked for
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """The settings of all search stages."""
-
-    max_results: int = 6
-    candidate_multiplier: int = 4
-    rank: RankOptions = field(default_factory=RankOptions)
 
 
 def search(  # noqa: PLR0913 - the parts an answer is made with

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.types import HEADING_SEPARATOR
+from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from recollect.types import (
-        Check,
-        Degradation,
-        Excerpt,
-        Failure,
-        Hit,
-        Report,
-        Results,
-        Status,
-        Trace,
-    )
+    from recollect.reports import Excerpt, Failure, Report
+    from recollect.types import Degradation, Hit, Results, Trace
 
     Json = Mapping[str, object]
     Line = tuple[str, str]
     """A line of text and the name of its style."""
 
 _DIGITS = 4  # beyond this a score is noise
-_NAMED = 5  # stale files named before the rest is only counted
+_CENT = 0.01
 
 
 def results_json(results: Results) -> Json:
@@ -94,9 +85,12 @@ def report_json(report: Report) -> Json:
         "moved": report.moved,
         "removed": report.removed,
         "unchanged": report.unchanged,
-        "failed": [_failure(failure) for failure in report.failed],
+        "failed": [failure_json(failure) for failure in report.failed],
         "chunks": report.chunks,
         "embedded": report.embedded,
+        "reused": report.reused,
+        "tokens": report.tokens,
+        "estimatedCost": None if report.cost is None else round(report.cost, 6),
         "pending": report.pending,
         "degraded": _degraded(report.degraded),
         "notices": list(report.notices),
@@ -113,72 +107,6 @@ def excerpt_json(excerpt: Excerpt) -> Json:
         "text": excerpt.text,
         "truncated": excerpt.next_line is not None,
         "nextFrom": excerpt.next_line,
-    }
-
-
-def status_json(status: Status) -> Json:
-    """Return the contract of `status --json`."""
-    store = status.store
-    probe = status.probe
-    return {
-        "workspace": status.workspace,
-        "agent": status.agent,
-        "index": {
-            "path": store.location,
-            "bytes": store.size_bytes,
-            "writable": store.is_writable,
-            "documents": store.documents,
-            "chunks": store.chunks,
-            "bySource": {
-                source: {"documents": documents, "chunks": chunks}
-                for source, (documents, chunks) in store.by_source.items()
-            },
-        },
-        "provider": {
-            "requested": status.requested_provider,
-            "name": status.provider,
-            "model": status.model,
-            "dimensions": status.dimensions,
-            "skipped": {name: _why(why) for name, why in status.skipped.items()},
-        },
-        "legs": {
-            "keyword": {"chunks": store.chunks},
-            "vector": {
-                "engine": store.engine,
-                "chunks": store.vectors,
-                "pending": store.pending,
-                "cached": store.cached,
-            },
-        },
-        "stale": {
-            "changed": list(status.staleness.changed),
-            "gone": list(status.staleness.gone),
-            "failed": [_failure(failure) for failure in status.staleness.failed],
-        },
-        "probe": None
-        if probe is None
-        else {
-            "works": probe.works,
-            "tookMs": round(probe.took_ms, 1),
-            **({} if probe.degradation is None else _why(probe.degradation)),
-        },
-        "notices": list(status.notices),
-    }
-
-
-def checks_json(checks: Sequence[Check]) -> Json:
-    """Return the contract of `doctor --json`."""
-    return {
-        "ok": all(check.works for check in checks),
-        "checks": [
-            {
-                "name": check.name,
-                "ok": check.works,
-                "detail": check.detail,
-                "action": check.action,
-            }
-            for check in checks
-        ],
     }
 
 
@@ -217,11 +145,18 @@ def results_remarks(results: Results) -> Iterator[Line]:
     for notice in results.notices:
         yield notice, "yellow"
     for leg, why in (results.degraded or {}).items():
-        what = "Not reranked" if leg == "rerank" else f"The {leg} leg did not run"
-        yield f"{what}: {why.reason}", "yellow"
+        yield f"{_what_failed(leg, results)}: {why.reason}", "yellow"
         yield f"  → {why.action}", "yellow"
     if results.hits and not results.confident:
         yield "Nothing found stands out: this may not be in memory.", "yellow"
+
+
+def _what_failed(leg: str, results: Results) -> str:
+    if leg == "rerank":
+        return "Not reranked"
+    if leg == Leg.VECTOR and results.mode is not Mode.KEYWORD:
+        return "The provider that is set did not answer"
+    return f"The {leg} leg did not run"
 
 
 def report_text(report: Report) -> Iterator[Line]:
@@ -238,10 +173,16 @@ def report_text(report: Report) -> Iterator[Line]:
             "failed": len(report.failed),
         }
         yield ", ".join(f"{count} {name}" for name, count in counts.items()), ""
-        yield (
-            f"{report.chunks} chunks, {report.embedded} embedded now, {report.pending} waiting",
-            "",
-        )
+        reused = f", {report.reused} from the cache" if report.reused else ""
+        embedded = f"{report.embedded} embedded now{reused}, {report.pending} waiting"
+        yield f"{report.chunks} chunks, {embedded}", ""
+        if report.cost is not None:
+            yield f"about {report.tokens} tokens, {price_text(report.cost)}", ""
+
+
+def price_text(dollars: float) -> str:
+    """Return an estimated price as people read it."""
+    return f"about ${dollars:.2f}" if dollars >= _CENT else "less than a cent"
 
 
 def report_remarks(report: Report) -> Iterator[Line]:
@@ -252,7 +193,8 @@ def report_remarks(report: Report) -> Iterator[Line]:
         yield f"{failure.path}: {failure.reason}", "yellow"
         yield f"  → {failure.action}", "yellow"
     for why in (report.degraded or {}).values():
-        yield f"Indexed for keyword search only: {why.reason}", "yellow"
+        what = "Not all is embedded" if report.embedded else "Indexed for keyword search only"
+        yield f"{what}: {why.reason}", "yellow"
         yield f"  → {why.action}", "yellow"
 
 
@@ -263,74 +205,23 @@ def sync_remarks(report: Report) -> Iterator[Line]:
     for failure in report.failed:
         yield f"{failure.path} is not up to date: {failure.reason}", "yellow"
         yield f"  → {failure.action}", "yellow"
-
-
-def status_text(status: Status) -> Iterator[Line]:
-    """Yield what `status` prints."""
-    store = status.store
-    yield f"Workspace  {status.workspace}", ""
-    yield f"Agent      {status.agent}", ""
-    access = "" if store.is_writable else ", read-only"
-    yield f"Index      {store.location} ({store.size_bytes / 1e6:.1f} MB{access})", ""
-    yield f"Indexed    {store.documents} files, {store.chunks} chunks", ""
-    for source, (documents, chunks) in store.by_source.items():
-        yield f"           {source}: {documents} files, {chunks} chunks", "dim"
-    model = f", {status.model}, {status.dimensions} dimensions" if status.model else ""
-    yield f"Provider   {status.provider or 'none'} (asked: {status.requested_provider}){model}", ""
-    for name, why in status.skipped.items():
-        yield f"           {name} not taken: {why.reason}", "yellow"
-        yield f"           → {why.action}", "yellow"
-    counts = f"{store.vectors} chunks embedded, {store.pending} waiting, {store.cached} cached"
-    yield f"Vectors    {counts} ({store.engine})", ""
-    if store.pending:
-        yield "           → `recollect index` embeds what is waiting.", "dim"
-    yield from _staleness_text(status)
-    if status.probe is not None:
-        outcome = "works" if status.probe.works else "no embedding"
-        yield f"Probe      {outcome} ({status.probe.took_ms:.0f} ms)", ""
-    for notice in status.notices:
-        yield notice, "yellow"
-
-
-def _staleness_text(status: Status) -> Iterator[Line]:
-    stale = status.staleness
-    if not stale.is_stale:
-        yield "Stale      no", ""
-    else:
-        yield f"Stale      {len(stale.changed)} new or changed, {len(stale.gone)} gone", "yellow"
-        named = (*stale.changed, *stale.gone)
-        for path in named[:_NAMED]:
-            yield f"           {path}", "dim"
-        if len(named) > _NAMED:
-            yield f"           … and {len(named) - _NAMED} more", "dim"
-        yield "           → `recollect index` brings the index up to date.", "dim"
-    for failure in stale.failed:
-        yield f"           {failure.path}: {failure.reason}", "yellow"
-        yield f"           → {failure.action}", "yellow"
-
-
-def checks_text(checks: Sequence[Check]) -> Iterator[Line]:
-    """Yield what `doctor` prints."""
-    for check in checks:
-        yield (
-            f"{'ok  ' if check.works else 'FAIL'} {check.name}: {check.detail}",
-            ("" if check.works else "bold red"),
-        )
-        if check.action and not check.works:
-            yield f"     → {check.action}", "red"
+    if report.pending and not report.degraded:
+        yield f"{report.pending} chunks wait to be embedded: `recollect index` does it.", "yellow"
 
 
 def _degraded(degraded: Mapping[str, Degradation] | None) -> Json | None:
     if not degraded:
         return None
-    return {"legs": {leg: _why(why) for leg, why in degraded.items()}}
+    return {"legs": {leg: why_json(why) for leg, why in degraded.items()}}
 
 
-def _why(why: Degradation) -> Json:
+def why_json(why: Degradation) -> Json:
+    """Return a reason with what to do about it."""
     return {"reason": why.reason, "action": why.action}
 
 
-def _failure(failure: Failure) -> Json:
+def failure_json(failure: Failure) -> Json:
+    """Return a file that could not be taken in."""
     return {"path": failure.path, "reason": failure.reason, "action": failure.action}
 
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
+    from recollect.reports import StoreStatus
     from recollect.types import (
+        Background,
         Chunk,
         ChunkKey,
         Document,
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
         Known,
         Scope,
         SourceKind,
-        StoreStatus,
         Vector,
         Vectors,
     )
@@ -81,6 +82,17 @@ class Missing:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What a store knows of one vector space."""
+
+    dimensions: int
+    """0 before the first vector, where only the model knows."""
+    background: Background | None
+    is_published: bool
+    """Searches are served from it: it was complete once, and none has replaced it since."""
+
+
 class Store(Protocol):
     """Holds documents, chunks, terms and vectors of one agent."""
 
@@ -96,13 +108,40 @@ class Store(Protocol):
     def drop(self, path: str, *, source: SourceKind) -> None:
         """Forget a document. Vectors of its texts stay usable for equal texts."""
 
-    def missing(self, fingerprint: Fingerprint, *, limit: int) -> Sequence[Missing]:
-        """Return texts of stored chunks that have no vector in this space, each text once."""
+    def missing(
+        self, fingerprint: Fingerprint, *, limit: int, after: str = ""
+    ) -> Sequence[Missing]:
+        """Return texts that have no vector in this space, each once, in the order of digests.
+
+        Args:
+            fingerprint: the space.
+            limit: how many at most.
+            after: go on behind this digest.
+
+        """
 
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
     ) -> None:
         """Store vectors by the digest of their text, in one step."""
+
+    def space(self, fingerprint: Fingerprint) -> Space | None:
+        """Return what is known of a space; None when nothing of it is stored."""
+
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Remember how unrelated texts are spread in a space."""
+
+    def published(self) -> Fingerprint | None:
+        """Return the space that searches are served from."""
+
+    def publish(self, fingerprint: Fingerprint) -> None:
+        """Serve searches from this space from now on, in one step."""
+
+    def prune(self, *, keep: Collection[Fingerprint]) -> int:
+        """Drop vectors of other spaces and of texts that no chunk holds; return how many.
+
+        A few are left where they are: dropping is only worth its cost when there are many.
+        """
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
         """Return up to `limit` chunks in scope that hold any of the terms."""

@@ -12,15 +12,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.globs import matches
+from recollect.reports import StoreStatus
 from recollect.stores import bag
-from recollect.stores.base import Corpus, KeywordPool, Loaded, Missing, VectorPool
+from recollect.stores.base import Corpus, KeywordPool, Loaded, Missing, Space, VectorPool
 from recollect.stores.vectors import check_vectors, top
-from recollect.types import ChunkKey, Known, StoreStatus
+from recollect.types import ChunkKey, Known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Vector, Vectors
+    from recollect.types import (
+        Background,
+        Chunk,
+        Document,
+        Fingerprint,
+        Scope,
+        SourceKind,
+        Vector,
+        Vectors,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,9 @@ class RamStore:
         self._known: dict[tuple[SourceKind, str], Known] = {}
         self._rows: dict[ChunkKey, _Row] = {}
         self._vectors: dict[tuple[str, str], Vector] = {}
+        self._dimensions: dict[Fingerprint, int] = {}
+        self._backgrounds: dict[Fingerprint, Background] = {}
+        self._published: Fingerprint | None = None
         self._next_key = itertools.count(1)
 
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
@@ -79,23 +92,66 @@ class RamStore:
         for key in gone:
             del self._rows[key]
 
-    def missing(self, fingerprint: Fingerprint, *, limit: int) -> Sequence[Missing]:
-        """Return texts of stored chunks that have no vector in this space, each text once."""
+    def missing(
+        self, fingerprint: Fingerprint, *, limit: int, after: str = ""
+    ) -> Sequence[Missing]:
+        """Return texts that have no vector in this space, each once, in the order of digests."""
         texts = {row.chunk.digest: row.chunk.embedded_text for row in self._rows.values()}
         wanted = (
             Missing(digest, text)
-            for digest, text in texts.items()
-            if (str(fingerprint), digest) not in self._vectors
+            for digest, text in sorted(texts.items())
+            if digest > after and (str(fingerprint), digest) not in self._vectors
         )
         return list(itertools.islice(wanted, limit))
 
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
     ) -> None:
-        """Store vectors by the digest of their text."""
-        check_vectors(vectors, count=len(digests), dimensions=fingerprint.dimensions)
+        """Store vectors by the digest of their text; the first ones fix the dimensions."""
+        known = self._dimensions.get(fingerprint) or fingerprint.dimensions
+        check_vectors(vectors, count=len(digests), dimensions=known or vectors.shape[-1])
+        if len(digests):
+            self._dimensions[fingerprint] = vectors.shape[-1]
         for digest, vector in zip(digests, vectors, strict=True):
             self._vectors[str(fingerprint), digest] = vector.copy()
+
+    def space(self, fingerprint: Fingerprint) -> Space | None:
+        """Return what is known of a space; None when nothing of it is stored."""
+        if fingerprint not in self._dimensions:
+            return None
+        return Space(
+            self._dimensions[fingerprint],
+            self._backgrounds.get(fingerprint),
+            is_published=fingerprint == self._published,
+        )
+
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Remember how unrelated texts are spread in a space."""
+        self._dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
+        self._backgrounds[fingerprint] = background
+
+    def published(self) -> Fingerprint | None:
+        """Return the space that searches are served from."""
+        return self._published
+
+    def publish(self, fingerprint: Fingerprint) -> None:
+        """Serve searches from this space from now on."""
+        self._dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
+        self._published = fingerprint
+
+    def prune(self, *, keep: Collection[Fingerprint]) -> int:
+        """Drop vectors of other spaces and of texts that no chunk holds; return how many."""
+        held = {row.chunk.digest for row in self._rows.values()}
+        kept = {str(fingerprint) for fingerprint in keep}
+        unused = [key for key in self._vectors if key[0] not in kept or key[1] not in held]
+        for key in unused:
+            del self._vectors[key]
+        for fingerprint in set(self._dimensions) - set(keep):
+            del self._dimensions[fingerprint]
+            self._backgrounds.pop(fingerprint, None)
+        if self._published not in keep:
+            self._published = None
+        return len(unused)
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
         """Return up to `limit` chunks in scope that hold any of the terms, most distinct first."""
@@ -142,11 +198,11 @@ class RamStore:
         """Return chunks, term counts and vectors; keys that no longer exist are left out."""
         present = [key for key in keys if key in self._rows]
         rows = [self._rows[key] for key in present]
-        dimensions = fingerprint.dimensions if fingerprint else 0
-        vectors = np.zeros((len(rows), dimensions), dtype=np.float32)
+        found = [self._vectors.get((str(fingerprint), row.chunk.digest)) for row in rows]
+        width = next((len(stored) for stored in found if stored is not None), 0)
+        vectors = np.zeros((len(rows), width), dtype=np.float32)
         has_vector = np.zeros(len(rows), dtype=np.bool_)
-        for place, row in enumerate(rows):
-            stored = self._vectors.get((str(fingerprint), row.chunk.digest))
+        for place, stored in enumerate(found):
             if stored is not None:
                 vectors[place] = stored
                 has_vector[place] = True
@@ -178,7 +234,6 @@ class RamStore:
             by_source=by_source,
             vectors=embedded,
             pending=len(digests) - embedded if fingerprint else 0,
-            cached=sum(digest not in set(digests) for _, digest in self._vectors),
             engine="exact",
             is_writable=True,
         )
@@ -188,6 +243,9 @@ class RamStore:
         self._known.clear()
         self._rows.clear()
         self._vectors.clear()
+        self._dimensions.clear()
+        self._backgrounds.clear()
+        self._published = None
 
     def close(self) -> None:
         """Release the store."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from recollect.ingest.excerpt import excerpt
-from recollect.types import Excerpt
+from recollect.reports import Excerpt
 
 
 def lines_of(found: Excerpt) -> tuple[str, int, int | None]:

@@ -8,10 +8,12 @@ import pytest
 
 from recollect.ingest.read import MAX_FILE_BYTES, UnreadableError, read
 from recollect.ingest.walk import Found
-from recollect.types import Document, Failure, SourceKind, Stat, digest_of
+from recollect.types import Document, SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from recollect.reports import Failure
 
 SECOND = 1_000_000_000
 MTIME = 1_700_000_000 * SECOND

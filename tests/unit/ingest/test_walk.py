@@ -8,10 +8,12 @@ import pytest
 
 from recollect.errors import WorkspaceError
 from recollect.ingest.walk import WalkOptions, walk
-from recollect.types import Failure, SourceKind, Stat
+from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from recollect.reports import Failure
 
 
 def write(root: Path, *names: str) -> None:

@@ -11,6 +11,7 @@ from recollect.shells.cli.shared import shared_options
 from recollect.version import __version__
 
 COMMANDS = {
+    "cache": "recollect.shells.cli.cache",
     "doctor": "recollect.shells.cli.doctor",
     "eval": "recollect.shells.cli.evaluate",
     "get": "recollect.shells.cli.get",

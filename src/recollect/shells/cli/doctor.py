@@ -19,12 +19,12 @@ from recollect.shells.cli.shared import (
 def command(context: click.Context, /, **options: object) -> int:
     """Check the installation, the index and the model; exit 1 if something is broken."""
     from recollect.doctor import examine  # noqa: PLC0415 - not needed for --help
-    from recollect.shells import render  # noqa: PLC0415
+    from recollect.shells import render_status  # noqa: PLC0415
 
     common = given(context, options)
     checks = examine(lambda: open_memory(common))
     if common["as_json"]:
-        print_json(render.checks_json(checks))
+        print_json(render_status.checks_json(checks))
     else:
-        print_lines(render.checks_text(checks))
+        print_lines(render_status.checks_text(checks))
     return 0 if all(check.works for check in checks) else 1

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Command = TypeVar("Command", bound=Callable[..., object])
 
 _MEGA = 1_000_000
+_CHEAP_TEXTS = 64  # embedded before a search: a few seconds on a slow machine
 _STAGES = {
     "fetch": "Fetching the embedding model, MB",
     "read": "Reading files",
@@ -89,7 +90,9 @@ def bring_up_to_date(memory: Memory) -> None:
     if not memory.is_writable:
         return
     with progress_bar() as progress:
-        report = memory.sync(retry=False, progress=progress)
+        # The first time everything is embedded; later a search waits for a few texts only.
+        most = _CHEAP_TEXTS if memory.has_vectors else None
+        report = memory.sync(retry=False, most=most, progress=progress)
     print_lines(render.sync_remarks(report), to_stderr=True)
 
 
@@ -147,7 +150,19 @@ def progress_bar() -> Iterator[Progress]:
             if step.stage not in tasks:
                 tasks[step.stage] = bars.add_task(_STAGES[step.stage])
             bars.update(
-                tasks[step.stage], completed=step.done // shrink, total=step.total // shrink
+                tasks[step.stage],
+                completed=step.done // shrink,
+                total=step.total // shrink,
+                description=_STAGES[step.stage] + _expense(step),
             )
 
         yield show
+
+
+def _expense(step: Step) -> str:
+    """Return what embedding has cost so far, where it costs anything."""
+    if step.cost is None:
+        return ""
+    from recollect.shells.render import price_text  # noqa: PLC0415 - not needed for --help
+
+    return f" ({step.tokens} tokens, {price_text(step.cost)})"

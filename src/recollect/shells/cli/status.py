@@ -19,12 +19,12 @@ from recollect.shells.cli.shared import (
 @click.pass_context
 def command(context: click.Context, /, *, deep: bool, **options: object) -> None:
     """Show the index, the provider and what is stale."""
-    from recollect.shells import render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells import render_status  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
         status = memory.status(deep=deep)
     if common["as_json"]:
-        print_json(render.status_json(status))
+        print_json(render_status.status_json(status))
     else:
-        print_lines(render.status_text(status))
+        print_lines(render_status.status_text(status))

@@ -89,6 +89,22 @@ class NumpyScan:
             stored = connection.execute(_BY_ID, (json.dumps(ids),))
             _append(connection, space=space, rows=stored, centre=_floats(centre))
 
+    def removed(self, connection: apsw.Connection, *, space: int) -> None:
+        """Write the codes anew after vectors were dropped; call inside their transaction."""
+        count, _, centre = connection.execute(_CODING, (space,)).get
+        if centre is None:
+            return
+        if count > self.exact_limit:
+            _recode(connection, space=space)
+        else:
+            forget_codes(connection, space=space)
+
+
+def forget_codes(connection: apsw.Connection, *, space: int) -> None:
+    """Drop the codes of a space: until there are new ones, its vectors are compared in full."""
+    connection.execute("DELETE FROM codes WHERE space = ?", (space,))
+    connection.execute("UPDATE spaces SET coded = 0, centre = NULL WHERE id = ?", (space,))
+
 
 def _scoped(connection: apsw.Connection, *, space: int, scope: Scope) -> npt.NDArray[np.int64]:
     condition, bindings = scope_sql(scope)

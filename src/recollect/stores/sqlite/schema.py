@@ -88,7 +88,33 @@ CREATE TABLE codes (
 ) STRICT;
 """
 
-MIGRATIONS: tuple[tuple[str, str], ...] = (("initial", _INITIAL),)
+_SERVED = """
+ALTER TABLE spaces ADD COLUMN mean REAL;
+ALTER TABLE spaces ADD COLUMN deviation REAL;
+ALTER TABLE spaces ADD COLUMN is_published INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE batches (
+    fingerprint TEXT NOT NULL,
+    name TEXT NOT NULL,
+    digests TEXT NOT NULL,
+    PRIMARY KEY (fingerprint, name)
+) STRICT;
+
+CREATE TABLE leases (
+    name TEXT PRIMARY KEY,
+    token TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    since REAL NOT NULL,
+    beat REAL NOT NULL
+) STRICT;
+"""
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    ("initial", _INITIAL),
+    ("spaces are measured and published; batches and leases", _SERVED),
+)
 """Named steps in order; a file's `user_version` counts those it has taken. Never edit one."""
 
 

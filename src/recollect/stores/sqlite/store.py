@@ -11,25 +11,28 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
+from recollect.reports import StoreStatus
 from recollect.stores import bag
 from recollect.stores.base import KeywordPool, Loaded, Missing, VectorPool
-from recollect.stores.sqlite import schema
+from recollect.stores.sqlite import schema, spaces
+from recollect.stores.sqlite.batches import SqliteBatches
 from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
 from recollect.stores.sqlite.keyword import keyword_pool
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.stores.sqlite.vec import SqliteVec, load_extension
-from recollect.stores.vectors import check_vectors
-from recollect.types import Chunk, ChunkKey, Known, SourceKind, Stat, StoreStatus
+from recollect.types import Chunk, ChunkKey, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
     import apsw
 
-    from recollect.types import Document, Fingerprint, Scope, Vector, Vectors
+    from recollect.stores.base import Space
+    from recollect.types import Background, Document, Fingerprint, Scope, Vector, Vectors
 
+_FLOAT_BYTES = 4
 _HEADING_JOINT = "\x1f"  # cannot stand in a heading: control characters are not text
 
 _KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
@@ -46,9 +49,10 @@ _MISSING = """
     SELECT digest, prefix, text FROM chunks WHERE id IN (
         -- Walks the digest index alone: texts are read for the few that are wanted.
         SELECT min(c.id) FROM chunks c
-        WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
-        GROUP BY c.digest LIMIT ?
-    )
+        WHERE c.digest > ?2
+          AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ?1 AND v.digest = c.digest)
+        GROUP BY c.digest ORDER BY c.digest LIMIT ?3
+    ) ORDER BY digest
 """
 _LOAD = """
     SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, d.day,
@@ -67,16 +71,18 @@ _EMBEDDED = """
     SELECT count(*) FROM chunks c
     WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
 """
-_CACHED = "SELECT count(*) FROM vectors WHERE digest NOT IN (SELECT digest FROM chunks)"
+_FEW = 256  # unused vectors that are left where they are
+_FEW_SHARE = 0.1  # of all vectors
 _CLEAR = """
     DELETE FROM documents;
+    DELETE FROM batches;
     DELETE FROM codes;
     DELETE FROM vectors;
     DELETE FROM spaces;
 """
 
 
-class Engine(Protocol):
+class Engine(spaces.Derived, Protocol):
     """How vectors are searched inside the file."""
 
     @property
@@ -87,9 +93,6 @@ class Engine(Protocol):
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-
-    def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
-        """Keep what is derived from vectors in step; called inside their transaction."""
 
 
 class SqliteStore:
@@ -133,6 +136,11 @@ class SqliteStore:
     def is_writable(self) -> bool:
         """False when the file or its folder could not be opened for writing."""
         return self._is_writable
+
+    @property
+    def batches(self) -> SqliteBatches:
+        """The batches that vendors have in hand."""
+        return SqliteBatches(self._connection, path=self._path)
 
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
         """Return what is stored of each document, by source and path."""
@@ -217,10 +225,13 @@ class SqliteStore:
             "DELETE FROM documents WHERE source = ? AND path = ?", (source.value, path)
         )
 
-    def missing(self, fingerprint: Fingerprint, *, limit: int) -> Sequence[Missing]:
-        """Return texts of stored chunks that have no vector in this space, each text once."""
+    def missing(
+        self, fingerprint: Fingerprint, *, limit: int, after: str = ""
+    ) -> Sequence[Missing]:
+        """Return texts that have no vector in this space, each once, in the order of digests."""
         with translated(self._path):
-            rows = self._connection.execute(_MISSING, (self._space(fingerprint), limit))
+            space = spaces.id_of(self._connection, fingerprint)
+            rows = self._connection.execute(_MISSING, (space, bytes.fromhex(after), limit))
             return [
                 Missing(digest.hex(), f"{prefix}\n{text}" if prefix else text)
                 for digest, prefix, text in rows
@@ -230,27 +241,46 @@ class SqliteStore:
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
     ) -> None:
         """Store vectors by the digest of their text, in one transaction."""
-        check_vectors(vectors, count=len(digests), dimensions=fingerprint.dimensions)
         with translated(self._path), writing(self._connection):
-            self._connection.execute(
-                "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)",
-                (str(fingerprint), fingerprint.dimensions),
+            spaces.put_vectors(
+                self._connection,
+                fingerprint,
+                digests=digests,
+                vectors=vectors,
+                derived=self._engine,
             )
-            space = self._space(fingerprint)
-            assert space is not None  # noqa: S101 - the row was inserted above
-            ids = [
-                row[0]
-                for digest, vector in zip(digests, vectors, strict=True)
-                for row in self._connection.execute(
-                    "INSERT INTO vectors (space, digest, vector) VALUES (?, ?, ?) "
-                    "ON CONFLICT DO NOTHING RETURNING id",
-                    (space, bytes.fromhex(digest), vector.astype(np.float32).tobytes()),
-                )
-            ]
-            self._connection.execute(
-                "UPDATE spaces SET vectors = vectors + ? WHERE id = ?", (len(ids), space)
-            )
-            self._engine.added(self._connection, space=space, ids=ids)
+
+    def space(self, fingerprint: Fingerprint) -> Space | None:
+        """Return what is known of a space; None when nothing of it is stored."""
+        with translated(self._path):
+            return spaces.describe(self._connection, fingerprint)
+
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Remember how unrelated texts are spread in a space."""
+        with translated(self._path), writing(self._connection):
+            spaces.put_background(self._connection, fingerprint, background)
+
+    def published(self) -> Fingerprint | None:
+        """Return the space that searches are served from."""
+        with translated(self._path):
+            return spaces.published(self._connection)
+
+    def publish(self, fingerprint: Fingerprint) -> None:
+        """Serve searches from this space from now on, in one transaction."""
+        with translated(self._path), writing(self._connection):
+            spaces.publish(self._connection, fingerprint)
+
+    def prune(self, *, keep: Collection[Fingerprint]) -> int:
+        """Drop vectors of other spaces and of texts that no chunk holds, if there are many."""
+        kept = json.dumps([str(fingerprint) for fingerprint in keep])
+        with translated(self._path):
+            unused = spaces.count_unused(self._connection, kept=kept)
+            stored = int(self._connection.execute("SELECT sum(vectors) FROM spaces").get or 0)
+            if unused <= max(_FEW, _FEW_SHARE * stored):
+                return 0
+            with writing(self._connection):
+                spaces.drop_unused(self._connection, kept=kept, derived=self._engine)
+            return unused
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
         """Return up to `limit` chunks in scope that hold any of the terms."""
@@ -262,7 +292,7 @@ class SqliteStore:
     ) -> VectorPool:
         """Return the chunks in scope whose vectors are nearest, within one space only."""
         with translated(self._path), reading(self._connection):
-            space = self._space(fingerprint)
+            space = spaces.id_of(self._connection, fingerprint)
             if space is None:
                 return VectorPool((), ())
             return self._engine.nearest(
@@ -274,10 +304,10 @@ class SqliteStore:
     ) -> Loaded:
         """Return chunks, term counts and vectors; keys that no longer exist are left out."""
         with translated(self._path), reading(self._connection):
-            space = self._space(fingerprint) if fingerprint else None
+            space = spaces.id_of(self._connection, fingerprint)
             rows = list(self._connection.execute(_LOAD, (json.dumps(list(keys)), space)))
-        dimensions = fingerprint.dimensions if fingerprint else 0
-        vectors = np.zeros((len(rows), dimensions), dtype=np.float32)
+        width = next((len(row[-1]) // _FLOAT_BYTES for row in rows if row[-1] is not None), 0)
+        vectors = np.zeros((len(rows), width), dtype=np.float32)
         has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
         for place, row in enumerate(rows):
             if row[-1] is not None:
@@ -298,9 +328,8 @@ class SqliteStore:
                 source: (documents, chunks)
                 for source, documents, chunks in self._connection.execute(_BY_SOURCE)
             }
-            space = self._space(fingerprint) if fingerprint else None
+            space = spaces.id_of(self._connection, fingerprint)
             embedded = self._connection.execute(_EMBEDDED, (space,)).get
-            cached = self._connection.execute(_CACHED).get
         chunks = sum(counts[1] for counts in by_source.values())
         return StoreStatus(
             location=str(self._path),
@@ -310,7 +339,6 @@ class SqliteStore:
             by_source=by_source,
             vectors=embedded,
             pending=chunks - embedded if fingerprint else 0,
-            cached=cached,
             engine=self._engine.name,
             is_writable=self._is_writable,
         )
@@ -342,12 +370,6 @@ class SqliteStore:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _space(self, fingerprint: Fingerprint) -> int | None:
-        found = self._connection.execute(
-            "SELECT id FROM spaces WHERE fingerprint = ?", (str(fingerprint),)
-        ).get
-        return None if found is None else int(found)
 
 
 def _chunk(row: tuple[object, ...]) -> Chunk:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
 from recollect.stores.base import VectorPool
+from recollect.stores.sqlite.scan import forget_codes
 from recollect.stores.sqlite.scope import scope_sql
 from recollect.types import ChunkKey
 
@@ -49,7 +50,13 @@ class SqliteVec:
         )
 
     def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
-        """Nothing to keep in step."""
+        """Drop the other engine's codes: they would miss the vectors just stored."""
+        del ids
+        forget_codes(connection, space=space)
+
+    def removed(self, connection: apsw.Connection, *, space: int) -> None:
+        """Drop the other engine's codes: they would name vectors that are gone."""
+        forget_codes(connection, space=space)
 
 
 def load_extension(connection: apsw.Connection) -> None:

@@ -1,0 +1,1 @@
+"""Who keeps the store fresh while others search it: the lease, the worker, the watcher."""

@@ -1,0 +1,92 @@
+"""Files, then vectors: everything one sync does, with what it came to."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.ingest.embed import Embedded
+from recollect.ingest.sync import sync
+from recollect.ingest.vectors import give_vectors
+from recollect.types import Leg, silent
+
+if TYPE_CHECKING:
+    from datetime import date
+    from pathlib import Path
+
+    from recollect.ingest.sync import IngestOptions
+    from recollect.ingest.vectors import Batching
+    from recollect.providers.chain import Chain
+    from recollect.reports import Report
+    from recollect.stores.base import Store
+    from recollect.stores.sqlite.cache import VectorCache
+    from recollect.types import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshOptions:
+    """How much one sync is to do."""
+
+    force: bool = False
+    """Look at every file again, whatever its stat says."""
+    retry: bool = True
+    """Try to fetch a missing model even if that failed a moment ago."""
+    most: int | None = None
+    """Embed so many texts at most; None is all of them."""
+    progress: Progress = silent
+
+
+def refresh(  # noqa: PLR0913 - the parts that meet here
+    workspace: Path,
+    *,
+    store: Store,
+    ingest: IngestOptions,
+    chain: Chain,
+    cache: VectorCache | None,
+    batching: Batching,
+    today: date,
+    options: RefreshOptions,
+) -> Report:
+    """Bring documents, terms and vectors into agreement with the files."""
+    started = time.perf_counter()
+    report = sync(
+        workspace, store=store, options=ingest, force=options.force, progress=options.progress
+    )
+    published = store.published()
+    wanted = chain.expected(published)
+    status = store.status(wanted)
+    embedded = Embedded()
+    notices: tuple[str, ...] = ()
+    if options.retry or status.pending or (status.chunks and published != wanted):
+        choice = chain.choose(published, progress=options.progress, retry=options.retry)
+        embedded.degradation = choice.degradation
+        if choice.provider is not None and status.chunks:
+            # Another provider of the chain than the expected one has texts of its own to embed.
+            pending = store.status(choice.provider.fingerprint).pending
+            embedded, notices = give_vectors(
+                store,
+                provider=choice.provider,
+                cache=cache,
+                batching=batching,
+                pending=pending,
+                most=options.most,
+                today=today,
+                progress=options.progress,
+            )
+            if choice.notice is not None:
+                notices = (choice.notice, *notices)
+            status = store.status(choice.provider.fingerprint)
+    return replace(
+        report,
+        chunks=status.chunks,
+        embedded=embedded.done,
+        reused=embedded.reused,
+        tokens=embedded.tokens,
+        cost=embedded.cost,
+        # Where not even a space is known, nothing has a vector in it.
+        pending=status.chunks if wanted is None and embedded.degradation else status.pending,
+        degraded={Leg.VECTOR: embedded.degradation} if embedded.degradation else None,
+        notices=notices,
+        took_ms=(time.perf_counter() - started) * 1000,
+    )

@@ -1,0 +1,117 @@
+"""Bringing a store's vectors up to date, and publishing a space when all of it is there."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.errors import ProviderError
+from recollect.ingest.batches import embed_by_batch
+from recollect.ingest.embed import Embedded, embed_missing
+from recollect.ingest.keep import Keep
+from recollect.providers.base import OffersBatches
+from recollect.types import Degradation
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from recollect.ingest.batches import Jobs
+    from recollect.providers.base import BatchApi, Provider
+    from recollect.stores.base import Store
+    from recollect.stores.sqlite.cache import VectorCache
+    from recollect.types import Progress
+
+
+_BIG_RUN = 500  # texts: below it an answer now is worth more than half the price
+_POLL_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Batching:
+    """Whether big runs go through the vendor's Batch API, and where batches are remembered."""
+
+    jobs: Jobs
+    is_wanted: bool
+
+
+def give_vectors(  # noqa: PLR0913 - the parts that meet here
+    store: Store,
+    *,
+    provider: Provider,
+    cache: VectorCache | None,
+    batching: Batching,
+    pending: int,
+    most: int | None,
+    today: date,
+    progress: Progress,
+) -> tuple[Embedded, tuple[str, ...]]:
+    """Embed what is missing in the provider's space; return what was done and what to say.
+
+    When nothing is missing any more, searches are served from this space from then on: in one
+    step, and not before, so that a change of model never leaves a search with half an index.
+    """
+    fingerprint = provider.fingerprint
+    keep = Keep(store, fingerprint, cache=cache, today=today)
+    try:
+        keep.measure(provider)
+    except ProviderError as error:
+        return Embedded(degradation=Degradation(error.message, error.action)), ()
+    embedded = Embedded()
+    batches = _batches(provider, batching=batching, pending=pending, most=most)
+    if batches is not None:
+        embedded = embed_by_batch(
+            store,
+            fingerprint=fingerprint,
+            batches=batches,
+            jobs=batching.jobs,
+            keep=keep,
+            progress=progress,
+            poll_seconds=_POLL_SECONDS,
+            # A search does not wait for a batch; it takes what is ready.
+            wait=_wait if most is None else _leave,
+        )
+    under_way = frozenset().union(*batching.jobs.remembered(fingerprint).values())
+    direct = embed_missing(
+        store,
+        provider=provider,
+        keep=keep,
+        pending=pending,
+        progress=progress,
+        most=most,
+        under_way=under_way,
+    )
+    embedded = replace(
+        direct,
+        done=direct.done + embedded.done,
+        reused=direct.reused + embedded.reused,
+        degradation=direct.degradation or (embedded.degradation if under_way else None),
+    )
+    former = store.published()
+    if embedded.is_complete and former != fingerprint:
+        store.publish(fingerprint)
+    kept = {fingerprint} if embedded.is_complete or former is None else {fingerprint, former}
+    store.prune(keep=kept)
+    keep.trim()
+    notices = (f"The embedding cache was left out: {keep.trouble.message}",) if keep.trouble else ()
+    return embedded, notices
+
+
+def _batches(
+    provider: Provider, *, batching: Batching, pending: int, most: int | None
+) -> BatchApi | None:
+    """Return the Batch API where it is to be used: for big runs, and for what is paid already."""
+    is_big = batching.is_wanted and most is None and pending >= _BIG_RUN
+    if not isinstance(provider, OffersBatches):
+        return None
+    return provider.batches() if is_big or batching.jobs.remembered(provider.fingerprint) else None
+
+
+def _wait(seconds: float) -> bool:
+    time.sleep(seconds)
+    return True
+
+
+def _leave(seconds: float) -> bool:
+    del seconds
+    return False

@@ -1,0 +1,281 @@
+"""An embedding model in a GGUF file, through llama.cpp as the package `xllamacpp` brings it.
+
+That package offers no bare model but llama.cpp's server, inside this process. Two things follow.
+It insists on listening on a loopback port: the port is locked with a key that is thrown away. And
+it would answer several texts in one pass, which moves each vector a little: it gets one slot, so
+that a text is always alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.errors import (
+    ModelUnavailableError,
+    ProviderSetupError,
+    RequestRefusedError,
+    VectorsRejectedError,
+)
+from recollect.providers import onnx
+from recollect.providers.base import Limits
+from recollect.providers.gguf_header import read_header
+from recollect.providers.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
+from recollect.providers.prompts import prompts_of
+from recollect.providers.resolve import resolve, sample_digest
+from recollect.types import Fingerprint, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from recollect.providers.base import ProviderOptions
+    from recollect.providers.gguf_header import GgufHeader
+    from recollect.providers.prompts import Prompts
+    from recollect.types import Background, Progress, Role, Vector, Vectors
+
+SUFFIX = ".gguf"
+
+_TEXTS = 32  # lost at most when the process is killed
+_ANY = 1_000_000
+_MOST_CONTEXT_TOKENS = 2048  # memory grows with its square; chunks are far shorter
+_USUAL_CONTEXT_TOKENS = 512  # of a model that does not say
+_MOST_WINDOWS = 16  # halves of a text may be half full: at least eight full contexts
+_SHORTEST_HALF_CHARS = 16  # no model refuses so little for its length
+_SILENT = -1  # llama.cpp's verbosity at which even errors are not printed; 0 prints some
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One part of a text as the model saw it."""
+
+    vector: Vector
+    tokens: int
+
+
+class GgufProvider:
+    """Embeds with a GGUF file; loads it on first use."""
+
+    def __init__(
+        self,
+        source: GgufManifest | Path,
+        *,
+        fingerprint: Fingerprint,
+        prompts: Prompts,
+        cache: Path,
+        threads: int,
+    ) -> None:
+        self._source = source
+        self._fingerprint = fingerprint
+        self._prompts = prompts
+        self._cache = cache
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._path: Path | None = None
+        self._header: GgufHeader | None = None
+        self._server: Any = None
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Return the identity of the space."""
+        return self._fingerprint
+
+    @property
+    def background(self) -> Background | None:
+        """Return how cosines of unrelated texts are spread, where it was measured."""
+        return self._source.background if isinstance(self._source, GgufManifest) else None
+
+    @property
+    def limits(self) -> Limits:
+        """Return how much may be asked at once; several would wait for each other."""
+        return Limits(texts=_TEXTS, tokens=_ANY, in_flight=1)
+
+    @property
+    def price(self) -> None:
+        """Return nothing: it costs nothing but time."""
+
+    def reads(self, text: str) -> float:
+        """Return the share of letters in a script the model knows."""
+        is_latin = self._header is not None and self._header.reads_latin_only
+        return onnx.latin_share(text) if is_latin else 1.0
+
+    def prepare(self, *, progress: Progress, retry: bool) -> None:
+        """Find or fetch the file, and see that it holds a model that embeds."""
+        _llama()
+        if self._header is not None:
+            return
+        path = self._locate(progress=progress, retry=retry)
+        header = read_header(path)
+        if not header.embeds:
+            raise ModelUnavailableError(
+                f"{path} holds no embedding model: it does not say how to make one vector of a "
+                "text.",
+                action="Name a GGUF file of an embedding model in local.model_path.",
+            )
+        self._path, self._header = path, header
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        """Return one unit vector a text; texts longer than the model's context are averaged."""
+        if not texts:
+            return np.zeros((0, self._fingerprint.dimensions or 0), dtype=np.float32)
+        server = self._load()
+        prefix = self._prompts.apply("", role=role)
+        return np.stack([_joined(_windows(server, prefix, text, _MOST_WINDOWS)) for text in texts])
+
+    def close(self) -> None:
+        """Release the model; its last user frees it."""
+        with self._lock:
+            self._server = None
+
+    def _locate(self, *, progress: Progress, retry: bool) -> Path:
+        if not isinstance(self._source, GgufManifest):
+            return self._source
+        folder = resolve(
+            self._source, configured=None, cache=self._cache, progress=progress, retry=retry
+        )
+        return folder / self._source.files[0].name
+
+    def _load(self) -> Any:  # noqa: ANN401 - xllamacpp has no types
+        with self._lock:
+            if self._server is None:
+                self.prepare(progress=silent, retry=False)
+                assert self._path is not None  # noqa: S101 - prepare either sets it or raises
+                assert self._header is not None  # noqa: S101
+                self._server = _start(self._path, self._header, threads=self._threads)
+            return self._server
+
+
+def _llama() -> Any:  # noqa: ANN401 - xllamacpp has no types
+    try:
+        import xllamacpp  # noqa: PLC0415 - 40 ms and an optional package
+    except ImportError as error:
+        raise ProviderSetupError(
+            "A GGUF model needs the package xllamacpp.", action="pip install 'recollect[gguf]'"
+        ) from error
+    return xllamacpp
+
+
+def _start(path: Path, header: GgufHeader, *, threads: int) -> Any:  # noqa: ANN401
+    """Load the model; pooling stays as the file says."""
+    llama = _llama()
+    context = min(header.context_tokens or _USUAL_CONTEXT_TOKENS, _MOST_CONTEXT_TOKENS)
+    params = llama.CommonParams()
+    params.model.path = str(path)
+    params.embedding = True
+    params.verbosity = _SILENT
+    params.n_parallel = 1
+    # A text is pooled from one pass, so the pass must be as long as the context.
+    params.n_ctx = params.n_batch = params.n_ubatch = context
+    for cpu in (params.cpuparams, params.cpuparams_batch):
+        cpu.n_threads = threads
+        cpu.poll = 0  # waiting for the next text must not burn a core
+    # What was embedded before must neither be kept in memory nor be reused.
+    params.cache_ram_mib = 0
+    params.cache_prompt = False
+    params.warmup = False
+    params.fit_params = False
+    params.hostnames = ["127.0.0.1"]
+    params.api_keys = [secrets.token_hex(32)]
+    params.endpoint_slots = False
+    params.ui = False
+    params.n_threads_http = 1
+    try:
+        return llama.Server(params)
+    except RuntimeError as error:
+        raise ModelUnavailableError(
+            f"llama.cpp cannot load {path} (architecture {header.architecture}).",
+            action="Fetch the file again, or upgrade with pip install -U xllamacpp.",
+        ) from error
+
+
+def _windows(server: Any, prefix: str, text: str, most: int) -> list[Window]:  # noqa: ANN401
+    """Embed a text whole or, when the model refuses it, in halves, the first `most` of them.
+
+    Only the tokenizer inside knows how long a text is, and telling by trying costs it 1 ms.
+    """
+    # Half a surrogate pair cannot be sent; it becomes a question mark.
+    sendable = (prefix + text).encode("utf-8", "replace").decode("utf-8")
+    answer = server.handle_embeddings({"input": sendable, "encoding_format": "base64"})
+    if "error" not in answer:
+        raw = base64.b64decode(answer["data"][0]["embedding"])
+        vector = np.frombuffer(raw, dtype="<f4").astype(np.float32)
+        return [Window(vector, max(int(answer["usage"]["prompt_tokens"]), 1))]
+    if len(text) < _SHORTEST_HALF_CHARS:
+        raise RequestRefusedError(
+            f"llama.cpp refused a text: {answer['error'].get('message')}",
+            action="Choose another model in local.model_path.",
+        )
+    middle = _middle(text)
+    found = _windows(server, prefix, text[:middle], most)
+    if len(found) < most:
+        found += _windows(server, prefix, text[middle:], most - len(found))
+    return found
+
+
+def _middle(text: str) -> int:
+    """Return where to halve a text: between words, where there are any."""
+    half = len(text) // 2
+    return text.rfind(" ", half // 2, half) + 1 or half
+
+
+def _joined(windows: Sequence[Window]) -> Vector:
+    """Return the mean of the windows by length: a short tail counts little."""
+    mean = np.average(
+        [window.vector for window in windows],
+        axis=0,
+        weights=[window.tokens for window in windows],
+    )
+    norm = float(np.linalg.norm(mean))
+    if not np.isfinite(norm) or norm == 0.0:
+        raise VectorsRejectedError(
+            "The GGUF model gave a vector without a direction.",
+            action="Fetch the file again, or choose another model in local.model_path.",
+        )
+    return (mean / norm).astype(np.float32)
+
+
+def open_gguf(options: ProviderOptions, *, cache: Path) -> GgufProvider:
+    """Return a provider of the GGUF file or model the options name; nothing is fetched yet.
+
+    Raises:
+        ModelUnavailableError: the file cannot be read, or is no GGUF.
+
+    """
+    if options.model_path is not None:
+        path = options.model_path.expanduser()
+        header = read_header(path)
+        # Either may be the one that tells: names are given by hand, files are renamed.
+        prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"), options)
+        space = path.stem, header.dimensions, _identity(prompts, sample_digest(path))
+        return _provider(path, space, prompts=prompts, cache=cache)
+    manifest = GGUF_MODELS[options.model or EMBEDDINGGEMMA.id]
+    prompts = prompts_of(manifest.id, options)
+    space = manifest.id, manifest.dimensions, _identity(prompts, manifest.files[0].sha256)
+    return _provider(manifest, space, prompts=prompts, cache=options.model_cache or cache)
+
+
+def _identity(prompts: Prompts, weights: str) -> str:
+    return f"{prompts.identity}-{weights[:12]}"
+
+
+def _provider(
+    source: GgufManifest | Path,
+    space: tuple[str, int | None, str],
+    *,
+    prompts: Prompts,
+    cache: Path,
+) -> GgufProvider:
+    return GgufProvider(
+        source,
+        fingerprint=Fingerprint("local", *space),
+        prompts=prompts,
+        cache=cache,
+        # Half of the cores: its threads wait for each other by spinning, and with a thread a core
+        # a busy machine embeds five times slower and answers a question in 150 ms instead of 7.
+        threads=max(onnx.threads() // 2, 1),
+    )

@@ -1,0 +1,47 @@
+"""Keys and addresses from the environment. A key is read when it is used and kept nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_REFERENCE = "env:"
+_HIDDEN = "•••"
+_SHORTEST_SECRET = 6  # a placeholder such as `none` or `test` may stand in any message
+
+
+class Variables:
+    """The environment, in a form that no record, message or traceback can print."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._environ = environ or {}
+
+    def __repr__(self) -> str:
+        return "Variables()"
+
+    def get(self, name: str) -> str | None:
+        """Return a variable's value; an empty one counts as not set."""
+        return self._environ.get(name, "").strip() or None
+
+
+def is_reference(text: str) -> bool:
+    """Tell whether a setting names a variable, as `env:NAME`."""
+    name = text.removeprefix(_REFERENCE)
+    return name != text and name.replace("_", "").isalnum()
+
+
+def variable_of(reference: str) -> str:
+    """Return the variable that `env:NAME` names."""
+    return reference.removeprefix(_REFERENCE)
+
+
+def redact(text: str, *, key: str | None) -> str:
+    """Return the text without the key: servers like to quote what they were sent."""
+    if key is None or len(key) < _SHORTEST_SECRET:
+        return text
+    for form in (key, quote(key, safe="")):
+        text = text.replace(form, _HIDDEN)
+    return text

@@ -1,0 +1,132 @@
+"""Ollama: models on this machine or on one of one's own, behind its native API.
+
+Format: docs.ollama.com/api/embed, docs.ollama.com/api/errors.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from recollect.providers.prompts import Prompts, prompts_of
+from recollect.providers.remote.provider import RemoteProvider
+from recollect.providers.remote.wire import Call, Model, Vendor, bearer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from recollect.providers.base import ProviderOptions
+    from recollect.types import Role
+
+_PORT = "11434"
+_HIGHEST_PORT = 65535
+_LATEST = ":latest"
+
+
+def url_of_host(told: str) -> str:
+    """Return the address that OLLAMA_HOST names, as Ollama's own client reads it.
+
+    The variable is the server's too: `0.0.0.0` there means all addresses, and here this machine.
+    Rules: github.com/ollama/ollama, envconfig/config.go, `Host` and `ConnectableHost`.
+    """
+    told = told.strip().strip("\"'")
+    scheme, is_given, rest = told.partition("://")
+    if told == "ollama.com":
+        scheme, rest, port = "https", told, "443"
+    elif not is_given:
+        scheme, rest, port = "http", told, _PORT
+    else:
+        port = {"http": "80", "https": "443"}.get(scheme, _PORT)
+    place, _, path = rest.partition("/")
+    host, port = _host_and_port(place, port)
+    path = path.strip("/")
+    return f"{scheme}://{host}:{port}" + (f"/{path}" if path else "")
+
+
+def _host_and_port(place: str, port: str) -> tuple[str, str]:
+    host, colon, own_port = place.rpartition(":")
+    if not colon or _is_address(place.strip("[]")):
+        host, own_port = place, port
+    if not (own_port.isdecimal() and int(own_port) <= _HIGHEST_PORT):
+        own_port = port
+    host = host.strip("[]")
+    if not _is_address(host):
+        return host or "127.0.0.1", own_port
+    address = ip_address(host)
+    if address.version == 6:  # noqa: PLR2004 - the name of the protocol
+        return ("[::1]" if address.is_unspecified else f"[{address}]"), own_port
+    return ("127.0.0.1" if address.is_unspecified else str(address)), own_port
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+OLLAMA = Vendor(
+    name="ollama",
+    # Not `localhost`, which Windows looks for under IPv6 first, and waits.
+    base_url=f"http://127.0.0.1:{_PORT}",
+    default_model="nomic-embed-text",
+    models={
+        "nomic-embed-text": Model(768),
+        "mxbai-embed-large": Model(1024),
+        "all-minilm": Model(384),
+        "bge-m3": Model(1024),
+        "snowflake-arctic-embed": Model(1024),
+        "embeddinggemma": Model(768),
+    },
+    most_texts=16,  # on a processor a longer list would take longer than the time-out
+    key_variable="OLLAMA_API_KEY",
+    needs_key=False,
+    url_variable="OLLAMA_HOST",
+    url_of=url_of_host,
+    in_flight=1,
+    model_action="Run `ollama pull {model}`, or set `model` to one that `ollama list` shows.",
+)
+
+
+class OllamaWire:
+    """`POST /api/embed` with a list of inputs; Ollama puts no prompts in front of them."""
+
+    def __init__(self, model: str, *, prompts: Prompts, dimensions: int | None) -> None:
+        self._model = model
+        self._prompts = prompts
+        self._dimensions = dimensions
+
+    @property
+    def identity(self) -> str:
+        """Return the prompts."""
+        return self._prompts.identity
+
+    def headers(self, key: str | None) -> Mapping[str, str]:
+        """Return the bearer token, which servers of Ollama's maker and proxies want."""
+        return bearer(key)
+
+    def ask(self, texts: Sequence[str], *, role: Role) -> Call:
+        """Return the request for these texts; one that is too long is refused, not cut."""
+        body: dict[str, object] = {
+            "model": self._model,
+            "input": [self._prompts.apply(text, role=role) for text in texts],
+            "truncate": False,
+        }
+        if self._dimensions is not None:
+            body["dimensions"] = self._dimensions
+        return Call("api/embed", body)
+
+    def read(self, answer: object) -> Sequence[Sequence[float]]:
+        """Return the vectors in the order of the texts."""
+        return list(answer["embeddings"])  # type: ignore[index]  # a wrong shape raises, as agreed
+
+
+def open_ollama(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
+    """Return the provider; nothing is asked yet."""
+    del cache
+    # A name without a tag is the latest one: both are the same space.
+    model = (options.model or OLLAMA.default_model).removesuffix(_LATEST)
+    wire = OllamaWire(model, prompts=prompts_of(model, options), dimensions=options.dimensions)
+    return RemoteProvider(OLLAMA, wire, model=model, options=options)

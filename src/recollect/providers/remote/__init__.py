@@ -1,0 +1,1 @@
+"""Embedding by servers: one way to send, retry, pace and check, whatever the vendor's format."""

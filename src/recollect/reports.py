@@ -1,0 +1,151 @@
+"""What the commands tell: the records a sync, a status or a doctor ends with.
+
+They know nothing of how they are shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recollect.types import Degradation
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be taken in."""
+
+    path: str
+    reason: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one sync did."""
+
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    failed: tuple[Failure, ...] = ()
+    chunks: int = 0
+    """Chunks in the store afterwards."""
+    embedded: int = 0
+    """Texts embedded by the provider in this sync."""
+    reused: int = 0
+    """Texts whose vector was in the cache."""
+    tokens: int = 0
+    """Estimated tokens of the texts embedded."""
+    cost: float | None = None
+    """Estimated US dollars; None where nothing is paid or no price is known."""
+    pending: int = 0
+    """Chunks that still have no vector."""
+    degraded: Mapping[str, Degradation] | None = None
+    notices: tuple[str, ...] = ()
+    took_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Part of a memory file."""
+
+    path: str
+    start_line: int
+    lines: int
+    """How many lines the text holds."""
+    text: str
+    next_line: int | None = None
+    """Where to go on reading; None at the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatus:
+    """What a store holds."""
+
+    location: str
+    size_bytes: int
+    documents: int
+    chunks: int
+    by_source: Mapping[str, tuple[int, int]]
+    """Documents and chunks per source kind."""
+    vectors: int
+    """Chunks that have a vector of the fingerprint asked about."""
+    pending: int
+    """Chunks that have none yet."""
+    engine: str
+    """How vectors are searched."""
+    is_writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStatus:
+    """What the embedding cache of a home holds."""
+
+    location: str
+    vectors: int
+    size_bytes: int
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Staleness:
+    """How far the store is behind the files."""
+
+    changed: tuple[str, ...]
+    """New or changed since the last sync."""
+    gone: tuple[str, ...]
+    failed: tuple[Failure, ...]
+    """Cannot be read, so a sync would not help."""
+
+    @property
+    def is_stale(self) -> bool:
+        """True when a sync would change something."""
+        return bool(self.changed or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What one real embedding through the provider showed."""
+
+    works: bool
+    took_ms: float
+    degradation: Degradation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of one memory: what is indexed, by whom it is embedded, what is stale."""
+
+    workspace: str
+    agent: str
+    store: StoreStatus
+    requested_provider: str
+    provider: str | None
+    model: str | None
+    dimensions: int | None
+    fingerprint: str | None
+    """The space that texts are embedded in."""
+    published: str | None
+    """The space that searches are served from; another one while a change of model is under way."""
+    staleness: Staleness
+    skipped: Mapping[str, Degradation]
+    """Providers of the chain that were not taken, with the reason; filled by a probe."""
+    cache: CacheStatus | None
+    """The embedding cache of the home; None when there is none yet."""
+    probe: Probe | None = None
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing a doctor looked at."""
+
+    name: str
+    works: bool
+    detail: str
+    action: str | None = None

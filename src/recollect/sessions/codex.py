@@ -1,0 +1,153 @@
+"""Reading Codex's rollouts: prompts and answers, each once.
+
+Codex writes most messages twice, as an event for its screen and as an item for the model, in either
+order and not always both. The first is kept; its twin, which follows soon, is not. It knows the
+rows, not the files they are in. The person at the terminal is the owner.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING
+
+from recollect.sessions.clean import RECALLED, flattened, tags, without_blocks
+from recollect.sessions.redact import redact
+from recollect.sessions.rows import mapping, moment_of, row_of, said, string
+from recollect.sessions.turn import Format, Origin, Speaker, Transcript, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from recollect.sessions.rows import Row
+
+SIDE_AGENT = "is a side agent's own conversation"
+
+_INJECTED = tags(
+    (
+        "environment_context",
+        "user_instructions",
+        "INSTRUCTIONS",
+        "turn_aborted",
+        "user_shell_command",
+        "user_action",
+        "skill",
+        "subagent_notification",
+        "agent_message_board_notification",
+        "recommended_plugins",
+        "permissions instructions",
+        "collaboration_mode",
+        "personality_spec",
+        "realtime_conversation",
+        "goal_context",
+        "codex_internal_context",
+    )
+)
+_RULES_HEADER = re.compile(r"\s*# AGENTS\.md instructions(?: for [^\n]*)?")
+_RULES_END = "</INSTRUCTIONS>"
+_REQUEST_HEADER = "## My request for Codex:"
+"""In front of it stands what the editor knows: open files, selections."""
+_IMAGE_TAG = re.compile(r"</?image(?:[ \t][^<>\n]*)?>")
+
+_TEXT_BLOCKS = frozenset({"input_text", "output_text", "text"})
+_EVENTS = {"user_message": Speaker.USER, "agent_message": Speaker.ASSISTANT}
+_TWINS_KEPT = 64
+"""Messages that may stand between one and its twin; two or three do."""
+
+
+def read_lines(lines: Iterable[tuple[int, str]]) -> Transcript:
+    """Return the conversation on numbered lines."""
+    reader = CodexReader()
+    for number, line in lines:
+        reader.take(number, line)
+    return reader.transcript()
+
+
+class CodexReader:
+    """A rollout as far as it was read; lines may be added later."""
+
+    def __init__(self) -> None:
+        self._meta: Row = {}
+        self._started: datetime | None = None
+        self._turns: list[Turn] = []
+        self._alone: deque[tuple[str, Speaker, str]] = deque(maxlen=_TWINS_KEPT)
+        self._unreadable = 0
+
+    def take(self, number: int, line: str) -> None:
+        """Take in the next line."""
+        if not line or line.isspace():
+            return
+        row = row_of(line)
+        if row is None:
+            self._unreadable += 1
+            return
+        if self._started is None:
+            self._started = moment_of(row.get("timestamp"))
+        payload = mapping(row, "payload")
+        match row.get("type"):
+            case "session_meta" if not self._meta:  # of a fork, those it came from follow
+                self._meta = payload
+            case "event_msg":
+                self._take_event(number, row, payload)
+            case "response_item":
+                self._take_message(number, row, payload)
+            case "message":  # rollouts of 2025 have no envelope
+                self._take_message(number, row, row)
+            case None if not self._meta and string(row, "id"):
+                self._meta = row
+
+    def transcript(self) -> Transcript:
+        """Return what was read so far."""
+        return Transcript(
+            format=Format.CODEX,
+            session_id=string(self._meta, "id"),
+            cwd=string(self._meta, "cwd") or None,
+            started=moment_of(self._meta.get("timestamp"), self._started),
+            turns=tuple(self._turns),
+            excluded=SIDE_AGENT if "subagent" in mapping(self._meta, "source") else "",
+            unreadable=self._unreadable,
+        )
+
+    def _take_event(self, number: int, row: Row, payload: Row) -> None:
+        speaker = _EVENTS.get(string(payload, "type"))
+        if speaker is not None:
+            self._add(number, row, speaker, said(payload.get("message")))
+
+    def _take_message(self, number: int, row: Row, payload: Row) -> None:
+        role = payload.get("role")
+        if payload.get("type") == "message" and role in (Speaker.USER, Speaker.ASSISTANT):
+            texts = said(payload.get("content"), kinds=_TEXT_BLOCKS)
+            self._add(number, row, Speaker(str(role)), texts)
+
+    def _add(self, number: int, row: Row, speaker: Speaker, texts: list[str]) -> None:
+        if speaker is Speaker.USER:
+            texts = [_prompt(text) for text in texts]
+        text = flattened(without_blocks("\n".join(texts), RECALLED))
+        if not text or self._is_twin(string(row, "type"), speaker, text):
+            return
+        origin = Origin.OWNER if speaker is Speaker.USER else Origin.AGENT
+        moment = moment_of(row.get("timestamp"))
+        self._turns.append(Turn(number, speaker, redact(text), moment, origin))
+
+    def _is_twin(self, kind: str, speaker: Speaker, text: str) -> bool:
+        twin = next(
+            (
+                other
+                for other in self._alone
+                if other[0] != kind and other[1] is speaker and other[2] == text
+            ),
+            None,
+        )
+        if twin is None:
+            self._alone.append((kind, speaker, text))
+            return False
+        self._alone.remove(twin)
+        return True
+
+
+def _prompt(text: str) -> str:
+    if header := _RULES_HEADER.match(text):
+        text = text[header.end() :].partition(_RULES_END)[2]
+    text = _IMAGE_TAG.sub(" ", without_blocks(text, _INJECTED))
+    return text.rpartition(_REQUEST_HEADER)[2]

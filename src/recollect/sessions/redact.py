@@ -1,0 +1,195 @@
+"""Taking secrets out of what was said, before anything of it is stored or embedded.
+
+A key known by its shape keeps its first six and last four characters, as OpenClaw shows it, so that
+a person sees which one it was. One of fewer than 18 characters keeps nothing, nor does what is
+secret by the name in front of it (`password=`, `Bearer`, the password in an address). What is taken
+for a key is taken to its very end: rather a word too many than a character too few.
+
+Randomness alone makes no secret: hashes, UUIDs and identifiers are what people look for. Every
+pattern begins with fixed letters and looks a bounded distance ahead, so that no text takes more
+than time proportional to its length.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+HIDDEN = "***"
+"""Stands for a secret of which nothing is shown."""
+
+_MIN_SHOWN_CHARS = 18
+"""Of anything shorter, ten characters would be too much."""
+_HEAD_CHARS, _TAIL_CHARS = 6, 4
+_SHOWN = re.compile(r"[A-Za-z0-9][\w.:-]{5}…[\w.-]{4}")
+"""What is left of a key: not to be hidden again for the name in front of it."""
+
+_REST = r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
+"""To the end of anything a key could be part of, but not over the full stop of a sentence."""
+
+_SHAPES = (
+    r"(?<![A-Za-z])sk-(?=[A-Za-z0-9_-]{8})(?=[A-Za-z_-]{0,64}[0-9]|[A-Za-z0-9]{16})",
+    # After a letter (task-, disk-) only what no word looks like.
+    r"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{2,8}-){0,3}(?:[A-Za-z]{0,31}[0-9][A-Za-z0-9]{31}"
+    r"|(?=[A-Za-z]{0,19}[0-9])(?=[a-z0-9]{0,19}[A-Z])(?=[A-Z0-9]{0,19}[a-z])[A-Za-z0-9]{20}))",
+    r"[sr]k_(?:live|test)_(?=[A-Za-z0-9]{16})",
+    r"gh[pousr]_(?=[A-Za-z0-9]{20})",
+    r"github_pat_(?=[A-Za-z0-9_]{20})",
+    r"gl(?:pat|dt|rt|ptt|cbt|soat|ft|imt|agent)-(?=[A-Za-z0-9_-]{16})",
+    r"xox[abeoprs]-(?=[A-Za-z0-9-]{10})",
+    r"xapp-(?=[0-9][A-Za-z0-9-]{9})",
+    r"A(?:KIA|SIA)(?=[A-Z0-9]{16})",
+    r"AIza(?=[A-Za-z0-9_-]{20})",
+    r"ya29\.(?=[A-Za-z0-9_-]{20})",
+    r"eyJ(?=[A-Za-z0-9_-]{17})",  # JSON in base64: the tokens of JWT begin with it
+    r"(?:hf|npm|r8|gsk)_(?=[A-Za-z0-9]{20})",
+    r"(?:pplx|xai)-(?=[A-Za-z0-9]{20})",
+    r"pypi-AgE(?=[A-Za-z0-9_-]{20})",
+    r"dop_v1_(?=[a-f0-9]{32})",
+    r"shp(?:at|ca|pa|ss)_(?=[A-Fa-f0-9]{30})",
+    r"SG\.(?=[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16})",
+    r"AGE-SECRET-KEY-1(?=[A-Z0-9]{20})",
+    r"[0-9]{8,10}:AA(?=[A-Za-z0-9_-]{30})",  # Telegram
+)
+_SHAPE = re.compile(f"(?:{'|'.join(_SHAPES)}){_REST}")
+
+_WEBHOOK = re.compile(r"(hooks\.slack\.com/services/|/api/webhooks/)(?=[\w/-]{16})[\w/-]+")
+_ADDRESS = re.compile(r"(://[^\s/:@]{0,256}:)[^\s/]{1,1024}(?=@)")
+
+_ARMOUR = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_ARMOUR_END = re.compile(r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_ARMOUR_LINES = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\[nr])*[\w+/]+=+)?")
+
+_PASSWORD = (
+    "passw(?:or)?d|passphrase|pwd|passwort|kennwort|contraseña|mot de passe|пароль"
+    "|密码|密碼|パスワード|비밀번호"
+)
+_NAME = re.compile(
+    rf"(?i)(?:(?P<password>{_PASSWORD})"
+    r"|(?P<key>(?:api|access|secret|private|auth|signing|encryption)[-_ ]?key"
+    r"|(?<=[a-z0-9_-])(?:secret|token)|(?-i:(?<=[A-Z0-9]_)KEY))"
+    r"|(?P<word>secret|token|credentials?))"
+    r"""(?![\w-])["'`]?(?P<loose>\s{0,4})(?:=>|:=|[:=：])(?P<space>\s{0,4})"""
+)
+_FLAG = re.compile(
+    rf"(?i)--(?:[a-z0-9]{{1,16}}-){{0,3}}"
+    rf"(?P<key>{_PASSWORD}|secret|token|api-?key)(?P<space>\s{{1,4}})(?!-)"
+)
+_SCHEME = re.compile(
+    r"""(?i)(?:authorization["']?\s{0,4}[:=]\s{0,4}["']?(?P<key>(?:bearer|basic|token)\s{1,4})"""
+    r"|\b(?P<bearer>bearer\s{1,4}))"
+)
+
+_QUOTES = "\"'`"
+_MAX_QUOTED_CHARS = 256
+_BARE = re.compile(r"[^\s\"'`]+")
+_BARE_HEAD = re.compile(r"[^\s\"'`]{1,64}")
+"""As much of a value as is looked at to judge it."""
+_CLOSING = ".,;:!?)]}>"
+
+_CODE = re.compile(
+    r"[$<{%&*(]|https?:|env:|[A-Za-z_]\w*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+[(\[]?$", re.ASCII
+)
+"""A reference to a value, not the value: a variable, a call, a placeholder."""
+_ORDINARY = frozenset(
+    "password passwd pwd passphrase secret token key apikey api_key credentials none null nil true"
+    " false undefined str string text bytes int number optional required missing invalid empty"
+    " hidden redacted xxx changeme".split()
+)
+
+
+class _Kind(Enum):
+    """How much a name alone says about its value."""
+
+    PASSWORD = auto()
+    KEY = auto()
+    WORD = auto()
+    """Could stand in any sentence."""
+    BEARER = auto()
+
+
+_LEAST_CHARS = {_Kind.PASSWORD: 5, _Kind.KEY: 6, _Kind.WORD: 12, _Kind.BEARER: 16}
+_LEAST_TIGHT_CHARS = {**_LEAST_CHARS, _Kind.PASSWORD: 3, _Kind.WORD: 6}
+_LONG_CHARS = 16
+"""No word of a language: random enough without a digit."""
+
+
+def redact(text: str) -> str:
+    """Return the text without its secrets; doing it twice changes nothing more."""
+    text = _without_armoured(text)
+    text = _ADDRESS.sub(rf"\1{HIDDEN}", text)
+    text = _WEBHOOK.sub(rf"\1{HIDDEN}", text)
+    for pattern in (_SCHEME, _FLAG, _NAME):
+        text = _without_values(text, pattern)
+    return _SHAPE.sub(_shown, text)
+
+
+def _shown(key: re.Match[str]) -> str:
+    if len(key[0]) < _MIN_SHOWN_CHARS:
+        return HIDDEN
+    return f"{key[0][:_HEAD_CHARS]}…{key[0][-_TAIL_CHARS:]}"
+
+
+def _without_armoured(text: str) -> str:
+    kept: list[str] = []
+    reached = at = 0
+    is_closed = True  # until one is found that is not: then none after it is, either
+    while found := _ARMOUR.search(text, at):
+        start = found.end()
+        end = _ARMOUR_END.search(text, start) if is_closed else None
+        is_closed = end is not None
+        lines = None if end else _ARMOUR_LINES.match(text, start)
+        at = end.start() if end else lines.end() if lines else start
+        if start < at:
+            kept += [text[reached:start], HIDDEN]
+            reached = at
+    return "".join([*kept, text[reached:]]) if kept else text
+
+
+def _without_values(text: str, names: re.Pattern[str]) -> str:
+    kept: list[str] = []
+    reached = at = 0
+    while name := names.search(text, at):
+        start, end = _value(text, name)
+        at = max(end, name.end())
+        if start < end:
+            kept += [text[reached:start], HIDDEN]
+            reached = end
+    return "".join([*kept, text[reached:]]) if kept else text
+
+
+def _value(text: str, name: re.Match[str]) -> tuple[int, int]:
+    """Return where the secret behind a name is; an empty place when there is none."""
+    start = name.end()
+    groups = name.groupdict()
+    kind = next(kind for kind in _Kind if groups.get(kind.name.lower()) is not None)
+    quote = text[start : start + 1]
+    if quote and quote in _QUOTES:
+        start += 1
+        end = text.find(quote, start, start + _MAX_QUOTED_CHARS)
+        if end >= 0:
+            return (start, end if _is_secret(text[start:end], kind, is_tight=True) else start)
+    is_tight = not groups.get("loose") and not groups.get("space")
+    head = _BARE_HEAD.match(text, start)
+    if head is None or not _is_secret(head[0].rstrip(_CLOSING), kind, is_tight=is_tight):
+        return start, start
+    whole = _BARE.match(text, start)
+    end = whole.end() if whole else start
+    return start, max(start + 1, start + len(text[start:end].rstrip(_CLOSING)))
+
+
+def _is_secret(value: str, kind: _Kind, *, is_tight: bool) -> bool:
+    least = _LEAST_TIGHT_CHARS if is_tight else _LEAST_CHARS
+    if len(value) < least[kind] or value.lower() in _ORDINARY or _CODE.match(value):
+        return False
+    shape = _SHAPE.match(value)
+    if _SHOWN.fullmatch(value) or (shape and shape.end() == len(value)):
+        return False  # shown, or about to be: more is told by its ends than by nothing
+    if kind is _Kind.PASSWORD and is_tight:
+        return set(value) != {"*"}
+    has_digit = any(map(str.isdigit, value))
+    is_mixed = value[1:] != value[1:].lower() and value != value.upper()
+    if kind is _Kind.PASSWORD:
+        return has_digit or is_mixed or any(char in "!@#$%^&*+~" for char in value)
+    has_letter = any(map(str.isalpha, value))
+    return (has_digit and has_letter) or (is_mixed and len(value) >= _LONG_CHARS)

@@ -1,0 +1,167 @@
+"""What `status`, `doctor` and `cache` say: one JSON shape and one text form each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.shells.render import failure_json, why_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from recollect.reports import CacheStatus, Check, Status
+    from recollect.shells.render import Json, Line
+
+_NAMED = 5  # stale files listed by name
+
+
+def status_json(status: Status) -> Json:
+    """Return the contract of `status --json`."""
+    store = status.store
+    probe = status.probe
+    return {
+        "workspace": status.workspace,
+        "agent": status.agent,
+        "index": {
+            "path": store.location,
+            "bytes": store.size_bytes,
+            "writable": store.is_writable,
+            "documents": store.documents,
+            "chunks": store.chunks,
+            "bySource": {
+                source: {"documents": documents, "chunks": chunks}
+                for source, (documents, chunks) in store.by_source.items()
+            },
+        },
+        "provider": {
+            "requested": status.requested_provider,
+            "name": status.provider,
+            "model": status.model,
+            "dimensions": status.dimensions,
+            "skipped": {name: why_json(why) for name, why in status.skipped.items()},
+        },
+        "legs": {
+            "keyword": {"chunks": store.chunks},
+            "vector": {
+                "engine": store.engine,
+                "chunks": store.vectors,
+                "pending": store.pending,
+                "space": status.fingerprint,
+                "servedFrom": status.published,
+            },
+        },
+        "cache": None if status.cache is None else cache_json(status.cache),
+        "stale": {
+            "changed": list(status.staleness.changed),
+            "gone": list(status.staleness.gone),
+            "failed": [failure_json(failure) for failure in status.staleness.failed],
+        },
+        "probe": None
+        if probe is None
+        else {
+            "works": probe.works,
+            "tookMs": round(probe.took_ms, 1),
+            **({} if probe.degradation is None else why_json(probe.degradation)),
+        },
+        "notices": list(status.notices),
+    }
+
+
+def checks_json(checks: Sequence[Check]) -> Json:
+    """Return the contract of `doctor --json`."""
+    return {
+        "ok": all(check.works for check in checks),
+        "checks": [
+            {
+                "name": check.name,
+                "ok": check.works,
+                "detail": check.detail,
+                "action": check.action,
+            }
+            for check in checks
+        ],
+    }
+
+
+def status_text(status: Status) -> Iterator[Line]:
+    """Yield what `status` prints."""
+    store = status.store
+    yield f"Workspace  {status.workspace}", ""
+    yield f"Agent      {status.agent}", ""
+    access = "" if store.is_writable else ", read-only"
+    yield f"Index      {store.location} ({store.size_bytes / 1e6:.1f} MB{access})", ""
+    yield f"Indexed    {store.documents} files, {store.chunks} chunks", ""
+    for source, (documents, chunks) in store.by_source.items():
+        yield f"           {source}: {documents} files, {chunks} chunks", "dim"
+    model = f", {status.model}, {status.dimensions} dimensions" if status.model else ""
+    yield f"Provider   {status.provider or 'none'} (asked: {status.requested_provider}){model}", ""
+    for name, why in status.skipped.items():
+        yield f"           {name} not taken: {why.reason}", "yellow"
+        yield f"           → {why.action}", "yellow"
+    counts = f"{store.vectors} chunks embedded, {store.pending} waiting"
+    yield f"Vectors    {counts} ({store.engine})", ""
+    if status.published is not None and status.published != status.fingerprint:
+        yield f"           searches are served from {status.published} until all are", "yellow"
+    if status.cache is not None:
+        held, limit = status.cache.size_bytes / 1e6, status.cache.max_bytes / 1e6
+        yield f"Cache      {status.cache.vectors} vectors, {held:.1f} of {limit:.0f} MB", ""
+    if store.pending:
+        yield "           → `recollect index` embeds what is waiting.", "dim"
+    yield from _staleness_text(status)
+    if status.probe is not None:
+        outcome = "works" if status.probe.works else "no embedding"
+        yield f"Probe      {outcome} ({status.probe.took_ms:.0f} ms)", ""
+    for notice in status.notices:
+        yield notice, "yellow"
+
+
+def _staleness_text(status: Status) -> Iterator[Line]:
+    stale = status.staleness
+    if not stale.is_stale:
+        yield "Stale      no", ""
+    else:
+        yield f"Stale      {len(stale.changed)} new or changed, {len(stale.gone)} gone", "yellow"
+        named = (*stale.changed, *stale.gone)
+        for path in named[:_NAMED]:
+            yield f"           {path}", "dim"
+        if len(named) > _NAMED:
+            yield f"           … and {len(named) - _NAMED} more", "dim"
+        yield "           → `recollect index` brings the index up to date.", "dim"
+    for failure in stale.failed:
+        yield f"           {failure.path}: {failure.reason}", "yellow"
+        yield f"           → {failure.action}", "yellow"
+
+
+def checks_text(checks: Sequence[Check]) -> Iterator[Line]:
+    """Yield what `doctor` prints."""
+    for check in checks:
+        yield (
+            f"{'ok  ' if check.works else 'FAIL'} {check.name}: {check.detail}",
+            ("" if check.works else "bold red"),
+        )
+        if check.action and not check.works:
+            yield f"     → {check.action}", "red"
+
+
+def cache_json(cache: CacheStatus | None, *, dropped: int | None = None) -> Json:
+    """Return the contract of `cache --json`."""
+    shape: dict[str, object] = {
+        "path": cache.location if cache else None,
+        "vectors": cache.vectors if cache else 0,
+        "bytes": cache.size_bytes if cache else 0,
+        "maxBytes": cache.max_bytes if cache else 0,
+    }
+    if dropped is not None:
+        shape["dropped"] = dropped
+    return shape
+
+
+def cache_text(cache: CacheStatus | None, *, dropped: int | None = None) -> Iterator[Line]:
+    """Yield what `cache` prints."""
+    if dropped is not None:
+        yield f"{dropped} vectors dropped", ""
+    if cache is None:
+        yield "There is no embedding cache yet.", ""
+    else:
+        held, limit = cache.size_bytes / 1e6, cache.max_bytes / 1e6
+        yield f"{cache.vectors} vectors, {held:.1f} of {limit:.0f} MB in {cache.location}", ""

@@ -1,0 +1,459 @@
+"""What every vendor's Batch API does, proven against its format on loopback."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.vendors.batches import EXPIRED, FAILED, Desk, GeminiDesk, OpenAiDesk, VoyageDesk
+from tests.vendors.openai import OpenAiFormat
+from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
+
+from recollect.errors import ProviderBusyError, ProviderSetupError
+from recollect.ingest.batches import embed_by_batch
+from recollect.ingest.keep import Keep
+from recollect.providers.base import ProviderOptions, RemoteOptions
+from recollect.providers.batch.table import open_batches
+from recollect.providers.gemini import open_gemini
+from recollect.providers.openai import open_openai
+from recollect.providers.voyage import open_voyage
+from recollect.stores.ram import RamStore
+from recollect.types import (
+    Chunk,
+    Document,
+    Fingerprint,
+    SourceKind,
+    Stat,
+    digest_of,
+    silent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from recollect.ingest.embed import Embedded
+    from recollect.providers.base import BatchApi
+    from recollect.providers.remote.provider import RemoteProvider
+
+DIMENSIONS = 16
+TEXTS = ("A heron on the ice.", "Tea at four.", "The key is under the mat.", "A grey heron.")
+
+
+@dataclass(frozen=True)
+class Vendor:
+    name: str
+    opener: Callable[..., RemoteProvider]
+    desk: type[Desk]
+    root: str
+
+
+VENDORS = (
+    Vendor("openai", open_openai, OpenAiDesk, "/v1"),
+    Vendor("voyage", open_voyage, VoyageDesk, "/v1"),
+    Vendor("gemini", open_gemini, GeminiDesk, "/v1beta"),
+)
+
+
+@dataclass
+class Counter:
+    """A vendor's desk, the server it stands in, and a way to walk up to it."""
+
+    vendor: Vendor
+    desk: Desk
+    server: VendorServer
+    cache: Path
+    providers: list[RemoteProvider] = field(default_factory=list)
+
+    def batches(self, *, dimensions: int = DIMENSIONS) -> BatchApi:
+        """A new process's view of the API."""
+        remote = RemoteOptions(base_url=self.server.url + self.vendor.root)
+        options = ProviderOptions(self.vendor.name, dimensions=dimensions, remote=remote)
+        provider = self.vendor.opener(options, cache=self.cache)
+        self.providers.append(provider)
+        opened = open_batches(
+            self.vendor.name,
+            sender=provider._connected,
+            wire=provider._wire,
+            model=provider._model,
+            check=lambda rows, count: provider.check(rows, count=count),
+        )
+        assert opened is not None
+        return opened
+
+
+@pytest.fixture(params=VENDORS, ids=lambda vendor: vendor.name)
+def counter(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Counter]:
+    vendor: Vendor = request.param
+    desk = vendor.desk()
+    with VendorServer(OpenAiFormat(), route=desk) as server:
+        counter = Counter(vendor, desk, server, tmp_path)
+        yield counter
+        for provider in counter.providers:
+            provider.close()
+
+
+def by_digest(*texts: str) -> Mapping[str, str]:
+    return {digest_of(text.encode("utf-8", "surrogatepass")): text for text in texts}
+
+
+def collected(batches: BatchApi, batch: str) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """What came back: vectors rounded for comparison, and reasons."""
+    vectors: dict[str, list[float]] = {}
+    reasons: dict[str, str] = {}
+    for digest, outcome in batches.collect(batch):
+        if isinstance(outcome, str):
+            reasons[digest] = outcome
+        else:
+            vectors[digest] = [round(float(value), 5) for value in outcome]
+    return vectors, reasons
+
+
+def expected(texts: Mapping[str, str]) -> dict[str, list[float]]:
+    vectors = {}
+    for digest, text in texts.items():
+        vector = np.array(bag_of_words(text, DIMENSIONS), dtype=np.float32)
+        vectors[digest] = [round(float(value), 5) for value in vector / np.linalg.norm(vector)]
+    return vectors
+
+
+def test_texts_handed_in_come_back_as_unit_vectors_by_their_digests(counter: Counter) -> None:
+    texts = by_digest(*TEXTS)
+    batches = counter.batches()
+
+    batch = batches.submit(texts)
+
+    assert batches.look(batch).is_over
+    assert (expected(texts), {}) == collected(batches, batch)
+
+
+def test_texts_with_any_characters_arrive_whole(counter: Counter) -> None:
+    texts = by_digest(
+        '"quoted"\nand broken\r\n', "привет \u2028 \u0085 мир", "会議は午後四時 🦆", "\\"
+    )
+    batches = counter.batches()
+
+    batch = batches.submit(texts)
+
+    assert set(texts.values()) == set(counter.desk.embedded)
+    assert (expected(texts), {}) == collected(batches, batch)
+
+
+def test_half_a_character_does_not_spoil_the_file(counter: Counter) -> None:
+    batches = counter.batches()
+
+    batch = batches.submit(by_digest("broken \ud83d emoji"))
+
+    assert ["broken ? emoji"] == list(counter.desk.embedded)
+    assert 1 == len(list(batches.collect(batch)))
+
+
+def test_a_batch_under_way_says_how_far_it_is(counter: Counter) -> None:
+    counter.desk.looks_until_over = 2
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+
+    first, second, third = (batches.look(batch) for _ in range(3))
+
+    assert [False, False, True] == [first.is_over, second.is_over, third.is_over]
+    assert [1, 1, 4] == [first.done, second.done, third.done]
+
+
+def test_a_refused_text_comes_back_with_the_reason_and_the_others_with_vectors(
+    counter: Counter,
+) -> None:
+    texts = by_digest(*TEXTS)
+    refused = digest_of(TEXTS[1].encode())
+    counter.desk.refusals = {TEXTS[1]: "The text is too long."}
+    batches = counter.batches()
+
+    vectors, reasons = collected(batches, batches.submit(texts))
+
+    assert {refused: "The text is too long."} == reasons
+    assert set(texts) - {refused} == set(vectors)
+
+
+def test_a_batch_that_ran_out_of_time_gives_what_it_has(counter: Counter) -> None:
+    counter.desk.ending = EXPIRED
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+
+    state = batches.look(batch)
+    vectors, reasons = collected(batches, batch)
+
+    assert (True, 2, None) == (state.is_over, state.done, state.failure)
+    assert (2, 2) == (len(vectors), len(reasons))
+    assert all("window expired" in reason for reason in reasons.values())
+
+
+def test_a_failed_batch_says_why_and_gives_nothing(counter: Counter) -> None:
+    counter.desk.ending = FAILED
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+
+    state = batches.look(batch)
+
+    assert (True, "Enqueued token limit reached") == (state.is_over, state.failure)
+    assert [] == list(batches.collect(batch))
+
+
+def test_vectors_of_the_wrong_length_are_reasons(counter: Counter) -> None:
+    counter.desk.spoil = True
+    batches = counter.batches()
+
+    vectors, reasons = collected(batches, batches.submit(by_digest(*TEXTS)))
+
+    assert {} == vectors
+    assert all("15 dimensions where 16" in reason for reason in reasons.values())
+    assert 4 == len(reasons)
+
+
+def test_an_answer_that_was_lost_does_not_hand_the_texts_in_again(counter: Counter) -> None:
+    counter.desk.lost_answers = 1
+    texts = by_digest(*TEXTS)
+    batches = counter.batches()
+
+    batch = batches.submit(texts)
+
+    assert 1 == len(counter.desk.batches)
+    assert (expected(texts), {}) == collected(batches, batch)
+
+
+@pytest.mark.parametrize("looks", [0, 9], ids=["over", "under way"])
+def test_a_batch_that_a_killed_run_did_not_note_down_is_found(counter: Counter, looks: int) -> None:
+    counter.desk.looks_until_over = looks
+    texts = by_digest(*TEXTS)
+
+    first = counter.batches().submit(texts)
+    second = counter.batches().submit(texts)
+
+    assert first == second
+    assert 1 == len(counter.desk.batches)
+    assert 1 == len(counter.desk.files)
+
+
+def test_every_batch_that_a_killed_run_left_is_found(counter: Counter) -> None:
+    contents = [by_digest(text) for text in TEXTS]
+    first = [counter.batches().submit(texts) for texts in contents]
+    batches = counter.batches()
+
+    assert first == [batches.submit(texts) for texts in contents]
+
+
+def test_a_vendor_that_is_busy_is_not_asked_twice_at_once(counter: Counter) -> None:
+    counter.desk.busy_answers = 1
+    batches = counter.batches()
+
+    with pytest.raises(ProviderBusyError):
+        batches.submit(by_digest(*TEXTS))
+
+    assert {} == counter.desk.batches
+    assert batches.look(batches.submit(by_digest(*TEXTS))).is_over
+    assert 1 == len(counter.desk.batches)
+
+
+def test_what_failed_before_is_handed_in_again(counter: Counter) -> None:
+    texts = by_digest(*TEXTS)
+    counter.desk.ending = FAILED
+    first = counter.batches().submit(texts)
+    counter.desk.ending = "completed"
+
+    second = counter.batches().submit(texts)
+
+    assert first != second
+    assert 2 == len(counter.desk.batches)
+
+
+def test_what_the_vendor_refused_entirely_is_handed_in_again(counter: Counter) -> None:
+    texts = by_digest(*TEXTS)
+    counter.desk.refusals = dict.fromkeys(TEXTS, "The server had an error.")
+    first = counter.batches().submit(texts)
+    counter.desk.refusals = {}
+    batches = counter.batches()
+
+    second = batches.submit(texts)
+
+    assert first != second
+    assert 4 == len(collected(batches, second)[0])
+
+
+def test_what_the_vendor_dropped_is_handed_in_again(counter: Counter) -> None:
+    texts = by_digest(*TEXTS)
+    counter.batches().submit(texts)
+    gone = refuse(404, "No such File object")
+    counter.server.script = lambda _, request: gone if "output-" in request.path else None
+
+    counter.batches().submit(texts)
+
+    assert 2 == len(counter.desk.batches)
+
+
+def test_other_texts_or_settings_are_another_batch(counter: Counter) -> None:
+    names = {
+        counter.batches().submit(by_digest(*TEXTS)),
+        counter.batches().submit(by_digest(*TEXTS[1:])),
+        counter.batches(dimensions=8).submit(by_digest(*TEXTS)),
+    }
+
+    assert 3 == len(names)
+
+
+def test_a_batch_the_vendor_does_not_know_is_over_without_vectors(counter: Counter) -> None:
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+    counter.desk.batches.clear()
+
+    state = batches.look(batch)
+
+    assert (True, f"{counter.vendor.name} does not know it") == (state.is_over, state.failure)
+    assert [] == list(batches.collect(batch))
+
+
+def test_answers_the_vendor_dropped_are_left_out(counter: Counter) -> None:
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+    gone = refuse(403, "You do not have permission to access the File or it may not exist.")
+    counter.server.script = lambda _, request: gone if "output-" in request.path else None
+
+    assert [] == list(batches.collect(batch))
+
+
+def test_a_wrong_key_is_an_error_and_not_a_lost_batch(counter: Counter) -> None:
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+    counter.server.script = lambda _number, _request: refuse(401, "the key is wrong")
+
+    with pytest.raises(ProviderSetupError):
+        batches.look(batch)
+    with pytest.raises(ProviderSetupError):
+        list(batches.collect(batch))
+
+
+def test_a_proxys_page_is_an_error_and_not_an_empty_batch(counter: Counter) -> None:
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+    counter.server.script = lambda _, request: html_page if "output-" in request.path else None
+
+    with pytest.raises(ProviderBusyError, match="does not hold JSON lines"):
+        list(batches.collect(batch))
+
+
+def test_lines_of_unknown_shape_are_reasons_or_left_out(counter: Counter) -> None:
+    batches = counter.batches()
+    batch = batches.submit(by_digest(*TEXTS))
+    [handed] = counter.desk.batches.values()
+    digest = digest_of(TEXTS[0].encode())
+    handed.answers = [{}, {"custom_id": digest, "key": digest}, {"custom_id": 3, "key": None}]
+
+    vectors, reasons = collected(batches, batch)
+
+    assert ({}, {digest: f"{counter.vendor.name} gave no reason"}) == (vectors, reasons)
+
+
+def test_a_batch_holds_no_more_than_its_vendor_and_one_download_take(counter: Counter) -> None:
+    most = counter.batches().most_texts
+    bytes_a_text = 3072 * 24  # the longest vectors, each number in full
+
+    assert 500 <= most <= 50_000
+    assert most * bytes_a_text < 256 * 1024 * 1024
+
+
+class ForgetfulJobs:
+    """Dies, as a process does, before it noted the first batch down."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, frozenset[str]] = {}
+        self.deaths_left = 1
+
+    def remember(self, fingerprint: Fingerprint, batch: str, digests: Collection[str]) -> None:
+        del fingerprint
+        if self.deaths_left:
+            self.deaths_left -= 1
+            raise KeyboardInterrupt
+        self.held[batch] = frozenset(digests)
+
+    def remembered(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
+        del fingerprint
+        return dict(self.held)
+
+    def forget(self, fingerprint: Fingerprint, batch: str) -> None:
+        del fingerprint
+        del self.held[batch]
+
+
+def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(
+    counter: Counter,
+) -> None:
+    counter.desk.looks_until_over = 1
+    store, jobs = RamStore(), ForgetfulJobs()
+    content = "\n".join(TEXTS)
+    document = Document("a.md", SourceKind.MEMORY, content, "d", Stat(1, 1), when=None)
+    chunks = [Chunk("a.md", SourceKind.MEMORY, 1, 1, text) for text in TEXTS]
+    store.put(document, chunks, recipe="r")
+    space = Fingerprint(counter.vendor.name, "m", DIMENSIONS, "plain")
+
+    def run() -> Embedded:
+        return embed_by_batch(
+            store,
+            fingerprint=space,
+            batches=counter.batches(),
+            jobs=jobs,
+            keep=Keep(store, space, cache=None, today=date(2026, 10, 2)),
+            progress=silent,
+            poll_seconds=0.0,
+            wait=lambda _seconds: True,
+        )
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    report = run()
+
+    assert (4, None, True) == (report.done, report.degradation, report.is_complete)
+    assert dict.fromkeys(TEXTS, 1) == dict(counter.desk.embedded)
+
+
+def test_a_server_that_writes_numbers_where_base64_was_asked_for_is_understood(
+    counter: Counter,
+) -> None:
+    texts = by_digest(*TEXTS)
+    batches = counter.batches()
+    batch = batches.submit(texts)
+    [handed] = counter.desk.batches.values()
+    for line in handed.lines:
+        line.get("body", {}).pop("encoding_format", None)
+    handed.answers = []
+    counter.desk.embed(handed)
+
+    assert (expected(texts), {}) == collected(batches, batch)
+
+
+def test_vendors_without_a_batch_api_have_none(tmp_path: Path) -> None:
+    provider = open_openai(ProviderOptions("openai"), cache=tmp_path)
+
+    opened = open_batches(
+        "mistral",
+        sender=provider._connected,
+        wire=provider._wire,
+        model="mistral-embed",
+        check=lambda rows, count: provider.check(rows, count=count),
+    )
+
+    assert opened is None
+
+
+def test_what_is_handed_in_is_worded_by_the_providers_own_wire(counter: Counter) -> None:
+    counter.batches().submit(by_digest(TEXTS[0]))
+
+    [handed] = counter.desk.batches.values()
+    words = json.dumps([handed.request, handed.lines])
+
+    named = {
+        "openai": ["text-embedding-3-small", '"dimensions": 16', '"base64"'],
+        "voyage": ["voyage-4-large", '"output_dimension": 16', '"input_type": "document"'],
+        "gemini": ["gemini-embedding-001", '"outputDimensionality": 16', "RETRIEVAL_DOCUMENT"],
+    }
+    assert [] == [word for word in named[counter.vendor.name] if word not in words]

@@ -1,0 +1,273 @@
+"""Another model is another space: searches go on, nothing is compared across, going back is free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from recollect import Memory
+from recollect.types import Leg
+from tests.integration.test_remote_indexing import KEY, command, notes_of, write_notes
+from tests.vendors.openai import OpenAiFormat
+from tests.vendors.server import VendorServer, bag_of_words, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from recollect.types import Results
+    from tests.vendors.server import Request
+
+OLD, NEW = "text-embedding-3-small", "text-embedding-ada-002"  # both have 1536 dimensions
+QUESTION = "violin lantern harbour"
+
+
+@pytest.fixture
+def server() -> Iterator[VendorServer]:
+    with VendorServer(OpenAiFormat(), key=KEY, model_of=model_of) as running:
+        yield running
+
+
+def model_of(request: Request) -> str:
+    return str(request.body["model"])
+
+
+@pytest.fixture
+def remote(environ: dict[str, str], server: VendorServer) -> dict[str, str]:
+    return {
+        **environ,
+        "RECOLLECT_PROVIDER": "openai",
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+        "RECOLLECT_MODEL": OLD,
+    }
+
+
+def cosine_of(text: str, *, model: str) -> float:
+    one, other = (
+        np.array(bag_of_words(each, 1536, model=model)) for each in (QUESTION, text.strip())
+    )
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def assert_space(results: Results, workspace: Path, *, model: str) -> None:
+    """Every cosine is the one that this model alone gives for the question and the text."""
+    assert results.hits
+    for hit in results.hits:
+        text = (workspace / hit.path).read_text(encoding="utf-8")
+        assert hit.vector_score is None or hit.vector_score == pytest.approx(
+            cosine_of(text, model=model), abs=1e-4
+        )
+    assert any(hit.vector_score is not None for hit in results.hits)
+    assert model == results.model
+
+
+def test_the_old_vectors_answer_until_the_new_ones_are_all_there(
+    workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 120)
+    changed = {**remote, "RECOLLECT_MODEL": NEW}
+    with Memory.open(workspace, environ=remote) as memory:
+        memory.sync()
+
+    with Memory.open(workspace, environ=changed) as memory:
+        before = memory.search(QUESTION)
+        part = memory.sync(most=60)
+        during = memory.search(QUESTION)
+        rest = memory.sync()
+        after = memory.search(QUESTION)
+
+    assert_space(before, workspace, model=OLD)
+    assert_space(during, workspace, model=OLD)
+    assert_space(after, workspace, model=NEW)
+    assert (60, 60) == (part.embedded, rest.embedded)
+    assert any("60 of 120 chunks" in notice for notice in during.notices)
+    assert () == after.notices
+
+
+def test_with_equal_dimensions_no_search_compares_across_the_two(
+    workspace: Path, remote: dict[str, str]
+) -> None:
+    write_notes(workspace, 40)
+    for model in (OLD, NEW, OLD, NEW):
+        with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": model}) as memory:
+            memory.sync(most=25)
+            results = memory.search(QUESTION)
+            alone = memory.search(QUESTION, legs=(Leg.VECTOR,))
+        serving = str(results.model)
+
+        assert serving in (OLD, NEW)
+        assert_space(results, workspace, model=serving)
+        assert_space(alone, workspace, model=serving)
+
+
+def test_when_the_old_model_does_not_answer_the_new_vectors_serve_as_they_arrive(
+    workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 60)
+    with Memory.open(workspace, environ=remote) as memory:
+        memory.sync()
+    server.script = lambda _, request: (
+        refuse(404, "no such model") if model_of(request) == OLD else None
+    )
+
+    with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": NEW}) as memory:
+        memory.sync(most=30)
+        results = memory.search(QUESTION)
+
+    assert_space(results, workspace, model=NEW)
+    assert "hybrid" == results.mode
+
+
+def test_going_back_costs_nothing(
+    workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 300)
+    for model in (OLD, NEW):
+        with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": model}) as memory:
+            memory.sync()
+    server.requests.clear()
+
+    with Memory.open(workspace, environ=remote) as memory:
+        report = memory.sync()
+        results = memory.search(QUESTION)
+
+    assert (0, 300, 0) == (report.embedded, report.reused, report.pending)
+    assert 1 == len(server.requests)  # the question
+    assert_space(results, workspace, model=OLD)
+
+
+def test_a_deleted_index_is_rebuilt_without_paying_again(
+    tmp_path: Path, workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 50)
+    command(workspace, remote, "index")
+    for file in (tmp_path / "home" / "memory").iterdir():
+        file.unlink()
+    server.requests.clear()
+
+    done = command(workspace, remote, "index")
+
+    assert "0 embedded now, 50 from the cache, 0 waiting" in done.stdout
+    assert [] == server.requests
+
+
+def test_two_agents_of_a_home_pay_once_for_a_text_they_share(
+    tmp_path: Path, workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    other = tmp_path / "other"
+    (other / "memory").mkdir(parents=True)
+    write_notes(workspace, 20)
+    write_notes(other, 20)
+    command(workspace, remote, "index")
+
+    with Memory.open(other, environ=remote) as memory:
+        report = memory.sync(force=True)
+
+    assert (0, 20) == (report.embedded, report.reused)
+    assert {1} == set(notes_of(server).values())
+
+
+def test_another_address_is_another_space(
+    workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 10)
+    with Memory.open(workspace, environ=remote) as memory:
+        memory.sync()
+    moved = {**remote, "OPENAI_BASE_URL": f"{server.url}/proxy/v1"}
+
+    with Memory.open(workspace, environ=moved) as memory:
+        status = memory.status()
+        report = memory.sync()
+
+    assert status.fingerprint != status.published
+    assert 10 == report.embedded
+
+
+def test_switching_vectors_off_and_on_again_costs_nothing(
+    workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 10)
+    with Memory.open(workspace, environ=remote) as memory:
+        memory.sync()
+    with Memory.open(
+        workspace, environ={**remote, "RECOLLECT_PROVIDER": "none", "RECOLLECT_MODEL": ""}
+    ) as memory:
+        memory.sync()
+        plain = memory.search(QUESTION)
+    server.requests.clear()
+
+    with Memory.open(workspace, environ=remote) as memory:
+        report = memory.sync()
+
+    assert "keyword" == plain.mode
+    assert plain.degraded is None
+    assert 0 == report.embedded == report.pending
+    assert [] == server.requests
+
+
+def test_a_provider_without_its_key_is_reported_while_the_earlier_vectors_answer(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    write_notes(workspace, 5)
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+
+    with Memory.open(workspace, environ={**environ, "RECOLLECT_PROVIDER": "voyage"}) as memory:
+        report = memory.sync()
+        results = memory.search("violin")
+
+    assert report.degraded is not None
+    assert "VOYAGE_API_KEY" in report.degraded["vector"].reason
+    assert ("hybrid", "local") == (results.mode, results.provider)
+    assert results.degraded is not None
+    assert "VOYAGE_API_KEY" in results.degraded["vector"].reason
+    assert "answer meanwhile" in results.degraded["vector"].reason
+
+
+def test_auto_stays_with_the_provider_of_a_complete_index(
+    tmp_path: Path, workspace: Path, environ: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 5)
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+    offline = {
+        **environ,
+        "RECOLLECT_LOCAL_MODEL_PATH": str(tmp_path / "nowhere"),
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+    }
+    (tmp_path / "nowhere").mkdir()
+
+    with Memory.open(workspace, environ=offline) as memory:
+        report = memory.sync()
+        results = memory.search("violin")
+
+    assert [] == server.requests
+    assert report.degraded is not None
+    assert "keyword" == results.mode
+
+
+def test_auto_takes_the_next_of_the_chain_for_a_new_index_and_says_why(
+    tmp_path: Path, workspace: Path, environ: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 5)
+    (tmp_path / "nowhere").mkdir()
+    offline = {
+        **environ,
+        "RECOLLECT_LOCAL_MODEL_PATH": str(tmp_path / "nowhere"),
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+    }
+
+    with Memory.open(workspace, environ=offline) as memory:
+        report = memory.sync()
+        status = memory.status(deep=True)
+
+    assert 5 == report.embedded
+    assert "openai" == status.provider
+    assert ["local", "gemini", "voyage", "mistral"] == list(status.skipped)
+    assert "cannot be" in status.skipped["local"].reason
+    assert any("openai" in notice for notice in report.notices)

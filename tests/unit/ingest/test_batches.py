@@ -1,0 +1,467 @@
+"""Runs that end before their batches do, and what the next run makes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from recollect.errors import (
+    ProviderBusyError,
+    ProviderError,
+    ProviderSetupError,
+    QuotaError,
+)
+from recollect.ingest.batches import embed_by_batch
+from recollect.ingest.keep import Keep
+from recollect.providers.base import BatchState
+from recollect.stores.ram import RamStore
+from recollect.types import (
+    Chunk,
+    Document,
+    Fingerprint,
+    SourceKind,
+    Stat,
+    Step,
+    digest_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from recollect.ingest.embed import Embedded
+    from recollect.types import Vector
+
+SPACE = Fingerprint("vendor", "model", 4, "plain")
+TODAY = date(2026, 10, 2)
+
+
+class RamJobs:
+    """Batches remembered in memory: what the test says outlives a process does."""
+
+    def __init__(self) -> None:
+        self.held: dict[Fingerprint, dict[str, frozenset[str]]] = {}
+
+    def remember(self, fingerprint: Fingerprint, batch: str, digests: Collection[str]) -> None:
+        self.held.setdefault(fingerprint, {})[batch] = frozenset(digests)
+
+    def remembered(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
+        return dict(self.held.get(fingerprint, {}))
+
+    def forget(self, fingerprint: Fingerprint, batch: str) -> None:
+        del self.held[fingerprint][batch]
+
+
+@dataclass(eq=False)
+class RamBatches:
+    """A vendor in memory. Batches end when told to, in the way the switches say."""
+
+    most_texts: int = 3
+    refused: set[str] = field(default_factory=set)
+    """Texts that bring a reason in place of a vector."""
+    silent: set[str] = field(default_factory=set)
+    """Texts that bring nothing at all."""
+    failing: Callable[[str], bool] = lambda _name: False
+    """Which batches fail as a whole."""
+    submit_error: Callable[[], ProviderError | None] = lambda: None
+    look_error: Callable[[str], ProviderError | None] = lambda _name: None
+    is_over: bool = True
+    batches: dict[str, dict[str, str]] = field(default_factory=dict)
+    handed_in: Counter[str] = field(default_factory=Counter)
+
+    def submit(self, texts: Mapping[str, str]) -> str:
+        if error := self.submit_error():
+            raise error
+        assert 0 < len(texts) <= self.most_texts
+        name = f"batch-{len(self.batches) + 1}"
+        self.batches[name] = dict(texts)
+        self.handed_in.update(texts.values())
+        return name
+
+    def look(self, batch: str) -> BatchState:
+        if error := self.look_error(batch):
+            raise error
+        if not self.is_over:
+            return BatchState(is_over=False, done=1)
+        if self.failing(batch) or batch not in self.batches:
+            return BatchState(is_over=True, done=0, failure="the queue is full")
+        return BatchState(is_over=True, done=len(self.batches[batch]))
+
+    def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
+        yield "a stranger's digest", "whatever"
+        for digest, text in self.batches[batch].items():
+            if text in self.refused:
+                yield digest, "too long."
+            elif text not in self.silent:
+                vector = np.zeros(4, dtype=np.float32)
+                vector[len(text) % 4] = 1
+                yield digest, vector
+
+
+class KilledError(Exception):
+    """The process ends here."""
+
+
+def killed(_seconds: float) -> bool:
+    raise KilledError
+
+
+def gone_home(_seconds: float) -> bool:
+    return False
+
+
+class Patient:
+    """Waits without time passing, and does something meanwhile."""
+
+    def __init__(self, *meanwhile: Callable[[], None], most: int = 20) -> None:
+        self._meanwhile = list(meanwhile)
+        self._left = most
+
+    def __call__(self, seconds: float) -> bool:
+        assert 30.0 == seconds
+        self._left -= 1
+        assert self._left, "the run never ends"
+        if self._meanwhile:
+            self._meanwhile.pop(0)()
+        return True
+
+
+@dataclass(eq=False)
+class Desk:
+    store: RamStore
+    vendor: RamBatches
+    jobs: RamJobs
+    steps: list[Step] = field(default_factory=list)
+
+    def run(self, wait: Callable[[float], bool] | None = None) -> Embedded:
+        return embed_by_batch(
+            self.store,
+            fingerprint=SPACE,
+            batches=self.vendor,
+            jobs=self.jobs,
+            keep=Keep(self.store, SPACE, cache=None, today=TODAY),
+            progress=self.steps.append,
+            poll_seconds=30.0,
+            wait=wait or Patient(),
+        )
+
+    def missing(self) -> set[str]:
+        return {missing.text for missing in self.store.missing(SPACE, limit=1000)}
+
+
+def note(path: str, *texts: str) -> tuple[Document, list[Chunk]]:
+    content = "\n".join(texts)
+    document = Document(
+        path=path,
+        source=SourceKind.MEMORY,
+        text=content,
+        digest=digest_of(content.encode()),
+        stat=Stat(len(content), 1),
+        when=None,
+    )
+    chunks = [
+        Chunk(path, SourceKind.MEMORY, start_line=line, end_line=line, text=text)
+        for line, text in enumerate(texts, start=1)
+    ]
+    return document, chunks
+
+
+def put(store: RamStore, path: str, *texts: str) -> None:
+    document, chunks = note(path, *texts)
+    store.put(document, chunks, recipe="r")
+
+
+SEVEN = ("a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    store = RamStore()
+    put(store, "memory/seven.md", *SEVEN)
+    return Desk(store, RamBatches(), RamJobs())
+
+
+def test_all_texts_get_a_vector_in_batches_no_larger_than_allowed(desk: Desk) -> None:
+    report = desk.run()
+
+    assert set() == desk.missing()
+    assert (7, None, True) == (report.done, report.degradation, report.is_complete)
+    assert [3, 3, 1] == [len(texts) for texts in desk.vendor.batches.values()]
+    assert {} == desk.jobs.remembered(SPACE)
+
+
+def test_progress_ends_at_all_texts(desk: Desk) -> None:
+    desk.vendor.is_over = False
+
+    desk.run(Patient(lambda: None, lambda: setattr(desk.vendor, "is_over", True)))
+
+    assert Step("embed", 3, 7) in desk.steps  # one text of each of three batches
+    assert Step("embed", 7, 7) == desk.steps[-1]
+
+
+def test_nothing_to_do_asks_and_says_nothing() -> None:
+    desk = Desk(RamStore(), RamBatches(submit_error=lambda: pytest.fail("asked")), RamJobs())
+
+    report = desk.run()
+
+    assert (0, None, []) == (report.done, report.degradation, desk.steps)
+
+
+def test_a_run_killed_while_waiting_is_resumed_and_hands_nothing_in_twice(desk: Desk) -> None:
+    desk.vendor.is_over = False
+    with pytest.raises(KilledError):
+        desk.run(killed)
+    desk.vendor.is_over = True
+
+    report = desk.run()
+
+    assert (7, None, set()) == (report.done, report.degradation, desk.missing())
+    assert Counter(SEVEN) == desk.vendor.handed_in
+
+
+def test_a_run_killed_while_collecting_keeps_what_it_stored_and_collects_the_rest(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.ingest.batches._GROUP", 2)
+    whole = desk.vendor.collect
+
+    def broken(batch: str) -> Iterator[tuple[str, Vector | str]]:
+        for place, outcome in enumerate(whole(batch)):
+            if place == 3:
+                raise KilledError
+            yield outcome
+
+    monkeypatch.setattr(desk.vendor, "collect", broken)
+    with pytest.raises(KilledError):
+        desk.run()
+    assert 5 == len(desk.missing())
+    monkeypatch.setattr(desk.vendor, "collect", whole)
+
+    desk.run()
+
+    assert set() == desk.missing()
+    assert Counter(SEVEN) == desk.vendor.handed_in
+
+
+def test_texts_written_meanwhile_are_handed_in_beside_what_is_under_way(desk: Desk) -> None:
+    desk.vendor.is_over = False
+    desk.run(gone_home)
+    put(desk.store, "memory/more.md", "a", "a new thought")
+
+    desk.run(gone_home)
+
+    assert Counter([*SEVEN, "a new thought"]) == desk.vendor.handed_in
+
+
+def test_what_is_under_way_at_the_end_is_reported_with_what_to_do(desk: Desk) -> None:
+    desk.vendor.is_over = False
+
+    report = desk.run(gone_home)
+    degradation = report.degradation
+
+    assert not report.is_complete
+    assert degradation is not None
+    assert "The vendor is not done yet with 7 of the texts." == degradation.reason
+    assert "`recollect index` again later" in degradation.action
+
+
+def test_a_refused_text_is_reported_and_not_asked_for_again_in_this_run(desk: Desk) -> None:
+    desk.vendor.refused = {"bb"}
+
+    report = desk.run()
+
+    assert report.degradation is not None
+    assert "1 of the texts came back without a vector (too long)." == report.degradation.reason
+    assert (6, {"bb"}, False) == (report.done, desk.missing(), report.is_complete)
+    assert Counter(SEVEN) == desk.vendor.handed_in
+
+
+def test_only_the_rest_is_handed_in_after_a_partial_failure(desk: Desk) -> None:
+    desk.vendor.refused = {"bb"}
+    desk.vendor.silent = {"ccc", "ggggggg"}
+    desk.run()
+    desk.vendor.refused, desk.vendor.silent = set(), set()
+
+    report = desk.run()
+
+    assert (3, None, set()) == (report.done, report.degradation, desk.missing())
+    assert Counter([*SEVEN, "bb", "ccc", "ggggggg"]) == desk.vendor.handed_in
+
+
+def test_what_an_earlier_run_was_refused_is_handed_in_by_the_run_that_learns_of_it(
+    desk: Desk,
+) -> None:
+    desk.vendor.is_over = False
+    desk.run(gone_home)
+    desk.vendor.is_over = True
+    desk.vendor.silent = {"bb"}
+
+    report = desk.run(Patient(desk.vendor.silent.clear))
+
+    assert (7, None) == (report.done, report.degradation)
+    assert Counter([*SEVEN, "bb"]) == desk.vendor.handed_in
+
+
+def test_a_batch_the_vendor_forgot_is_handed_in_again(desk: Desk) -> None:
+    desk.vendor.is_over = False
+    desk.run(gone_home)
+    desk.vendor.is_over = True
+    forgotten = set(desk.vendor.batches)
+    desk.vendor.failing = forgotten.__contains__
+
+    report = desk.run()
+
+    assert (7, None, set()) == (report.done, report.degradation, desk.missing())
+    assert 2 * Counter(SEVEN).total() == desk.vendor.handed_in.total()
+
+
+def test_batches_behind_a_full_queue_are_tried_again_once_the_others_are_over(desk: Desk) -> None:
+    desk.vendor.failing = {"batch-2", "batch-3", "batch-5"}.__contains__
+
+    report = desk.run()
+
+    assert (7, None, set()) == (report.done, report.degradation, desk.missing())
+    assert ["batch-1", "batch-4", "batch-6"] == [
+        name for name in desk.vendor.batches if not desk.vendor.failing(name)
+    ]
+
+
+def test_batches_that_always_fail_end_the_run_with_the_reason(desk: Desk) -> None:
+    desk.vendor.failing = lambda _name: True
+
+    report = desk.run()
+
+    assert report.degradation is not None
+    assert "7 of the texts came back without a vector (the queue is full)." == (
+        report.degradation.reason
+    )
+    assert Counter(SEVEN) == desk.vendor.handed_in
+
+
+def test_a_vendor_with_too_much_under_way_is_handed_the_rest_later(desk: Desk) -> None:
+    def full() -> ProviderError | None:
+        is_full = len(desk.jobs.remembered(SPACE)) >= 1
+        return ProviderBusyError("Too many batches.", action="Wait.") if is_full else None
+
+    desk.vendor.submit_error = full
+    desk.vendor.is_over = False
+    waits = [lambda: None] * 5
+
+    report = desk.run(Patient(*waits, lambda: setattr(desk.vendor, "is_over", True)))
+
+    assert (7, None, set()) == (report.done, report.degradation, desk.missing())
+    assert Counter(SEVEN) == desk.vendor.handed_in
+
+
+def test_a_vendor_that_takes_nothing_is_asked_a_few_times(desk: Desk) -> None:
+    asked: list[ProviderError] = []
+
+    def busy() -> ProviderError:
+        asked.append(ProviderBusyError("The vendor is down.", action="Try again."))
+        return asked[-1]
+
+    desk.vendor.submit_error = busy
+
+    report = desk.run()
+
+    assert 3 == len(asked)
+    assert report.degradation is not None
+    assert ("The vendor is down.", "Try again.") == (
+        report.degradation.reason,
+        report.degradation.action,
+    )
+
+
+def test_a_spent_account_stops_handing_in_and_still_collects(desk: Desk) -> None:
+    def spent() -> ProviderError | None:
+        is_spent = len(desk.vendor.batches) == 2
+        return QuotaError("The quota is used up.", action="Top up.") if is_spent else None
+
+    desk.vendor.submit_error = spent
+
+    report = desk.run()
+
+    assert (6, 1, False) == (report.done, len(desk.missing()), report.is_complete)
+    assert report.degradation is not None
+    assert ("The quota is used up.", "Top up.") == (
+        report.degradation.reason,
+        report.degradation.action,
+    )
+
+
+def test_a_wrong_key_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
+    desk.vendor.is_over = False
+    desk.run(gone_home)
+    desk.vendor.look_error = lambda _name: ProviderSetupError("No.", action="Check the key.")
+
+    report = desk.run()
+
+    assert report.degradation is not None
+    assert "Check the key." == report.degradation.action
+    assert 3 == len(desk.jobs.remembered(SPACE))
+
+
+def test_a_vendor_that_stops_answering_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
+    asked: list[str] = []
+
+    def down(batch: str) -> ProviderError:
+        asked.append(batch)
+        return ProviderBusyError("Down.", action="Later.")
+
+    desk.vendor.look_error = down
+
+    report = desk.run()
+
+    assert report.degradation is not None
+    assert report.degradation.reason.startswith("Down.")
+    assert ["batch-1", "batch-2"] * 3 == asked  # three rounds, each given up early
+    assert 3 == len(desk.jobs.remembered(SPACE))
+
+
+def test_one_batch_that_cannot_be_fetched_does_not_hold_up_the_others(desk: Desk) -> None:
+    desk.vendor.look_error = lambda name: (
+        ProviderBusyError("Slow.", action="Later.") if name == "batch-1" else None
+    )
+
+    report = desk.run()
+
+    assert (4, 3) == (report.done, len(desk.missing()))
+    assert ["batch-1"] == list(desk.jobs.remembered(SPACE))
+
+
+def test_passing_silences_are_waited_out(desk: Desk) -> None:
+    desk.vendor.is_over = False
+    down, up = ProviderBusyError("Down.", action="Later."), None
+    rounds = [down, down, down, down, up, up, up, down, down, down, down]  # two looks when down
+    desk.vendor.look_error = lambda _name: rounds.pop(0) if rounds else None
+    waits = [lambda: None] * 6
+
+    report = desk.run(Patient(*waits, lambda: setattr(desk.vendor, "is_over", True)))
+
+    assert (7, None) == (report.done, report.degradation)
+
+
+def test_spaces_do_not_mix(desk: Desk) -> None:
+    other = Fingerprint("vendor", "another model", 4, "plain")
+    desk.jobs.remember(other, "batch-of-another-space", ["digest"])
+
+    report = desk.run()
+
+    assert (7, None) == (report.done, report.degradation)
+    assert ["batch-of-another-space"] == list(desk.jobs.remembered(other))
+
+
+def test_a_large_store_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.ingest.batches._PAGE", 2)
+    store = RamStore()
+    put(store, "memory/many.md", *(f"text {number}" for number in range(25)))
+    desk = Desk(store, RamBatches(most_texts=10), RamJobs())
+
+    report = desk.run()
+
+    assert (25, None) == (report.done, report.degradation)
+    assert [10, 10, 5] == [len(texts) for texts in desk.vendor.batches.values()]

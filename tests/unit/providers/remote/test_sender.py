@@ -1,0 +1,144 @@
+"""Sending: what is asked how often, and what of it may be shown."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.vendors.openai import OpenAiFormat
+from tests.vendors.server import VendorServer, refuse
+
+from recollect.errors import ProviderBusyError, RequestRefusedError
+from recollect.providers.remote.pace import Pace
+from recollect.providers.remote.retry import Patience
+from recollect.providers.remote.sender import Sender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.vendors.server import Exchange
+
+QUICK = Patience(attempts=3, first_seconds=0.001, longest_seconds=0.05, total_seconds=20.0)
+ASKED = {"model": "m", "input": ["one"]}
+
+
+@pytest.fixture
+def server() -> Iterator[VendorServer]:
+    with VendorServer(OpenAiFormat()) as started:
+        yield started
+
+
+@pytest.fixture
+def pace() -> Pace:
+    return Pace()
+
+
+@pytest.fixture
+def sender(server: VendorServer, pace: Pace) -> Iterator[Sender]:
+    with contextlib.closing(
+        Sender(
+            vendor="vendor",
+            base_url=server.url + "/",
+            headers={"authorization": "Bearer sk-12345678"},
+            key="sk-12345678",
+            key_name="VENDOR_KEY",
+            timeout_seconds=5.0,
+            pace=pace,
+        )
+    ) as opened:
+        yield opened
+
+
+def always(body: bytes) -> Callable[[Exchange], bool]:
+    def serve(exchange: Exchange) -> bool:
+        exchange.send(200, body)
+        return True
+
+    return serve
+
+
+def test_the_answer_to_a_post_is_parsed(sender: Sender) -> None:
+    shape = sender.post("embeddings", ASKED, patience=QUICK)
+
+    assert isinstance(shape, dict)
+    assert "list" == shape["object"]
+
+
+def test_bytes_come_back_as_they_are_where_no_json_is_expected(
+    sender: Sender, server: VendorServer
+) -> None:
+    server.route = always(b"{a file")
+
+    assert b"{a file" == sender.send("GET", "files/1", patience=QUICK, is_json=False)
+    assert [("GET", "/files/1")] == [(seen.method, seen.path) for seen in server.requests]
+
+
+def test_a_whole_address_is_asked_as_it_is(sender: Sender, server: VendorServer) -> None:
+    server.route = always(b"{}")
+    sender.send("GET", f"{server.url}/other", patience=QUICK)
+
+    assert "/other" == server.requests[0].path
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b"\xff\xfe\x00"])
+def test_an_answer_that_is_no_json_is_asked_for_again_and_then_given_up(
+    sender: Sender, server: VendorServer, body: bytes
+) -> None:
+    server.route = always(body)
+    with pytest.raises(ProviderBusyError) as caught:
+        sender.post("embeddings", ASKED, patience=QUICK)
+
+    assert 3 == len(server.requests)
+    assert "remote.base_url" in caught.value.action
+
+
+def test_of_a_long_refusal_the_beginning_is_shown(sender: Sender, server: VendorServer) -> None:
+    server.script = lambda *_: refuse(400, "x" * 10_000)
+    with pytest.raises(RequestRefusedError) as caught:
+        sender.post("embeddings", ASKED, patience=QUICK)
+
+    assert f"vendor answered 400 ({'x' * 300})." == caught.value.message
+
+
+def test_characters_that_no_encoding_has_are_sent_as_question_marks(
+    sender: Sender, server: VendorServer
+) -> None:
+    sender.post("embeddings", {"model": "m", "input": ["a\ud800b", "ü"]}, patience=QUICK)
+
+    assert ["a?b", "ü"] == server.requests[0].body["input"]
+
+
+def test_a_question_does_not_wait_behind_a_pause_that_is_too_long_for_it(
+    sender: Sender, server: VendorServer, pace: Pace
+) -> None:
+    pace.hold(3600)
+    with pytest.raises(ProviderBusyError) as caught:
+        sender.post("embeddings", ASKED, patience=Patience(3, 0.001, 0.05, 20.0, turn_seconds=6.0))
+
+    assert "rate" in caught.value.message
+    assert [] == server.requests
+
+
+def test_the_time_allowed_begins_with_the_first_turn(
+    sender: Sender, server: VendorServer, pace: Pace
+) -> None:
+    pace.hold(0.6)
+    sender.post("embeddings", ASKED, patience=Patience(1, 0.001, 0.05, total_seconds=0.5))
+
+    assert 1 == len(server.requests)
+
+
+def test_a_turn_that_comes_after_the_time_allowed_is_not_used(
+    sender: Sender, server: VendorServer, pace: Pace
+) -> None:
+    def fault(exchange: Exchange) -> None:
+        pace.hold(0.3)
+        refuse(503, "busy")(exchange)
+
+    server.script = lambda *_: fault
+    with pytest.raises(ProviderBusyError) as caught:
+        sender.post("embeddings", ASKED, patience=Patience(3, 0.001, 0.05, total_seconds=0.25))
+
+    assert "vendor answered 503 (busy)." == caught.value.message
+    assert 1 == len(server.requests)

@@ -1,0 +1,84 @@
+"""Which local model the settings mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import ModelUnavailableError, ProviderSetupError
+from recollect.providers.base import ProviderOptions
+from recollect.providers.gguf import GgufProvider
+from recollect.providers.local import LocalProvider, open_local
+from recollect.types import Role, silent
+
+NOWHERE = Path("never-used")
+DEFAULT = "local/snowflake-arctic-embed-s/384/f93ff2253206"
+
+
+def fingerprint(options: ProviderOptions) -> str:
+    return str(open_local(options, cache=NOWHERE).fingerprint)
+
+
+def test_without_settings_it_is_the_default_model() -> None:
+    assert DEFAULT == fingerprint(ProviderOptions())
+    assert DEFAULT == fingerprint(ProviderOptions(model="snowflake-arctic-embed-s"))
+
+
+def test_the_default_models_own_folder_is_the_same_space(model_folder: Path) -> None:
+    provider = open_local(ProviderOptions(model_path=model_folder), cache=NOWHERE)
+    provider.prepare(progress=silent, retry=False)
+
+    assert DEFAULT == str(provider.fingerprint)
+
+
+def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
+    provider = open_local(ProviderOptions(model_path=tmp_path), cache=NOWHERE)
+
+    with pytest.raises(ModelUnavailableError, match=r"model\.onnx cannot be read"):
+        provider.prepare(progress=silent, retry=False)
+
+
+def test_a_damaged_default_model_is_refused(tmp_path: Path, model_folder: Path) -> None:
+    content = bytearray((model_folder / "model.onnx").read_bytes())
+    content[1_000_000] ^= 1
+    (tmp_path / "model.onnx").write_bytes(content)
+    (tmp_path / "vocab.txt").symlink_to(model_folder / "vocab.txt")
+    provider = open_local(ProviderOptions(model_path=tmp_path), cache=NOWHERE)
+
+    with pytest.raises(ModelUnavailableError, match="another SHA-256"):
+        provider.prepare(progress=silent, retry=False)
+
+
+def test_a_gguf_file_goes_through_llama(gguf_file: Path, tmp_path: Path) -> None:
+    shouting = tmp_path / "MODEL.GGUF"
+    shouting.symlink_to(gguf_file)
+
+    for path in (gguf_file, shouting):
+        provider = open_local(ProviderOptions(model_path=path), cache=NOWHERE)
+
+        assert isinstance(provider, GgufProvider)
+
+
+def test_a_gguf_model_can_be_chosen_by_name() -> None:
+    chosen = fingerprint(ProviderOptions(model="embeddinggemma-300m"))
+
+    assert chosen.startswith("local/embeddinggemma-300m/768/")
+
+
+def test_an_unknown_name_is_refused_and_the_known_ones_are_named() -> None:
+    with pytest.raises(ProviderSetupError, match="No local model is called no-such") as raised:
+        open_local(ProviderOptions(model="no-such"), cache=NOWHERE)
+
+    assert "snowflake-arctic-embed-s, embeddinggemma-300m" in raised.value.action
+
+
+def test_a_prefix_set_by_hand_is_used_and_makes_another_space(model_folder: Path) -> None:
+    options = ProviderOptions(query_prefix="", model_path=model_folder)
+    provider = open_local(options, cache=NOWHERE)
+    query = provider.embed(["the ferry"], role=Role.QUERY)[0]
+    document = provider.embed(["the ferry"], role=Role.DOCUMENT)[0]
+
+    assert isinstance(provider, LocalProvider)
+    assert (query == document).all()
+    assert "local/snowflake-arctic-embed-s/384/plain-f93ff2253206" == str(provider.fingerprint)

@@ -1,0 +1,128 @@
+"""Google's format: ai.google.dev/api/embeddings, ai.google.dev/gemini-api/docs/embeddings.
+
+Errors: google.aip.dev/193 and cloud.google.com/apis/design/errors; the quota's names as
+ai.google.dev/gemini-api/docs/rate-limits counts them, per minute and per day.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.vendors.server import Request
+    from tests.vendors.strict import Refused
+
+MODELS = ("gemini-embedding-001", "gemini-embedding-2", "gemini-embedding-2-preview")
+TASKS = {
+    "RETRIEVAL_QUERY",
+    "RETRIEVAL_DOCUMENT",
+    "SEMANTIC_SIMILARITY",
+    "CLASSIFICATION",
+    "CLUSTERING",
+    "QUESTION_ANSWERING",
+    "FACT_VERIFICATION",
+    "CODE_RETRIEVAL_QUERY",
+}
+STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    402: "FAILED_PRECONDITION",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    413: "INVALID_ARGUMENT",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
+PATH = re.compile(r"/models/([^/:?]+):batchEmbedContents$")
+
+
+class GeminiFormat:
+    def texts(self, request: Request) -> list[str]:
+        return [one["content"]["parts"][0]["text"] for one in requests_in(request)]
+
+    def dimensions(self, request: Request) -> int:
+        return int(requests_in(request)[0].get("outputDimensionality") or 3072)
+
+    def answer(self, request: Request, vectors: list[list[float]]) -> object:
+        del request
+        return {"embeddings": [{"values": vector} for vector in vectors]}
+
+    def error(self, status: int, message: str) -> object:
+        details = _details("PerMinute", retry_delay="0s") if status == 429 else []
+        return _error(status, message, details)
+
+    def is_authorised(self, request: Request, key: str | None) -> bool:
+        return key is None or request.headers.get("x-goog-api-key") == key
+
+    def refusal(self, request: Request) -> Refused | None:
+        path = PATH.search(request.path)
+        if path is None:
+            return 404, f"no method at {request.path}"
+        if (model := path[1]) not in MODELS:
+            return 404, (
+                f"models/{model} is not found for API version v1beta, or is not supported for "
+                "embedContent. Call ListModels to see the list of available models."
+            )
+        asked = requests_in(request)
+        if not 1 <= len(asked) <= 100:
+            return 400, (
+                "* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch"
+            )
+        problems = (_problem(one, model) for one in asked)
+        return next(((400, problem) for problem in problems if problem), None)
+
+    def spent(self) -> tuple[int, object]:
+        """The quota of the day is gone; Google names a delay of seconds all the same."""
+        message = "You exceeded your current quota, please check your plan and billing details."
+        return 429, _error(429, message, _details("PerDay", retry_delay="34.07s"))
+
+    def wrong_key(self) -> tuple[int, object]:
+        details: list[dict[str, object]] = [
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "API_KEY_INVALID",
+                "domain": "googleapis.com",
+            }
+        ]
+        return 400, _error(400, "API key not valid. Please pass a valid API key.", details)
+
+
+def requests_in(request: Request) -> list[dict[str, Any]]:
+    given = request.body["requests"]
+    assert isinstance(given, list)
+    return given
+
+
+def _problem(one: dict[str, Any], model: str) -> str | None:
+    if one.get("model") != f"models/{model}":
+        return "* EmbedContentRequest.model: unexpected model name format"
+    task, dimensions = one.get("taskType"), one.get("outputDimensionality", 3072)
+    if model == "gemini-embedding-001" and task is not None and task not in TASKS:
+        return f"Invalid value at 'requests[0].task_type': {task}"
+    if model != "gemini-embedding-001" and task is not None:
+        return "task_type is not supported by this version"
+    if not 128 <= dimensions <= 3072:
+        return "output_dimensionality must be between 128 and 3072"
+    if len(one["content"]["parts"]) != 1:
+        return "several parts would be embedded as one"
+    return None
+
+
+def _error(status: int, message: str, details: list[dict[str, object]]) -> object:
+    named = STATUSES.get(status, "UNKNOWN")
+    shape: dict[str, object] = {"code": status, "message": message, "status": named}
+    return {"error": {**shape, "details": details} if details else shape}
+
+
+def _details(window: str, *, retry_delay: str) -> list[dict[str, object]]:
+    violation = {
+        "quotaMetric": "generativelanguage.googleapis.com/embed_content_free_tier_requests",
+        "quotaId": f"EmbedContentRequests{window}PerProjectPerModel-FreeTier",
+        "quotaDimensions": {"location": "global", "model": "gemini-embedding-001"},
+    }
+    return [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation]},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": retry_delay},
+    ]
