@@ -66,7 +66,7 @@ def test_a_damaged_index_is_set_aside_and_rebuilt(
     if damage == "header":
         content[:16] = b"not a database!!"
     elif damage == "middle":
-        content[4096:-4096] = random.Random(7).randbytes(len(content) - 8192)  # noqa: S311
+        content[4096:-4096] = random.Random(7).randbytes(len(content) - 8192)
     elif damage == "truncated":
         del content[len(content) // 2 :]
     else:
@@ -183,7 +183,7 @@ def test_killed_anywhere_the_next_run_ends_as_an_undisturbed_one(
     undisturbed = {**environ, "RECOLLECT_HOME": str(tmp_path / "undisturbed")}
     run(sample, undisturbed, "index")
     expected = contents(index_file(undisturbed))
-    rng = random.Random(3)  # noqa: S311
+    rng = random.Random(3)
     kills = 0
     for _ in range(6):
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Another model is another space: searches go on, nothing is compared across, going back is free."""
+"""Another model is another space: searches go on, nothing is compared across, back is free."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-
-from recollect import Memory
-from recollect.types import Leg
 from tests.integration.test_remote_indexing import KEY, command, notes_of, write_notes
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, bag_of_words, refuse
+
+from recollect import Memory
+from recollect.types import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from recollect.types import Results
     from tests.vendors.server import Request
+
+    from recollect.types import Results
 
 OLD, NEW = "text-embedding-3-small", "text-embedding-ada-002"  # both have 1536 dimensions
 QUESTION = "violin lantern harbour"
@@ -65,7 +66,7 @@ def assert_space(results: Results, workspace: Path, *, model: str) -> None:
 
 
 def test_the_old_vectors_answer_until_the_new_ones_are_all_there(
-    workspace: Path, remote: dict[str, str], server: VendorServer
+    workspace: Path, remote: dict[str, str]
 ) -> None:
     write_notes(workspace, 120)
     changed = {**remote, "RECOLLECT_MODEL": NEW}

@@ -75,6 +75,17 @@ def _one_of(names: Collection[str]) -> Callable[[object], object]:
     return parse
 
 
+def _some_of(names: Collection[str]) -> Callable[[object], object]:
+    def parse(value: object) -> object:
+        given = value.split(",") if isinstance(value, str) else value
+        chosen = tuple(str(each).strip() for each in given) if isinstance(given, list) else ()
+        if not chosen or not set(chosen) <= set(names):
+            raise ValueError(f"a list of {', '.join(names)}")
+        return chosen
+
+    return parse
+
+
 def _paths(value: object) -> object:
     given = [each.strip() for each in value.split(",")] if isinstance(value, str) else value
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
@@ -225,6 +236,29 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting("extra_paths", (), _paths, "further files, folders and globs to remember"),
         Setting("exclude", (), _paths, "globs of files to leave out"),
+        Setting(
+            "sources",
+            ("memory",),
+            _some_of(("memory", "sessions")),
+            "what is indexed and searched: memory, sessions",
+            is_project=False,
+        ),
+        Setting(
+            "sessions.paths",
+            (),
+            _paths,
+            "further transcripts: files, folders and globs",
+            is_project=False,
+        ),
+        Setting("sessions.weight", 0.9, _SHARE, "what a hit in a transcript counts against a note"),
+        Setting("sessions.quota", 0.5, _SHARE, "part of the hits that may be transcripts"),
+        Setting("sync.on_search", True, _switch, "bring the index up to date before a search"),
+        Setting(
+            "sync.interval_minutes", 0, _whole(0, 10_080), "watch: also sync this often; 0: no"
+        ),
+        Setting(
+            "watch.debounce_ms", 1500, _whole(50, 600_000), "watch: wait for a pause this long"
+        ),
         Setting("chunk.tokens", 400, _whole(16, 8000), "target size of a chunk"),
         Setting("chunk.overlap", 80, _whole(0, 4000), "what neighbouring chunks share"),
         Setting("max_results", 6, _whole(1, 1000), "how many hits to show"),

@@ -52,6 +52,7 @@ def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memor
     progress: Progress,
     poll_seconds: float,
     wait: Callable[[float], bool],
+    collect_only: bool = False,
 ) -> Embedded:
     """Embed every text that has no vector, through batches of earlier runs and of this one.
 
@@ -64,10 +65,11 @@ def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memor
         progress: is told how far the work has come.
         poll_seconds: how long to wait before asking again.
         wait: waits so long; False when there is no time to wait any more.
+        collect_only: hand nothing in; only take what earlier runs are owed.
 
     """
     run = _Run(store, fingerprint, batches=batches, jobs=jobs, keep=keep, progress=progress)
-    run.resume()
+    run.resume(collect_only=collect_only)
     while run.advance() and wait(poll_seconds):
         pass
     return run.finished()
@@ -109,8 +111,9 @@ class _Run:
         """Why nothing more is handed in."""
         self._total = 0
 
-    def resume(self) -> None:
+    def resume(self, *, collect_only: bool) -> None:
         """Take over what earlier runs handed in."""
+        self._is_all_handed_in = collect_only
         self._under_way = dict(self._jobs.remembered(self._fingerprint))
 
     def advance(self) -> bool:

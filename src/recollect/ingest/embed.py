@@ -80,27 +80,32 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
 
     """
     run = _Run(provider, keep=keep, pending=pending, progress=progress)
-    missing = _missing(store, run=run, keep=keep, provider=provider, most=most)
-    run.embed(each for each in missing if each.digest not in under_way)
+    run.embed(
+        _missing(store, run=run, keep=keep, provider=provider, most=most, under_way=under_way)
+    )
     is_whole = most is None or run.seen < most
     return run.finished(is_whole=is_whole and not under_way)
 
 
-def _missing(
-    store: Store, *, run: _Run, keep: Keep, provider: Provider, most: int | None
+def _missing(  # noqa: PLR0913 - as above
+    store: Store,
+    *,
+    run: _Run,
+    keep: Keep,
+    provider: Provider,
+    most: int | None,
+    under_way: frozenset[str],
 ) -> Iterator[Missing]:
     """Return the texts that nobody embedded before; those in the cache are stored on the way."""
     after = ""
-    left = most
-    while left is None or left > 0:
-        page = store.missing(
-            provider.fingerprint, limit=_PAGE if left is None else min(left, _PAGE), after=after
-        )
+    while most is None or run.seen < most:
+        page = store.missing(provider.fingerprint, limit=_PAGE, after=after)
         if not page:
             return
         after = page[-1].digest
-        if left is not None:
-            left -= len(page)
+        page = [missing for missing in page if missing.digest not in under_way]
+        if most is not None:
+            page = page[: most - run.seen]
         known = keep.reuse([missing.digest for missing in page])
         run.found(page=len(page), reused=len(known))
         yield from (missing for missing in page if missing.digest not in known)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recollect.providers.base import BatchApi, Provider
     from recollect.stores.base import Store
     from recollect.stores.sqlite.cache import VectorCache
-    from recollect.types import Progress
+    from recollect.types import Fingerprint, Progress
 
 
 _BIG_RUN = 500  # texts: below it an answer now is worth more than half the price
@@ -58,7 +58,9 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
     except ProviderError as error:
         return Embedded(degradation=Degradation(error.message, error.action)), ()
     embedded = Embedded()
-    batches = _batches(provider, batching=batching, pending=pending, most=most)
+    owed = _owed(batching, fingerprint)
+    is_big = batching.is_wanted and most is None and pending - len(owed) >= _BIG_RUN
+    batches = _batches(provider) if is_big or owed else None
     if batches is not None:
         embedded = embed_by_batch(
             store,
@@ -70,8 +72,9 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
             poll_seconds=_POLL_SECONDS,
             # A search does not wait for a batch; it takes what is ready.
             wait=_wait if most is None else _leave,
+            collect_only=not is_big,
         )
-    under_way = frozenset().union(*batching.jobs.remembered(fingerprint).values())
+    under_way = _owed(batching, fingerprint)
     direct = embed_missing(
         store,
         provider=provider,
@@ -97,14 +100,13 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
     return embedded, notices
 
 
-def _batches(
-    provider: Provider, *, batching: Batching, pending: int, most: int | None
-) -> BatchApi | None:
-    """Return the Batch API where it is to be used: for big runs, and for what is paid already."""
-    is_big = batching.is_wanted and most is None and pending >= _BIG_RUN
-    if not isinstance(provider, OffersBatches):
-        return None
-    return provider.batches() if is_big or batching.jobs.remembered(provider.fingerprint) else None
+def _batches(provider: Provider) -> BatchApi | None:
+    return provider.batches() if isinstance(provider, OffersBatches) else None
+
+
+def _owed(batching: Batching, fingerprint: Fingerprint) -> frozenset[str]:
+    """Return the digests of texts that batches are to bring."""
+    return frozenset().union(*batching.jobs.remembered(fingerprint).values())
 
 
 def _wait(seconds: float) -> bool:

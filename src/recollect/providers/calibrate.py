@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SAME_REGISTER = 1.0
 """Deviations by which unrelated notes of one person are nearer than these texts, which share
-neither subject nor voice: 0.7 to 1.7 on three models, docs/decisions/0008."""
+neither subject nor voice: 0.7 to 1.4 on three models, docs/decisions/0008."""
 _SAME_REGISTER_SPREAD = 0.9
 _LEAST_DEVIATION = 1e-3  # a degenerate space must not make every cosine infinitely surprising
 

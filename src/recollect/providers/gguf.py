@@ -47,7 +47,7 @@ _MOST_CONTEXT_TOKENS = 2048  # memory grows with its square; chunks are far shor
 _USUAL_CONTEXT_TOKENS = 512  # of a model that does not say
 _MOST_WINDOWS = 16  # halves of a text may be half full: at least eight full contexts
 _SHORTEST_HALF_CHARS = 16  # no model refuses so little for its length
-_SILENT = -1  # llama.cpp's verbosity at which even errors are not printed; 0 prints some
+_SILENT = -1  # llama.cpp's verbosity at which not even errors are printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,6 @@ def _start(path: Path, header: GgufHeader, *, threads: int) -> Any:  # noqa: ANN
     params.cache_prompt = False
     params.warmup = False
     params.fit_params = False
-    params.hostnames = ["127.0.0.1"]
     params.api_keys = [secrets.token_hex(32)]
     params.endpoint_slots = False
     params.ui = False

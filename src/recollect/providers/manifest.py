@@ -226,7 +226,7 @@ MINILM_GGUF = GgufManifest(
         paths={"all-MiniLM-L6-v2-Q8_0.gguf": "all-MiniLM-L6-v2-Q8_0.gguf"},
     ),
     dimensions=384,
-    background=Background(mean=0.11, deviation=0.07),
+    background=Background(mean=0.11, deviation=0.085),
 )
 
 GGUF_MODELS = {manifest.id: manifest for manifest in (EMBEDDINGGEMMA, MINILM_GGUF)}

@@ -1,1 +1,1 @@
-"""How do conversations become documents? find, tail, read a format, clean, redact, project, pack."""
+"""How do conversations become documents? find, tail, read, clean, redact, project, pack."""

@@ -136,7 +136,7 @@ class ClaudeCodeReader:
         if speaker is Speaker.ASSISTANT:
             if message.get("model") != _SYNTHETIC:
                 self._add(number, row, speaker, "\n".join(said(content)))
-        elif not any(block.get("type") == "tool_result" for block in blocks(content)):
+        elif not _is_tool_result(row, content):
             self._add(number, row, speaker, "\n".join(map(_prompt, said(content))))
 
     def _take_queued(self, number: int, row: Row) -> None:
@@ -146,13 +146,20 @@ class ClaudeCodeReader:
             return
         if queued.get("commandMode", "prompt") == "prompt":
             self._has_main = True
-            self._add(number, row, Speaker.USER, "\n".join(map(_prompt, said(queued.get("prompt")))))
+            self._add(
+                number, row, Speaker.USER, "\n".join(map(_prompt, said(queued.get("prompt"))))
+            )
 
     def _add(self, number: int, row: Row, speaker: Speaker, text: str) -> None:
         if spoken := redact(flattened(without_blocks(text, RECALLED))):
             origin = Origin.OWNER if speaker is Speaker.USER else Origin.AGENT
             moment = moment_of(row.get("timestamp"))
             self._turns.append(Turn(number, speaker, spoken, moment, origin))
+
+
+def _is_tool_result(row: Row, content: object) -> bool:
+    kinds = (block.get("type") for block in blocks(content))
+    return "toolUseResult" in row or "tool_result" in kinds
 
 
 def _is_other(row: Row) -> bool:

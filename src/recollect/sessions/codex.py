@@ -28,7 +28,6 @@ _INJECTED = tags(
     (
         "environment_context",
         "user_instructions",
-        "INSTRUCTIONS",
         "turn_aborted",
         "user_shell_command",
         "user_action",
@@ -103,7 +102,7 @@ class CodexReader:
             format=Format.CODEX,
             session_id=string(self._meta, "id"),
             cwd=string(self._meta, "cwd") or None,
-            started=moment_of(self._meta.get("timestamp"), self._started),
+            started=moment_of(self._meta.get("timestamp")) or self._started,
             turns=tuple(self._turns),
             excluded=SIDE_AGENT if "subagent" in mapping(self._meta, "source") else "",
             unreadable=self._unreadable,

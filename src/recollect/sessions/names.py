@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import PurePath
 
 COMPRESSED = ".zst"
 
@@ -17,6 +21,7 @@ _ARCHIVE = re.compile(rf"(?P<id>.+)\.jsonl\.(?:reset|deleted)\.{_STAMP}(?:\.zst)
 _COPY = re.compile(r".+\.(?:checkpoint\.[0-9a-fA-F-]{36}|trajectory)\.jsonl")
 _ROLLOUT = re.compile(r"rollout-.+\.jsonl")
 _SUB_AGENT = re.compile(r"agent-.+\.jsonl")
+_NOT_SLUG = re.compile("[^A-Za-z0-9]")
 _DAY = re.compile(r"(?:^rollout-|\.(?:reset|deleted)\.)([0-9]{4})-([0-9]{2})-([0-9]{2})T")
 
 
@@ -35,6 +40,11 @@ def is_codex_name(name: str) -> bool:
     return bool(_ROLLOUT.fullmatch(name))
 
 
+def is_transcript_name(name: str) -> bool:
+    """Tell whether a conversation may be kept under this name, by anyone."""
+    return is_openclaw_name(name) and not _SUB_AGENT.fullmatch(name)
+
+
 def is_archive_name(name: str) -> bool:
     """Tell whether the name is that of a conversation that was reset or deleted."""
     return bool(_ARCHIVE.fullmatch(name))
@@ -44,6 +54,19 @@ def session_id_of(name: str) -> str:
     """Return the session an OpenClaw file name belongs to; empty when it is no transcript."""
     found = _ARCHIVE.fullmatch(name) or (None if _COPY.fullmatch(name) else _LIVE.fullmatch(name))
     return found["id"] if found else ""
+
+
+def agent_of(file: PurePath) -> str | None:
+    """Return OpenClaw's agent in whose folder a file is: `…/agents/<agent>/sessions/<file>`."""
+    match file.parts:
+        case (*_, "agents", agent, "sessions", _):
+            return agent
+    return None
+
+
+def slug_of(folder: PurePath) -> str:
+    """Return how Claude Code names the folder with the conversations held in a folder."""
+    return _NOT_SLUG.sub("-", str(folder))
 
 
 def day_of(name: str) -> date | None:

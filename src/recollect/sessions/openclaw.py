@@ -121,7 +121,12 @@ class OpenClawReader:
 
     def _reason(self, row: Row) -> str:
         inner = mapping(row, "data")
-        keys = (row.get("runId"), row.get("sessionKey"), inner.get("runId"), inner.get("sessionKey"))
+        keys = (
+            row.get("runId"),
+            row.get("sessionKey"),
+            inner.get("runId"),
+            inner.get("sessionKey"),
+        )
         return reason_of_key(*keys, with_scheduled=self._is_archive)
 
     def _take_message(self, number: int, row: Row) -> None:

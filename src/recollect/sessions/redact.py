@@ -24,14 +24,15 @@ _HEAD_CHARS, _TAIL_CHARS = 6, 4
 _SHOWN = re.compile(r"[A-Za-z0-9][\w.:-]{5}…[\w.-]{4}")
 """What is left of a key: not to be hidden again for the name in front of it."""
 
-_REST = r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
+_REST = r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-])|:(?=AA[A-Za-z0-9_-]{30}))*"
 """To the end of anything a key could be part of, but not over the full stop of a sentence."""
 
+_MIXED = "(?=[A-Za-z]{0,19}[0-9])(?=[a-z0-9]{0,19}[A-Z])(?=[A-Z0-9]{0,19}[a-z])[A-Za-z0-9]{20}"
 _SHAPES = (
     r"(?<![A-Za-z])sk-(?=[A-Za-z0-9_-]{8})(?=[A-Za-z_-]{0,64}[0-9]|[A-Za-z0-9]{16})",
     # After a letter (task-, disk-) only what no word looks like.
-    r"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{2,8}-){0,3}(?:[A-Za-z]{0,31}[0-9][A-Za-z0-9]{31}"
-    r"|(?=[A-Za-z]{0,19}[0-9])(?=[a-z0-9]{0,19}[A-Z])(?=[A-Z0-9]{0,19}[a-z])[A-Za-z0-9]{20}))",
+    r"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{2,8}-){0,3}(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32})",
+    rf"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{{2,8}}-){{0,3}}{_MIXED})",
     r"[sr]k_(?:live|test)_(?=[A-Za-z0-9]{16})",
     r"gh[pousr]_(?=[A-Za-z0-9]{20})",
     r"github_pat_(?=[A-Za-z0-9_]{20})",
@@ -60,12 +61,12 @@ _ARMOUR = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?
 _ARMOUR_END = re.compile(r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _ARMOUR_LINES = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\[nr])*[\w+/]+=+)?")
 
-_PASSWORD = (
+_WATCHWORDS = (
     "passw(?:or)?d|passphrase|pwd|passwort|kennwort|contraseña|mot de passe|пароль"
     "|密码|密碼|パスワード|비밀번호"
 )
 _NAME = re.compile(
-    rf"(?i)(?:(?P<password>{_PASSWORD})"
+    rf"(?i)(?:(?P<password>{_WATCHWORDS})"
     r"|(?P<key>(?:api|access|secret|private|auth|signing|encryption)[-_ ]?key"
     r"|(?<=[a-z0-9_-])(?:secret|token)|(?-i:(?<=[A-Z0-9]_)KEY))"
     r"|(?P<word>secret|token|credentials?))"
@@ -73,7 +74,7 @@ _NAME = re.compile(
 )
 _FLAG = re.compile(
     rf"(?i)--(?:[a-z0-9]{{1,16}}-){{0,3}}"
-    rf"(?P<key>{_PASSWORD}|secret|token|api-?key)(?P<space>\s{{1,4}})(?!-)"
+    rf"(?P<key>{_WATCHWORDS}|secret|token|api-?key)(?P<space>\s{{1,4}})(?!-)"
 )
 _SCHEME = re.compile(
     r"""(?i)(?:authorization["']?\s{0,4}[:=]\s{0,4}["']?(?P<key>(?:bearer|basic|token)\s{1,4})"""
@@ -91,11 +92,11 @@ _CODE = re.compile(
     r"[$<{%&*(]|https?:|env:|[A-Za-z_]\w*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+[(\[]?$", re.ASCII
 )
 """A reference to a value, not the value: a variable, a call, a placeholder."""
-_ORDINARY = frozenset(
-    "password passwd pwd passphrase secret token key apikey api_key credentials none null nil true"
-    " false undefined str string text bytes int number optional required missing invalid empty"
-    " hidden redacted xxx changeme".split()
-)
+_ORDINARY = """
+password passwd pwd passphrase secret token key apikey api_key credentials none null nil true false
+undefined str string text bytes int number optional required missing invalid empty hidden redacted
+"""
+_ORDINARY_VALUES = frozenset(_ORDINARY.split())
 
 
 class _Kind(Enum):
@@ -180,7 +181,7 @@ def _value(text: str, name: re.Match[str]) -> tuple[int, int]:
 
 def _is_secret(value: str, kind: _Kind, *, is_tight: bool) -> bool:
     least = _LEAST_TIGHT_CHARS if is_tight else _LEAST_CHARS
-    if len(value) < least[kind] or value.lower() in _ORDINARY or _CODE.match(value):
+    if len(value) < least[kind] or value.lower() in _ORDINARY_VALUES or _CODE.match(value):
         return False
     shape = _SHAPE.match(value)
     if _SHOWN.fullmatch(value) or (shape and shape.end() == len(value)):

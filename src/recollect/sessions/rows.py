@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection
 
-    Row: TypeAlias = Mapping[str, object]
+Row: TypeAlias = Mapping[str, object]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MILLISECONDS = 1e11
@@ -50,7 +51,7 @@ def blocks(content: object) -> list[Row]:
     return [cast(Row, block) for block in content if isinstance(block, dict)]
 
 
-def said(content: object, *, kinds: Iterable[str] = ("text",)) -> list[str]:
+def said(content: object, *, kinds: Collection[object] = ("text",)) -> list[str]:
     """Return the texts of a message: the content itself, or those of its text blocks."""
     if isinstance(content, str):
         return [content]
@@ -72,7 +73,11 @@ def _moment(value: object) -> datetime | None:
             found = datetime.fromisoformat(value.strip())
             found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
             return _if_past_epoch(found.astimezone(UTC))
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
             return None
         scale = 1000 if value < _FIRST_MILLISECONDS else 1
         return _if_past_epoch(_EPOCH + timedelta(milliseconds=math.floor(value * scale)))

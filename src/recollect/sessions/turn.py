@@ -29,7 +29,7 @@ class Speaker(StrEnum):
 
 
 class Origin(StrEnum):
-    """How far what is said is trusted, from the most trusted on; told by metadata, never by text."""
+    """How far a message is trusted, the most trusted first; told by metadata, never by text."""
 
     OWNER = "owner"
     AGENT = "agent"

@@ -21,7 +21,7 @@ from recollect.types import Fingerprint, Role, digest_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.base import BatchApi, ProviderOptions
     from recollect.providers.remote.sender import Sender
     from recollect.providers.remote.wire import Vendor, Wire
     from recollect.types import Progress, Vectors
@@ -128,6 +128,18 @@ class RemoteProvider:
             np.float32
         )
         return unit
+
+    def batches(self) -> BatchApi | None:
+        """Return the vendor's Batch API; None where it has none."""
+        from recollect.providers.batch.table import open_batches  # noqa: PLC0415 - rarely wanted
+
+        return open_batches(
+            self._vendor.name,
+            sender=self._connected,
+            wire=self._wire,
+            model=self._model,
+            check=lambda rows, count: self.check(rows, count=count),
+        )
 
     def close(self) -> None:
         """Close the connections; whoever waits stops waiting."""

@@ -1,0 +1,235 @@
+"""Where transcripts are.
+
+It knows the folders in which OpenClaw, Claude Code and Codex keep them; a file is opened only when
+nothing else tells its format. Symbolic links are not followed below a place that was
+named: a transcript folder is no permission to read the rest of the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat as modes
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.reports import Failure
+from recollect.sessions.header import read_header
+from recollect.sessions.names import (
+    agent_of,
+    is_claude_code_name,
+    is_codex_name,
+    is_openclaw_name,
+    is_transcript_name,
+    session_id_of,
+)
+from recollect.sessions.registry import excluded_sessions
+from recollect.sessions.turn import Format
+from recollect.types import Stat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+_TOP = "sessions"
+"""First part of every stored path."""
+_INDEX = "sessions.json"
+_MAX_INDEX_BYTES = 64 * 1024 * 1024
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A place where transcripts are."""
+
+    place: Path
+    """A file or a folder."""
+    format: Format | None = None
+    """Whose layout it has; None: any, told by the first lines of each file."""
+    is_optional: bool = False
+    """Whether it may be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A transcript to take in."""
+
+    path: str
+    """As stored: `sessions/…`, with forward slashes."""
+    file: Path
+    stat: Stat
+    format: Format
+    agent: str | None = None
+    """OpenClaw's agent whose it is."""
+    excluded: str = ""
+    """Why it is left out, as its neighbourhood tells; empty when it does not."""
+
+
+def default_roots(home: Path, *, environ: Mapping[str, str]) -> list[Root]:
+    """Return where the agents keep their transcripts unless they are told otherwise.
+
+    Args:
+        home: the user's home folder.
+        environ: may move them: `OPENCLAW_STATE_DIR`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`.
+
+    """
+    openclaw = Path(environ.get("OPENCLAW_STATE_DIR") or home / ".openclaw")
+    claude = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(environ.get("CODEX_HOME") or home / ".codex")
+    return [
+        Root(openclaw / "agents", Format.OPENCLAW, is_optional=True),
+        Root(claude / "projects", Format.CLAUDE_CODE, is_optional=True),
+        Root(codex / "sessions", Format.CODEX, is_optional=True),
+        Root(codex / "archived_sessions", Format.CODEX, is_optional=True),
+    ]
+
+
+def find_transcripts(roots: Sequence[Root]) -> tuple[list[Found], list[Failure]]:
+    """Return the transcripts at some places, each once, and what could not be looked at."""
+    look = _Look()
+    for root in roots:
+        look.at(root)
+    return sorted(look.found.values(), key=lambda found: found.path), look.failures
+
+
+class _Look:
+    """One look at several places: what was found, what failed."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Found] = {}
+        self.failures: list[Failure] = []
+        self._seen: set[tuple[int, int]] = set()
+        self._excluded: dict[Path, dict[str, str]] = {}
+
+    def at(self, root: Root) -> None:
+        """Look at a place."""
+        try:
+            place = root.place.expanduser().resolve(strict=True)
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before 3.13
+            if not (root.is_optional and isinstance(error, FileNotFoundError)):
+                reason = f"cannot be reached: {getattr(error, 'strerror', None) or error}"
+                self._fail(str(root.place), reason, "Correct the path, or make it readable.")
+            return
+        if place.is_file():
+            self._take(place, root.format)
+            return
+        for file in self._candidates(place, root.format):
+            self._take(file, root.format)
+
+    def _candidates(self, place: Path, form: Format | None) -> Iterator[Path]:
+        match form:
+            case Format.OPENCLAW:
+                for agent in self._folders(place):
+                    yield from self._files(place / agent / _TOP, is_openclaw_name, depth=0)
+            case Format.CLAUDE_CODE:
+                for project in self._folders(place):
+                    yield from self._files(place / project, is_claude_code_name, depth=0)
+            case Format.CODEX:
+                yield from self._files(place, is_codex_name)
+            case None:
+                yield from self._files(place, is_transcript_name)
+
+    def _folders(self, place: Path) -> list[str]:
+        return [
+            entry.name
+            for entry in self._entries(place)
+            if not entry.is_symlink() and entry.is_dir()
+        ]
+
+    def _files(
+        self, place: Path, is_wanted: Callable[[str], bool], *, depth: int | None = None
+    ) -> Iterator[Path]:
+        for entry in self._entries(place):
+            if entry.is_symlink():
+                if is_wanted(entry.name):
+                    reason = "is a symbolic link"
+                    self._fail(entry.path, reason, "Name the file it leads to among the sources.")
+            elif entry.is_dir():
+                if depth != 0:
+                    deeper = None if depth is None else depth - 1
+                    yield from self._files(Path(entry.path), is_wanted, depth=deeper)
+            elif is_wanted(entry.name):
+                yield Path(entry.path)
+
+    def _entries(self, place: Path) -> Iterable[os.DirEntry[str]]:
+        try:
+            with os.scandir(place) as entries:
+                return sorted(entries, key=lambda entry: entry.name)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            self._fail(str(place), f"cannot be listed: {error.strerror}", "Make it readable.")
+            return ()
+
+    def _take(self, file: Path, form: Format | None) -> None:
+        try:
+            status = file.stat()
+            header = None if form else read_header(file)
+        except OSError as error:
+            self._fail(str(file), f"cannot be read: {error.strerror}", "Make it readable.")
+            return
+        form = form or (header.format if header else None)
+        if form is None:
+            reason = "is of no known format"
+            self._fail(str(file), reason, "Remove it, or name only transcripts among the sources.")
+        elif not modes.S_ISREG(status.st_mode):
+            self._fail(str(file), "is not a regular file", "Rename or remove it.")
+        elif (status.st_dev, status.st_ino) not in self._seen:
+            self._seen.add((status.st_dev, status.st_ino))
+            self._add(file, form, Stat(status.st_size, status.st_mtime_ns))
+
+    def _add(self, file: Path, form: Format, stat: Stat) -> None:
+        agent = agent_of(file) if form is Format.OPENCLAW else None
+        excluded = ""
+        if form is Format.OPENCLAW:
+            excluded = self._excluded_in(file.parent).get(session_id_of(file.name), "")
+        path = _stored(file, form, agent)
+        if path in self.found:
+            reason = f"would be stored as {path}, like {self.found[path].file}"
+            self._fail(str(file), reason, "Rename one of them.")
+        elif _is_nameable(path):
+            self.found[path] = Found(path, file, stat, form, agent, excluded)
+        else:
+            shown = os.fsencode(file).decode("utf-8", "backslashreplace")
+            self._fail(shown, "has a name that is not valid UTF-8", "Rename it.")
+
+    def _excluded_in(self, folder: Path) -> dict[str, str]:
+        if folder not in self._excluded:
+            self._excluded[folder] = self._read_index(folder / _INDEX)
+        return self._excluded[folder]
+
+    def _read_index(self, file: Path) -> dict[str, str]:
+        try:
+            with file.open("rb") as stream:
+                index = json.loads(stream.read(_MAX_INDEX_BYTES))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+            action = "Nothing, unless it stays so: scheduled runs are taken in until then."
+            self._fail(str(file), reason, action)
+            return {}
+        return excluded_sessions(index) if isinstance(index, dict) else {}
+
+    def _fail(self, path: str, reason: str, action: str) -> None:
+        self.failures.append(Failure(path, reason, action))
+
+
+def _stored(file: Path, form: Format, agent: str | None) -> str:
+    match form:
+        case Format.OPENCLAW:
+            parts = [agent] if agent else []
+        case Format.CLAUDE_CODE:
+            parts = [form.value, file.parent.name]
+        case Format.CODEX:
+            parts = [form.value]
+    return "/".join([_TOP, *(_UNSAFE.sub("_", part) for part in (*parts, file.name))])
+
+
+def _is_nameable(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,150 @@
+"""Choosing a provider: the order, the reasons, and never another space by itself."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect.config.schema import read_setting
+from recollect.errors import ConfigError, ProviderSetupError
+from recollect.providers import registry
+from recollect.providers.base import ProviderOptions
+from recollect.providers.chain import Chain
+from recollect.providers.keys import Variables
+from recollect.providers.openai import open_openai
+from recollect.types import Degradation, Fingerprint, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CACHE = Path("models")
+
+
+def chain(tmp_path: Path, *, provider: str = "auto", **variables: str) -> Chain:
+    """A chain whose local model cannot be had."""
+    options = ProviderOptions(
+        provider=provider, model_path=tmp_path, variables=Variables(variables)
+    )
+    return Chain(options, cache=tmp_path)
+
+
+def test_the_first_that_has_what_it_needs_is_taken_and_every_other_has_a_reason(
+    tmp_path: Path,
+) -> None:
+    found = chain(tmp_path, VOYAGE_API_KEY="k" * 20, MISTRAL_API_KEY="k" * 20)
+
+    choice = found.choose(None, progress=silent, retry=True)
+
+    assert choice.provider is not None
+    assert "voyage" == choice.provider.fingerprint.provider
+    assert ["local", "openai", "gemini", "mistral"] == list(choice.skipped)
+    assert "OPENAI_API_KEY" in choice.skipped["openai"].reason
+    assert "voyage was taken before it" in choice.skipped["mistral"].reason
+    assert choice.notice is not None
+    assert choice.notice.startswith("Texts are embedded by voyage:")
+
+
+def test_with_nothing_to_take_the_first_reason_is_told(tmp_path: Path) -> None:
+    choice = chain(tmp_path).choose(None, progress=silent, retry=True)
+
+    assert choice.provider is None
+    assert choice.degradation is not None
+    assert "cannot be used" in choice.degradation.reason
+    assert "No other provider" in choice.degradation.reason
+
+
+def test_a_complete_index_is_not_given_to_another_provider(tmp_path: Path) -> None:
+    published = Fingerprint("gemini", "gemini-embedding-001", 3072, "plain")
+    found = chain(tmp_path, OPENAI_API_KEY="k" * 20)
+
+    choice = found.choose(published, progress=silent, retry=True)
+
+    assert choice.provider is None
+    assert ["gemini"] == list(choice.skipped)
+
+
+def test_ollama_is_never_taken_by_itself() -> None:
+    assert "ollama" not in registry.AUTO_CHAIN
+
+
+def test_a_former_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Path) -> None:
+    options = ProviderOptions(
+        provider="openai",
+        model="text-embedding-3-large",
+        dimensions=256,
+        variables=Variables({"OPENAI_API_KEY": "k" * 20}),
+    )
+    published = open_openai(options, cache=CACHE).fingerprint
+    now = chain(tmp_path, provider="voyage", OPENAI_API_KEY="k" * 20)
+
+    former = now.former(published)
+
+    assert not isinstance(former, Degradation)
+    assert published == former.fingerprint
+
+
+def test_a_former_space_at_another_address_is_not_looked_for(tmp_path: Path) -> None:
+    elsewhere = Fingerprint("openai", "text-embedding-3-small", 1536, "plain", "12345678")
+
+    former = chain(tmp_path, OPENAI_API_KEY="k" * 20).former(elsewhere)
+
+    assert isinstance(former, Degradation)
+    assert "no longer lead to" in former.reason
+
+
+@pytest.mark.parametrize(
+    "fingerprint",
+    [
+        Fingerprint("openai", "BAAI/bge-m3", None, "plain", "0a1b2c3d"),
+        Fingerprint("local", "snowflake-arctic-embed-s", 384, "f93ff2253206"),
+        Fingerprint("ollama", "a/b/c:latest", 12, "query=x-document=y"),
+    ],
+)
+def test_a_fingerprint_is_read_back_as_it_was_written(fingerprint: Fingerprint) -> None:
+    assert fingerprint == Fingerprint.parse(str(fingerprint))
+
+
+@pytest.fixture
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package that is installed and offers a provider."""
+    folder = tmp_path / "site"
+    (folder / "foreign-1.0.dist-info").mkdir(parents=True)
+    (folder / "foreign-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: foreign\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (folder / "foreign-1.0.dist-info" / "entry_points.txt").write_text(
+        "[recollect.providers]\nforeign = foreign_provider:opened\nbroken = nowhere:at_all\n",
+        encoding="utf-8",
+    )
+    (folder / "foreign_provider.py").write_text(
+        "def opened(options, *, cache):\n    return ('mine', options.provider, cache)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    importlib.invalidate_caches()
+    yield "foreign"
+    importlib.invalidate_caches()
+
+
+def test_another_package_offers_a_provider_by_entry_point(foreign: str) -> None:
+    opened: object = registry.open_provider(foreign, ProviderOptions(provider=foreign), cache=CACHE)
+
+    assert ("mine", "foreign", CACHE) == opened
+    assert ("provider", "foreign") == read_setting("provider", foreign, origin="test")
+    assert foreign in registry.names()
+
+
+def test_a_package_that_cannot_be_loaded_is_named(foreign: str) -> None:
+    del foreign
+    with pytest.raises(ProviderSetupError, match="nowhere"):
+        registry.open_provider("broken", ProviderOptions(), cache=CACHE)
+
+
+def test_an_unknown_provider_is_refused_with_the_names() -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_setting("provider", "opneai", origin="test")
+
+    assert "openai" in refused.value.action
