@@ -49,6 +49,7 @@ _REQUEST_HEADER = "## My request for Codex:"
 """In front of it stands what the editor knows: open files, selections."""
 _IMAGE_TAG = re.compile(r"</?image(?:[ \t][^<>\n]*)?>")
 
+_SPEAKERS = frozenset(Speaker)
 _TEXT_BLOCKS = frozenset({"input_text", "output_text", "text"})
 _EVENTS = {"user_message": Speaker.USER, "agent_message": Speaker.ASSISTANT}
 _TWINS_KEPT = 64
@@ -114,10 +115,10 @@ class CodexReader:
             self._add(number, row, speaker, said(payload.get("message")))
 
     def _take_message(self, number: int, row: Row, payload: Row) -> None:
-        role = payload.get("role")
-        if payload.get("type") == "message" and role in (Speaker.USER, Speaker.ASSISTANT):
+        role = string(payload, "role")
+        if payload.get("type") == "message" and role in _SPEAKERS:
             texts = said(payload.get("content"), kinds=_TEXT_BLOCKS)
-            self._add(number, row, Speaker(str(role)), texts)
+            self._add(number, row, Speaker(role), texts)
 
     def _add(self, number: int, row: Row, speaker: Speaker, texts: list[str]) -> None:
         if speaker is Speaker.USER:

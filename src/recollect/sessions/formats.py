@@ -78,7 +78,7 @@ def reader_of(form: Format, *, is_archive: bool) -> Reader:
 
 def format_of(row: Row) -> Format | None:
     """Return the format a row is of; None when it could be of any."""
-    kind = row.get("type")
+    kind = string(row, "type")
     if kind in _CODEX_TYPES and mapping(row, "payload"):
         return Format.CODEX
     if kind == "message":
@@ -89,7 +89,7 @@ def format_of(row: Row) -> Format | None:
         return Format.CLAUDE_CODE
     if kind in _OPENCLAW_TYPES:
         return Format.OPENCLAW
-    is_old_codex = kind is None and string(row, "id") and "instructions" in row
+    is_old_codex = not kind and string(row, "id") and "instructions" in row
     return Format.CODEX if is_old_codex else None
 
 

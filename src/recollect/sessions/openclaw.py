@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SYSTEM_ONLY = "only the system speaks to the agent in it"
 
+_SPEAKERS = frozenset(Speaker)
 _INTERNAL = "internal_system"
 _UNSAID_TOOLS = frozenset({"heartbeat", "memory_search", "memory_get"})
 """What they make the system say would be found again as if it had been said: a recall loop."""
@@ -131,10 +132,10 @@ class OpenClawReader:
 
     def _take_message(self, number: int, row: Row) -> None:
         message = mapping(row, "message")
-        role = message.get("role")
-        if role not in (Speaker.USER, Speaker.ASSISTANT):
+        role = string(message, "role")
+        if role not in _SPEAKERS:
             return
-        speaker = Speaker(str(role))
+        speaker = Speaker(role)
         is_relayed = False
         if speaker is Speaker.USER:
             is_relayed = self._open_turn(message)
@@ -150,7 +151,7 @@ class OpenClawReader:
         """Note who opens the turn; tell whether another session does."""
         provenance = mapping(message, "provenance")
         is_internal = provenance.get("kind") == _INTERNAL
-        self._is_unsaid = is_internal and provenance.get("sourceTool") in _UNSAID_TOOLS
+        self._is_unsaid = is_internal and string(provenance, "sourceTool") in _UNSAID_TOOLS
         self._has_system = self._has_system or is_internal
         self._has_people = self._has_people or not is_internal
         if is_internal:

@@ -51,11 +51,11 @@ def blocks(content: object) -> list[Row]:
     return [cast(Row, block) for block in content if isinstance(block, dict)]
 
 
-def said(content: object, *, kinds: Collection[object] = ("text",)) -> list[str]:
+def said(content: object, *, kinds: Collection[str] = ("text",)) -> list[str]:
     """Return the texts of a message: the content itself, or those of its text blocks."""
     if isinstance(content, str):
         return [content]
-    found = (block.get("text") for block in blocks(content) if block.get("type") in kinds)
+    found = (block.get("text") for block in blocks(content) if string(block, "type") in kinds)
     return [text for text in found if isinstance(text, str)]
 
 

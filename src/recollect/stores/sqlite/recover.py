@@ -23,7 +23,7 @@ def open_store(path: Path, *, engine: str) -> tuple[SqliteStore, tuple[str, ...]
 
     """
     try:
-        return SqliteStore.open(path, engine=engine), ()
+        return _mended(SqliteStore.open(path, engine=engine))
     except StoreCorruptError as error:
         return replace_store(path, engine=engine, error=error)
     except StoreReadOnlyError as error:
@@ -31,6 +31,16 @@ def open_store(path: Path, *, engine: str) -> tuple[SqliteStore, tuple[str, ...]
             raise
         notice = f"{error.message} It is searched as it is, not brought up to date. {error.action}"
         return SqliteStore.open(path, engine=engine, writable=False), (notice,)
+
+
+def _mended(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
+    try:
+        count = store.mend()
+    except BaseException:
+        store.close()
+        raise
+    notice = f"{count} entries of the index disagreed with its chunks and were mended."
+    return store, (notice,) if count else ()
 
 
 def replace_store(

@@ -100,6 +100,13 @@ CREATE TABLE batches (
     PRIMARY KEY (fingerprint, name)
 ) STRICT;
 
+ALTER TABLE chunks ADD COLUMN day TEXT;
+ALTER TABLE chunks ADD COLUMN speaker TEXT NOT NULL DEFAULT '';
+ALTER TABLE chunks ADD COLUMN moment TEXT NOT NULL DEFAULT '';
+UPDATE chunks SET day = (SELECT d.day FROM documents d WHERE d.id = chunks.document);
+
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+
 CREATE TABLE leases (
     name TEXT PRIMARY KEY,
     token TEXT NOT NULL,
@@ -113,7 +120,7 @@ CREATE TABLE leases (
 
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
-    ("spaces are measured and published; batches and leases", _SERVED),
+    ("published spaces, batches, leases, dated chunks", _SERVED),
 )
 """Named steps in order; a file's `user_version` counts those it has taken. Never edit one."""
 

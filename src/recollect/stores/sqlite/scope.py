@@ -1,4 +1,4 @@
-"""A Scope as SQL: which documents a query may see, decided before any limit is counted."""
+"""A Scope as SQL: which chunks a query may see, decided before any limit is counted."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
 
 
 def scope_sql(scope: Scope) -> tuple[str, list[str]]:
-    """Return a condition on the documents table aliased `d`, and its bindings."""
+    """Return a condition on chunks aliased `c` and their documents aliased `d`, with bindings."""
     conditions: list[str] = []
     bindings: list[str] = []
     if scope.source is not None:
         conditions.append("d.source = ?")
         bindings.append(scope.source.value)
     if scope.since is not None:
-        conditions.append("d.day >= ?")
+        conditions.append("c.day >= ?")
         bindings.append(scope.since.isoformat())
     if scope.before is not None:
-        conditions.append("d.day < ?")
+        conditions.append("c.day < ?")
         bindings.append(scope.before.isoformat())
     if scope.path is not None:
         conditions.append("path_matches(d.path, ?)")

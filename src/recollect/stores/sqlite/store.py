@@ -6,7 +6,6 @@ Each public method is one transaction; finding by terms and by vector is in the 
 from __future__ import annotations
 
 import json
-from datetime import date
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
@@ -18,9 +17,11 @@ from recollect.stores.sqlite import schema, spaces
 from recollect.stores.sqlite.batches import SqliteBatches
 from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
 from recollect.stores.sqlite.keyword import keyword_pool
+from recollect.stores.sqlite.repair import INSERT_TERMS, find_drift, mend
+from recollect.stores.sqlite.rows import CHUNK_COLUMNS, HEADING_JOINT, chunk_of
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.stores.sqlite.vec import SqliteVec, load_extension
-from recollect.types import Chunk, ChunkKey, Known, SourceKind, Stat
+from recollect.types import ChunkKey, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,10 +31,9 @@ if TYPE_CHECKING:
     import apsw
 
     from recollect.stores.base import Space
-    from recollect.types import Background, Document, Fingerprint, Scope, Vector, Vectors
+    from recollect.types import Background, Chunk, Document, Fingerprint, Scope, Vector, Vectors
 
 _FLOAT_BYTES = 4
-_HEADING_JOINT = "\x1f"  # cannot stand in a heading: control characters are not text
 
 _KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
 _INSERT_DOCUMENT = """
@@ -41,10 +41,10 @@ _INSERT_DOCUMENT = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 _INSERT_CHUNK = """
-    INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag, text)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag, text,
+                        day, speaker, moment)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_INSERT_TERMS = "INSERT INTO terms (rowid, body, heading, path) VALUES (?, ?, ?, ?)"
 _MISSING = """
     SELECT digest, prefix, text FROM chunks WHERE id IN (
         -- Walks the digest index alone: texts are read for the few that are wanted.
@@ -54,15 +54,18 @@ _MISSING = """
         GROUP BY c.digest ORDER BY c.digest LIMIT ?3
     ) ORDER BY digest
 """
-_LOAD = """
-    SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, d.day,
-           c.bag, c.length, v.vector
+_LOAD = f"""
+    SELECT {CHUNK_COLUMNS}, c.bag, c.length, v.vector
     FROM json_each(?) asked
     JOIN chunks c ON c.id = asked.value
     JOIN documents d ON d.id = c.document
     LEFT JOIN vectors v ON v.space = ? AND v.digest = c.digest
     ORDER BY asked.key
-"""
+"""  # noqa: S608 - our own column names
+_OF_DOCUMENT = f"""
+    SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
+    WHERE d.source = ? AND d.path = ? ORDER BY c.id
+"""  # noqa: S608 - our own column names
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
     FROM documents d LEFT JOIN chunks c ON c.document = d.id GROUP BY d.source
@@ -191,14 +194,17 @@ class SqliteStore:
                 chunk.end_line,
                 bytes.fromhex(chunk.digest),
                 len(fields[0]),
-                _HEADING_JOINT.join(chunk.heading),
+                HEADING_JOINT.join(chunk.heading),
                 chunk.prefix,
                 bag.pack(fields),
                 chunk.text,
+                chunk.when.isoformat() if chunk.when else None,
+                chunk.speaker,
+                chunk.moment,
             ),
         )
         key = self._connection.last_insert_rowid()
-        self._connection.execute(_INSERT_TERMS, (key, *(" ".join(words) for words in fields)))
+        self._connection.execute(INSERT_TERMS, (key, *(" ".join(words) for words in fields)))
 
     def touch(self, document: Document) -> None:
         """Remember a new stat of a document whose content did not change."""
@@ -314,9 +320,9 @@ class SqliteStore:
                 vectors[place] = np.frombuffer(row[-1], dtype=np.float32)
         return Loaded(
             keys=tuple(ChunkKey(row[0]) for row in rows),
-            chunks=tuple(_chunk(row) for row in rows),
-            counts=bag.count([row[9] for row in rows], terms),
-            lengths=np.array([row[10] for row in rows], dtype=np.int64),
+            chunks=tuple(chunk_of(row) for row in rows),
+            counts=bag.count([row[-3] for row in rows], terms),
+            lengths=np.array([row[-2] for row in rows], dtype=np.int64),
             vectors=vectors,
             has_vector=has_vector,
         )
@@ -342,6 +348,20 @@ class SqliteStore:
             engine=self._engine.name,
             is_writable=self._is_writable,
         )
+
+    def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
+        """Return the chunks of a document in the order of its lines."""
+        with translated(self._path):
+            rows = self._connection.execute(_OF_DOCUMENT, (source.value, path))
+            return [chunk_of(row) for row in rows]
+
+    def mend(self) -> int:
+        """Bring terms and codes into agreement with the chunks; return how many were wrong."""
+        with translated(self._path):
+            if not find_drift(self._connection).is_any:
+                return 0
+            with writing(self._connection):
+                return mend(self._connection)
 
     def check(self) -> list[str]:
         """Return what is wrong with the file, read in full: nothing when it is sound."""
@@ -370,17 +390,3 @@ class SqliteStore:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _chunk(row: tuple[object, ...]) -> Chunk:
-    _, path, source, start_line, end_line, text, heading, prefix, day, *_ = row
-    return Chunk(
-        path=str(path),
-        source=SourceKind(str(source)),
-        start_line=int(start_line),  # type: ignore[call-overload]
-        end_line=int(end_line),  # type: ignore[call-overload]
-        text=str(text),
-        heading=tuple(str(heading).split(_HEADING_JOINT)) if heading else (),
-        prefix=str(prefix),
-        when=date.fromisoformat(str(day)) if day else None,
-    )

@@ -1,0 +1,35 @@
+"""Rows of the file as the records they hold."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from recollect.types import Chunk, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HEADING_JOINT = "\x1f"  # cannot stand in a heading: control characters are not text
+CHUNK_COLUMNS = (
+    "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
+    "c.speaker, c.moment"
+)
+"""What `chunk_of` reads, in its order; `c` is the chunk and `d` its document."""
+
+
+def chunk_of(row: Sequence[object]) -> Chunk:
+    """Return the chunk of a row that begins with CHUNK_COLUMNS."""
+    _, path, source, start_line, end_line, text, heading, prefix, day, speaker, moment, *_ = row
+    return Chunk(
+        path=str(path),
+        source=SourceKind(str(source)),
+        start_line=int(str(start_line)),
+        end_line=int(str(end_line)),
+        text=str(text),
+        heading=tuple(str(heading).split(HEADING_JOINT)) if heading else (),
+        prefix=str(prefix),
+        when=date.fromisoformat(str(day)) if day else None,
+        speaker=str(speaker),
+        moment=str(moment),
+    )
