@@ -47,7 +47,7 @@ BEGIN, END = "<!-- generated: results -->", "<!-- end -->"
 def answer(memory: Memory, question: Question, scoped: Scoped, variant: str) -> list[str]:
     """Return the documents found, best first, each once."""
     hits = memory.search(
-        question.text, max_results=SHOWN, today=question.day, **VARIANTS[variant]
+        question.text, max_results=SHOWN, today=question.day, sync=False, **VARIANTS[variant]
     ).hits  # type: ignore[arg-type]
     return list(dict.fromkeys(scoped.documents[hit.path] for hit in hits))
 
@@ -98,7 +98,7 @@ def measure(name: str) -> dict[str, object]:
 
 def best_score(memory: Memory, question: Question) -> float:
     """Return the first hit's score."""
-    hits = memory.search(question.text, max_results=1, today=question.day).hits
+    hits = memory.search(question.text, max_results=1, today=question.day, sync=False).hits
     return hits[0].score if hits else 0.0
 
 

@@ -5,51 +5,47 @@ The only place where settings, stores, providers and stages meet.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
-from recollect.config import Places, agent_of, find_workspace, load_config
+from recollect.background.spawn import spawn
+from recollect.background.watch import Watcher
+from recollect.background.worker import Worker
+from recollect.config import Setup
 from recollect.config.schema import read_setting
 from recollect.errors import (
     NotFoundError,
-    ProviderError,
-    StoreCorruptError,
-    WorkspaceError,
 )
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
-from recollect.ingest.refresh import RefreshOptions, refresh
+from recollect.ingest.refresh import RefreshOptions
 from recollect.ingest.sync import look
-from recollect.ingest.vectors import Batching
-from recollect.providers.chain import Chain
-from recollect.providers.cross_encoder import open_cross_encoder
+from recollect.ingest.verify import verify
+from recollect.ingest.walk import watched
+from recollect.parts import Parts, today_here
 from recollect.reports import Status
 from recollect.search.fuse.base import VECTOR
 from recollect.search.options import adapted
 from recollect.search.pipeline import search
 from recollect.search.question import ask
-from recollect.search.serve import serve
-from recollect.stores.sqlite.cache import VectorCache
-from recollect.stores.sqlite.recover import open_store, replace_store
+from recollect.search.serve import finished, serve
 from recollect.types import Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date
+    from pathlib import Path
     from types import TracebackType
     from typing import TypeVar
 
     from recollect.config import Config
+    from recollect.errors import RecollectError
     from recollect.providers.base import Provider
-    from recollect.reports import CacheStatus, Excerpt, Report
-    from recollect.stores.sqlite import SqliteStore
-    from recollect.types import Degradation, Progress, Results
+    from recollect.reports import CacheStatus, Excerpt, Report, Verification
+    from recollect.types import Progress, Results
 
     Answer = TypeVar("Answer")
 
@@ -57,19 +53,10 @@ if TYPE_CHECKING:
 class Memory:
     """An agent's memory: index it, search it, read it. Use `Memory.open`."""
 
-    def __init__(
-        self, workspace: Path, *, agent: str, places: Places, config: Config, store: SqliteStore
-    ) -> None:
-        self.workspace = workspace
-        self.agent = agent
-        self._places = places
-        self._config = config
-        self._store = store
-        self._chain = Chain(config.provider, cache=places.models)
-        limit = config.cache_bytes
-        self._cache = VectorCache(places.cache, max_bytes=limit) if limit else None
-        self._reranker = open_cross_encoder(config.provider, cache=places.models)
-        self._notices: tuple[str, ...] = ()
+    def __init__(self, parts: Parts) -> None:
+        self.workspace = parts.setup.workspace
+        self.agent = parts.setup.agent
+        self._parts = parts
 
     @classmethod
     def open(
@@ -96,42 +83,25 @@ class Memory:
             StoreError: the index cannot be used.
 
         """
-        environ = os.environ if environ is None else environ
-        named = None if workspace is None else Path(workspace)
-        root = find_workspace(named, environ=environ, current=Path.cwd())
-        if not root.is_dir():
-            raise WorkspaceError(
-                f"The workspace {root} is not a folder.",
-                action="Name the folder that holds MEMORY.md or memory/ with -w.",
-            )
-        places = Places.of(environ)
-        config = load_config(
-            root,
-            user_file=config_file or places.settings,
-            environ=environ,
-            arguments=settings or {},
+        setup = Setup.of(
+            workspace, agent=agent, config_file=config_file, settings=settings, environ=environ
         )
-        identity = agent_of(root, named=agent or environ.get("RECOLLECT_AGENT"))
-        store, notices = open_store(places.index_of(identity), engine=config.vector_engine)
-        memory = cls(root, agent=identity, places=places, config=config, store=store)
-        memory._notices = notices
-        return memory
+        return cls(Parts.open(setup))
 
     @property
     def config(self) -> Config:
         """The settings in force, and where each was set."""
-        return self._config
+        return self._parts.setup.config
 
     @property
     def is_writable(self) -> bool:
         """False when the index can be searched but not brought up to date."""
-        return self._store.is_writable
+        return self._parts.store.is_writable
 
     @property
-    def has_vectors(self) -> bool:
-        """True once an index was embedded in full."""
-        # Not the method itself: it would stay with a store that recovering replaces.
-        return self._recovering(lambda: self._store.published()) is not None  # noqa: PLW0108
+    def is_behind(self) -> bool:
+        """True when the last search left work that nobody has taken up."""
+        return self._parts.is_behind
 
     def sync(
         self,
@@ -140,14 +110,16 @@ class Memory:
         retry: bool = True,
         most: int | None = None,
         progress: Progress = silent,
+        told: Callable[[str], None] = lambda _sentence: None,
     ) -> Report:
-        """Bring the index into agreement with the files.
+        """Bring the index into agreement with the files; waits for another process that does.
 
         Args:
             force: look at every file again, whatever its stat says.
             retry: try to fetch a missing model even if that failed a moment ago.
             most: embed so many texts at most; None is all of them.
             progress: is told how far the work has come.
+            told: is called with a sentence when another process has to be waited for.
 
         Raises:
             WorkspaceError: the folder is gone; nothing was changed.
@@ -155,20 +127,8 @@ class Memory:
 
         """
         options = RefreshOptions(force=force, retry=retry, most=most, progress=progress)
-        report = self._recovering(lambda: self._refresh(options))
-        return replace(report, notices=(*self._take_notices(), *report.notices))
-
-    def _refresh(self, options: RefreshOptions) -> Report:
-        return refresh(
-            self.workspace,
-            store=self._store,
-            ingest=self._config.ingest,
-            chain=self._chain,
-            cache=self._cache,
-            batching=Batching(self._store.batches, self._config.provider.remote.batch),
-            today=_today(),
-            options=options,
-        )
+        report = self._parts.sync(options, told=told)
+        return replace(report, notices=(*self._parts.take_notices(), *report.notices))
 
     def search(  # noqa: PLR0913 - each argument narrows the question
         self,
@@ -186,9 +146,10 @@ class Memory:
         rerank: bool | None = None,
         today: date | None = None,
         explain: bool = False,
+        sync: bool | None = None,
         progress: Progress = silent,
     ) -> Results:
-        """Answer a question from the index as it is; `sync` first if files may have changed.
+        """Answer a question, after bringing in what changed as far as that is cheap.
 
         Args:
             text: the question, in any words and any language.
@@ -204,7 +165,8 @@ class Memory:
             rerank: let a model read the best candidates again; None is the setting.
             today: what "yesterday" in the question counts from; None is the clock's day.
             explain: keep in each hit the trace of how its score came about.
-            progress: is told how far the download of a model has come.
+            sync: look for changed files first; None is the setting.
+            progress: is told how far reading, embedding or a download has come.
 
         Raises:
             QueryError: the question is empty or an argument is out of range.
@@ -214,7 +176,7 @@ class Memory:
         if vector_weight is not None:
             read_setting("vector_weight", vector_weight, origin="search")
         options = adapted(
-            self._config.search,
+            self.config.search,
             fusion=fusion,
             min_score=min_score,
             vector_weight=vector_weight,
@@ -230,31 +192,62 @@ class Memory:
             legs=legs,
         )
         if options.rank.rerank.enabled:
-            self._fetch_reranker(progress)
+            self._parts.fetch_reranker(progress)
+        if sync or (sync is None and self.config.sync_on_search):
+            self._parts.freshen(progress)
 
         def answered(provider: Provider | None) -> Results:
-            return self._recovering(
+            return self._parts.recovering(
                 lambda: search(
                     query,
-                    store=self._store,
+                    store=self._parts.store,
                     provider=provider,
-                    reranker=self._reranker,
+                    reranker=self._parts.reranker,
                     options=options,
-                    today=today or _today(),
+                    today=today or today_here(),
                 )
             )
 
-        serving = self._recovering(lambda: serve(self._store, chain=self._chain, progress=progress))
+        serving = self._parts.recovering(
+            lambda: serve(self._parts.store, chain=self._parts.chain, progress=progress)
+        )
         results = answered(serving.provider)
         if serving.second is not None and VECTOR in (results.degraded or {}):
             results = answered(serving.second)
-        notices = self._take_notices()
-        if serving.notice is not None:
-            notices = (*notices, serving.notice)
-        if not results.hits and not self._store.known():
+        notices = self._parts.take_notices()
+        if not results.hits and not self._parts.store.known():
             empty = f"{self.workspace} holds no memory files. Name a workspace with -w."
             notices = (*notices, empty)
-        return _finished(results, degradation=serving.degradation, notices=notices, explain=explain)
+        return finished(results, serving=serving, notices=notices, explain=explain)
+
+    def finish_in_background(self) -> int:
+        """Start a process that does what the last search left; return its id."""
+        options, environ = self._parts.setup.command()
+        self._parts.is_behind = False
+        return spawn([*options, "index"], environ=environ)
+
+    def worker(
+        self, *, done: Callable[[Report | RecollectError], None], told: Callable[[str], None]
+    ) -> Worker:
+        """Return a worker that keeps the index fresh; start and stop it.
+
+        Args:
+            done: is told, in the worker's thread, how each sync ended.
+            told: is called with a sentence when the system cannot watch the files.
+
+        """
+        config = self.config
+        return Worker(
+            lambda: type(self)(Parts.open(self._parts.setup)),
+            watcher=lambda changed: Watcher(
+                lambda: watched(self.workspace, options=config.ingest.walk),
+                changed=changed,
+                told=told,
+                pause_ms=config.watch.debounce_ms,
+            ),
+            done=done,
+            interval_seconds=config.watch.interval_minutes * 60.0,
+        )
 
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
         """Read part of a memory file.
@@ -263,7 +256,7 @@ class Memory:
             NotFoundError: there is no such file, or it is not a memory file.
 
         """
-        found = locate(path, workspace=self.workspace, options=self._config.ingest.walk)
+        found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
         try:
             document = read(found, now_ns=time.time_ns())
         except UnreadableError as error:
@@ -279,16 +272,16 @@ class Memory:
             deep: also embed one text, to see that the provider really works.
 
         """
-        staleness = look(self.workspace, store=self._store, options=self._config.ingest)
-        published = self._store.published()
-        probe = self._chain.probe(published) if deep else None
-        fingerprint = self._chain.expected(published)
-        space = self._store.space(fingerprint) if fingerprint else None
+        staleness = look(self.workspace, store=self._parts.store, options=self.config.ingest)
+        published = self._parts.store.published()
+        probe = self._parts.chain.probe(published) if deep else None
+        fingerprint = self._parts.chain.expected(published)
+        space = self._parts.store.space(fingerprint) if fingerprint else None
         return Status(
             workspace=str(self.workspace),
             agent=self.agent,
-            store=self._store.status(fingerprint),
-            requested_provider=self._config.provider.provider,
+            store=self._parts.store.status(fingerprint),
+            requested_provider=self.config.provider.provider,
             provider=fingerprint.provider if fingerprint else None,
             model=fingerprint.model if fingerprint else None,
             dimensions=(space.dimensions if space else None)
@@ -296,40 +289,47 @@ class Memory:
             fingerprint=str(fingerprint) if fingerprint else None,
             published=str(published) if published else None,
             staleness=staleness,
-            skipped=self._chain.choice.skipped if self._chain.choice else {},
+            skipped=self._parts.chain.choice.skipped if self._parts.chain.choice else {},
             cache=self.cache_status(),
             probe=probe,
-            notices=self._take_notices(),
+            notices=self._parts.take_notices(),
         )
 
     def cache_status(self) -> CacheStatus | None:
         """Tell how full the embedding cache of this home is; None when there is none."""
-        return self._cache.status() if self._cache else None
+        return self._parts.cache.status() if self._parts.cache else None
 
     def prune_cache(self, *, unused_days: int | None = None) -> int:
         """Drop vectors unused for so many days, or all; return how many. Indexes keep theirs."""
-        since = None if unused_days is None else _today() - timedelta(days=unused_days)
-        return self._cache.prune(unused_since=since) if self._cache else 0
+        since = None if unused_days is None else today_here() - timedelta(days=unused_days)
+        return self._parts.cache.prune(unused_since=since) if self._parts.cache else 0
 
     def paths(self) -> frozenset[str]:
         """Return the paths of all indexed files."""
-        return frozenset(path for _, path in self._store.known())
+        return frozenset(path for _, path in self._parts.store.known())
 
     def reset(self) -> None:
         """Drop the derived index; the files it came from are not touched."""
-        self._store.clear()
+        self._parts.store.clear()
+
+    def verify(self, *, progress: Progress = silent) -> Verification:
+        """Prove that the index equals the files and that all legs know the same chunks."""
+        store = self._parts.store
+        return verify(
+            self.workspace,
+            store=store,
+            options=self.config.ingest,
+            fingerprint=self._parts.chain.expected(store.published()),
+            progress=progress,
+        )
 
     def verify_store(self) -> list[str]:
         """Return what is wrong with the index file, read in full: nothing when it is sound."""
-        return self._store.check()
+        return self._parts.store.inspection.check()
 
     def close(self) -> None:
         """Release the index and the models."""
-        self._store.close()
-        self._reranker.close()
-        self._chain.close()
-        if self._cache is not None:
-            self._cache.close()
+        self._parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -341,46 +341,3 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _fetch_reranker(self, progress: Progress) -> None:
-        # The stage itself reports a model that cannot be had; here only the wait is shown.
-        with contextlib.suppress(ProviderError):
-            self._reranker.prepare(progress=progress, retry=False)
-
-    def _recovering(self, work: Callable[[], Answer]) -> Answer:
-        """Do the work; a damaged index is set aside and rebuilt from the files, then once more."""
-        try:
-            return work()
-        except StoreCorruptError as error:
-            path = self._places.index_of(self.agent)
-            self._store.close()
-            self._store, notices = replace_store(
-                path, engine=self._config.vector_engine, error=error
-            )
-            self._refresh(RefreshOptions(retry=False))
-            self._notices = notices
-            return work()
-
-    def _take_notices(self) -> tuple[str, ...]:
-        notices, self._notices = self._notices, ()
-        return notices
-
-
-def _today() -> date:
-    """Return the day by the user's own calendar."""
-    return datetime.now(tz=UTC).astimezone().date()
-
-
-def _finished(
-    results: Results,
-    *,
-    degradation: Degradation | None,
-    notices: tuple[str, ...],
-    explain: bool,
-) -> Results:
-    degraded = dict(results.degraded or {})
-    if degradation is not None:
-        degraded[VECTOR] = degradation
-    hits = results.hits if explain else tuple(replace(hit, trace=None) for hit in results.hits)
-    notices = (*notices, *results.notices)
-    return replace(results, hits=hits, degraded=degraded or None, notices=notices)

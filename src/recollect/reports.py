@@ -33,6 +33,8 @@ class Report:
     removed: int = 0
     unchanged: int = 0
     failed: tuple[Failure, ...] = ()
+    left: int = 0
+    """New or changed files that were not read for want of time."""
     chunks: int = 0
     """Chunks in the store afterwards."""
     embedded: int = 0
@@ -149,3 +151,41 @@ class Check:
     works: bool
     detail: str
     action: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something in an index that is not as the files are."""
+
+    path: str
+    reason: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What reading everything again showed."""
+
+    files: int
+    chunks: int
+    vectors: int
+    """Chunks that have a vector in the space that is wanted."""
+    pending: int
+    """Chunks that have none yet: not wrong, only not done."""
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatus:
+    """One index of a home."""
+
+    agent: str
+    location: str
+    workspace: str | None
+    """None where the index is older than that it was kept, or cannot be read."""
+    exists: bool
+    """Whether the workspace is still there."""
+    documents: int
+    chunks: int
+    size_bytes: int
+    problem: str | None = None

@@ -13,8 +13,9 @@ PACKAGE = Path(recollect.__file__).parent
 LAYERS = (
     ("__main__",),
     ("shells",),
-    ("evaluate", "doctor"),
+    ("agents", "evaluate", "doctor", "settings"),
     ("memory",),
+    ("parts",),
     ("config",),
     ("background",),
     ("ingest", "search", "facts", "sessions"),
@@ -82,7 +83,10 @@ def test_names_say_something(module: Path) -> None:
 
 
 def test_shells_know_only_the_facade_and_the_records() -> None:
-    allowed = {"memory", "reports", "types", "errors", "version", "shells", "doctor", "evaluate"}
+    allowed = {
+        "memory", "reports", "types", "errors", "version", "shells", "agents", "doctor", "evaluate",
+        "settings",
+    }  # fmt: skip
     used = {
         (str(module.relative_to(PACKAGE)), part)
         for module in MODULES

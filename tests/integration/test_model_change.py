@@ -74,11 +74,11 @@ def test_the_old_vectors_answer_until_the_new_ones_are_all_there(
         memory.sync()
 
     with Memory.open(workspace, environ=changed) as memory:
-        before = memory.search(QUESTION)
+        before = memory.search(QUESTION, sync=False)
         part = memory.sync(most=60)
-        during = memory.search(QUESTION)
+        during = memory.search(QUESTION, sync=False)
         rest = memory.sync()
-        after = memory.search(QUESTION)
+        after = memory.search(QUESTION, sync=False)
 
     assert_space(before, workspace, model=OLD)
     assert_space(during, workspace, model=OLD)
@@ -95,8 +95,8 @@ def test_with_equal_dimensions_no_search_compares_across_the_two(
     for model in (OLD, NEW, OLD, NEW):
         with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": model}) as memory:
             memory.sync(most=25)
-            results = memory.search(QUESTION)
-            alone = memory.search(QUESTION, legs=(Leg.VECTOR,))
+            results = memory.search(QUESTION, sync=False)
+            alone = memory.search(QUESTION, legs=(Leg.VECTOR,), sync=False)
         serving = str(results.model)
 
         assert serving in (OLD, NEW)
@@ -116,7 +116,7 @@ def test_when_the_old_model_does_not_answer_the_new_vectors_serve_as_they_arrive
 
     with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": NEW}) as memory:
         memory.sync(most=30)
-        results = memory.search(QUESTION)
+        results = memory.search(QUESTION, sync=False)
 
     assert_space(results, workspace, model=NEW)
     assert "hybrid" == results.mode
@@ -133,7 +133,7 @@ def test_going_back_costs_nothing(
 
     with Memory.open(workspace, environ=remote) as memory:
         report = memory.sync()
-        results = memory.search(QUESTION)
+        results = memory.search(QUESTION, sync=False)
 
     assert (0, 300, 0) == (report.embedded, report.reused, report.pending)
     assert 1 == len(server.requests)  # the question
@@ -197,7 +197,7 @@ def test_switching_vectors_off_and_on_again_costs_nothing(
         workspace, environ={**remote, "RECOLLECT_PROVIDER": "none", "RECOLLECT_MODEL": ""}
     ) as memory:
         memory.sync()
-        plain = memory.search(QUESTION)
+        plain = memory.search(QUESTION, sync=False)
     server.requests.clear()
 
     with Memory.open(workspace, environ=remote) as memory:

@@ -13,6 +13,7 @@ import re
 import shutil
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config.schema import canonical
@@ -20,7 +21,6 @@ from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     Value = str | float | list[str]
     """What a settings file holds for a setting; `bool` and `int` are floats to a type checker."""
@@ -176,7 +176,7 @@ def amended(text: str, changes: Mapping[str, Value | None]) -> str:
     statements = list(_statements(lines))
     left = {name: value for name, value in changes.items() if value is not None}
     for statement in reversed(statements):
-        if statement.name in changes:
+        if statement.name is not None and statement.name in changes:
             value = left.pop(statement.name, None)
             own = "".join(lines[statement.first : statement.end])
             lines[statement.first : statement.end] = [] if value is None else [_with(own, value)]
@@ -197,6 +197,18 @@ def settings_in(text: str) -> dict[str, object]:
 
     """
     return dict(_flat(tomllib.loads(text)))
+
+
+def writable(checked: object, *, given: object) -> Value:
+    """Return a checked value in the form that a settings file holds."""
+    if isinstance(checked, tuple):
+        return [str(each) for each in checked]
+    if isinstance(checked, (bool, int, float)):
+        return checked
+    if isinstance(checked, Path):
+        # `~` is kept for other machines; what is relative would depend on where one stands.
+        return str(given) if str(given).startswith("~") else str(checked.absolute())
+    return "" if checked is None else str(checked)
 
 
 @dataclass(frozen=True, slots=True)

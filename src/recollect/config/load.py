@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, cast
 
+from recollect.background.worker import WatchOptions
 from recollect.config.paths import PROJECT_FILE
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
@@ -51,6 +52,8 @@ class Config:
     cache_bytes: int
     """How much the embedding cache of the home may hold."""
     vector_engine: str
+    sync_on_search: bool
+    watch: WatchOptions
     values: Mapping[str, object]
     origins: Mapping[str, str]
     """For each setting that is not its default: where it was set."""
@@ -154,6 +157,11 @@ def compose(
         ),
         cache_bytes=cast(int, get("cache.max_megabytes")) * _MEGA,
         vector_engine=cast(str, get("vector.engine")),
+        sync_on_search=cast(bool, get("sync.on_search")),
+        watch=WatchOptions(
+            debounce_ms=cast(int, get("watch.debounce_ms")),
+            interval_minutes=cast(int, get("sync.interval_minutes")),
+        ),
         values=values,
         origins=origins,
         user_file=user_file,
@@ -229,8 +237,13 @@ def _stays_inside(path: str) -> bool:
     return not (PurePath(path).is_absolute() or path.startswith("~") or ".." in Path(path).parts)
 
 
+def variable_name(key: str) -> str:
+    """Return the environment variable of a setting."""
+    return _PREFIX + key.replace(".", "_").upper()
+
+
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    by_variable = {key.replace(".", "_").upper(): key for key in SETTINGS}
+    by_variable = {variable_name(key).removeprefix(_PREFIX): key for key in SETTINGS}
     found: dict[str, object] = {}
     for name, value in environ.items():
         variable = name.removeprefix(_PREFIX)

@@ -129,4 +129,5 @@ def _ask(memory: Memory, case: Case, *, variant: Variant, max_results: int) -> R
         fusion=variant.fusion,
         vector_weight=variant.vector_weight,
         legs=variant.legs,
+        sync=False,  # all cases are asked of one state
     )

@@ -34,6 +34,8 @@ class RefreshOptions:
     """Try to fetch a missing model even if that failed a moment ago."""
     most: int | None = None
     """Embed so many texts at most; None is all of them."""
+    seconds: float | None = None
+    """Stop reading files after so long; None reads all."""
     progress: Progress = silent
 
 
@@ -51,14 +53,20 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
     """Bring documents, terms and vectors into agreement with the files."""
     started = time.perf_counter()
     report = sync(
-        workspace, store=store, options=ingest, force=options.force, progress=options.progress
+        workspace,
+        store=store,
+        options=ingest,
+        force=options.force,
+        progress=options.progress,
+        deadline=None if options.seconds is None else time.monotonic() + options.seconds,
     )
     published = store.published()
     wanted = chain.expected(published)
     status = store.status(wanted)
     embedded = Embedded()
     notices: tuple[str, ...] = ()
-    if options.retry or status.pending or (status.chunks and published != wanted):
+    is_due = options.retry or status.pending or (status.chunks and published != wanted)
+    if is_due and options.most != 0:
         choice = chain.choose(published, progress=options.progress, retry=options.retry)
         embedded.degradation = choice.degradation
         if choice.provider is not None and status.chunks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
@@ -37,18 +37,28 @@ class IngestOptions:
         return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
 
 
-def sync(
+def sync(  # noqa: PLR0913 - what a sync needs
     workspace: Path,
     *,
     store: Store,
     options: IngestOptions,
     force: bool,
     progress: Progress,
+    deadline: float | None = None,
 ) -> Report:
-    """Bring documents, chunks and terms into agreement with the files; vectors come after."""
+    """Bring documents, chunks and terms into agreement with the files; vectors come after.
+
+    Past the deadline, a time of the monotonic clock, files that are left are counted and not read;
+    those changed last come first then.
+    """
     known = store.known()
     plan, unreadable = _survey(workspace, known, options=options, force=force)
-    counts, failed = _take_in(plan, known, store=store, options=options, progress=progress)
+    if deadline is not None:
+        newest = sorted(plan.suspects, key=lambda each: each.stat.mtime_ns, reverse=True)
+        plan = replace(plan, suspects=tuple(newest))
+    counts, failed = _take_in(
+        plan, known, store=store, options=options, progress=progress, deadline=deadline
+    )
     for gone in plan.gone:
         store.drop(gone.path, source=gone.source)
     return Report(
@@ -58,6 +68,7 @@ def sync(
         removed=len(plan.gone) - counts["moved"],
         unchanged=plan.unchanged + counts["unchanged"],
         failed=(*unreadable, *failed),
+        left=counts["left"],
     )
 
 
@@ -105,19 +116,23 @@ def _is_current(
     )
 
 
-def _take_in(
+def _take_in(  # noqa: PLR0913 - what taking in needs
     plan: Plan,
     known: Mapping[tuple[SourceKind, str], Known],
     *,
     store: Store,
     options: IngestOptions,
     progress: Progress,
+    deadline: float | None,
 ) -> tuple[Counter[str], list[Failure]]:
     counts: Counter[str] = Counter()
     failed: list[Failure] = []
     departed = Counter(gone.digest for gone in plan.gone)
     for done, suspect in enumerate(plan.suspects):
         progress(Step("read", done, len(plan.suspects)))
+        if deadline is not None and time.monotonic() > deadline:
+            counts["left"] = len(plan.suspects) - done
+            break
         try:
             document = read(suspect, now_ns=time.time_ns())
         except UnreadableError as error:

@@ -72,6 +72,25 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     return found, failures
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A place whose changes concern a memory."""
+
+    path: Path
+    is_deep: bool
+    """With everything below it."""
+
+
+def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
+    """Return where changes can change what a walk finds: not the whole workspace."""
+    found = [Watched(workspace, is_deep=False), Watched(workspace / _FOLDER, is_deep=True)]
+    for given in options.extra_paths:
+        parts = Path(given.strip()).expanduser().parts
+        fixed = takewhile(lambda part: not _MAGIC.search(part), parts)
+        found.append(Watched(_joined(workspace, *fixed), is_deep=True))
+    return [each for each in found if each.path.exists()]
+
+
 def _real_folder(workspace: Path) -> Path:
     action = "Name the folder that holds MEMORY.md or memory/."
     try:

@@ -7,16 +7,16 @@ asked; otherwise what there is of the new one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.types import Degradation
+from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
     from recollect.providers.base import Provider
     from recollect.providers.chain import Chain
     from recollect.stores.base import Store
-    from recollect.types import Fingerprint, Progress
+    from recollect.types import Fingerprint, Progress, Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,18 @@ def serve(store: Store, *, chain: Chain, progress: Progress) -> Serving:
     return Serving(
         former, notice=f"{_under_way(store, wanted)} {_meanwhile(published)}", second=wanted
     )
+
+
+def finished(
+    results: Results, *, serving: Serving, notices: tuple[str, ...], explain: bool
+) -> Results:
+    """Return the answer with all that is to be said of how it came about."""
+    degraded = dict(results.degraded or {})
+    if serving.degradation is not None:
+        degraded[Leg.VECTOR] = serving.degradation
+    hits = results.hits if explain else tuple(replace(hit, trace=None) for hit in results.hits)
+    said = (*notices, serving.notice) if serving.notice is not None else notices
+    return replace(results, hits=hits, degraded=degraded or None, notices=(*said, *results.notices))
 
 
 def _under_way(store: Store, wanted: Provider) -> str:

@@ -1,8 +1,8 @@
 """Where transcripts are.
 
 It knows the folders in which OpenClaw, Claude Code and Codex keep them; a file is opened only when
-nothing else tells its format. Symbolic links are not followed below a place that was
-named: a transcript folder is no permission to read the rest of the disk.
+nothing else tells its format. Symbolic links are not followed below a place that was named: a
+folder of transcripts is no permission to read the rest of the disk.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _TOP = "sessions"
 """First part of every stored path."""
 _INDEX = "sessions.json"
 _MAX_INDEX_BYTES = 64 * 1024 * 1024
+_MAX_DEPTH = 16
+"""Folders in folders: Codex nests three, for year, month and day."""
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
@@ -138,7 +140,7 @@ class _Look:
         ]
 
     def _files(
-        self, place: Path, is_wanted: Callable[[str], bool], *, depth: int | None = None
+        self, place: Path, is_wanted: Callable[[str], bool], *, depth: int = _MAX_DEPTH
     ) -> Iterator[Path]:
         for entry in self._entries(place):
             if entry.is_symlink():
@@ -146,9 +148,8 @@ class _Look:
                     reason = "is a symbolic link"
                     self._fail(entry.path, reason, "Name the file it leads to among the sources.")
             elif entry.is_dir():
-                if depth != 0:
-                    deeper = None if depth is None else depth - 1
-                    yield from self._files(Path(entry.path), is_wanted, depth=deeper)
+                if depth > 0:
+                    yield from self._files(Path(entry.path), is_wanted, depth=depth - 1)
             elif is_wanted(entry.name):
                 yield Path(entry.path)
 
@@ -173,6 +174,8 @@ class _Look:
         if form is None:
             reason = "is of no known format"
             self._fail(str(file), reason, "Remove it, or name only transcripts among the sources.")
+        elif form is Format.OPENCLAW and not is_openclaw_name(file.name):
+            self._fail(str(file), "is a copy of what is elsewhere", "Name the conversation itself.")
         elif not modes.S_ISREG(status.st_mode):
             self._fail(str(file), "is not a regular file", "Rename or remove it.")
         elif (status.st_dev, status.st_ino) not in self._seen:

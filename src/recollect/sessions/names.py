@@ -18,7 +18,7 @@ _STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}(?:\.[0-9]{3})?Z
 _LIVE = re.compile(r"(?P<id>.+)\.jsonl")
 _ARCHIVE = re.compile(rf"(?P<id>.+)\.jsonl\.(?:reset|deleted)\.{_STAMP}(?:\.zst)?")
 # A copy made when a conversation is compacted, and the log of a run: both repeat what is elsewhere.
-_COPY = re.compile(r".+\.(?:checkpoint\.[0-9a-fA-F-]{36}|trajectory)\.jsonl")
+_COPY = re.compile(r".+\.(?:checkpoint\.[0-9a-fA-F-]{36}|trajectory)")
 _ROLLOUT = re.compile(r"rollout-.+\.jsonl")
 _SUB_AGENT = re.compile(r"agent-.+\.jsonl")
 _NOT_SLUG = re.compile("[^A-Za-z0-9]")
@@ -52,8 +52,8 @@ def is_archive_name(name: str) -> bool:
 
 def session_id_of(name: str) -> str:
     """Return the session an OpenClaw file name belongs to; empty when it is no transcript."""
-    found = _ARCHIVE.fullmatch(name) or (None if _COPY.fullmatch(name) else _LIVE.fullmatch(name))
-    return found["id"] if found else ""
+    found = _ARCHIVE.fullmatch(name) or _LIVE.fullmatch(name)
+    return found["id"] if found and not _COPY.fullmatch(found["id"]) else ""
 
 
 def agent_of(file: PurePath) -> str | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from recollect.sessions.clean import (
     RECALLED,
     flattened,
+    tags,
     without_blocks,
     without_internal_context,
 )
@@ -33,6 +34,9 @@ _SPEAKERS = frozenset(Speaker)
 _INTERNAL = "internal_system"
 _UNSAID_TOOLS = frozenset({"heartbeat", "memory_search", "memory_get"})
 """What they make the system say would be found again as if it had been said: a recall loop."""
+
+_THOUGHT = tags(("think", "thinking"))
+"""Where a model without blocks of its own for it puts what it thinks."""
 
 _SYSTEM_MESSAGE = re.compile(r"System(?: \(untrusted\))?: \[[^\]]+\]")
 _CRON_PROMPT = re.compile(r"\[cron:[^\]]+\]")
@@ -171,7 +175,10 @@ class OpenClawReader:
 
 def _said(message: Row, speaker: Speaker) -> str:
     text = "\n".join(said(message.get("content")))
-    text = without_envelope(text) if speaker is Speaker.USER else without_reply_tag(text)
+    if speaker is Speaker.USER:
+        text = without_envelope(text)
+    else:
+        text = without_reply_tag(without_blocks(text, _THOUGHT))
     return flattened(without_blocks(without_internal_context(text), RECALLED))
 
 

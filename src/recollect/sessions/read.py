@@ -80,15 +80,18 @@ class Following:
         self, stream: BinaryIO, status: os.stat_result, *, is_compressed: bool = False
     ) -> Reading:
         found = self._found
-        if self._reader is None or is_compressed or not fits(stream, self._mark):
+        reader, mark = self._reader, self._mark
+        self._reader = None  # should reading break off, it has to begin anew
+        if reader is None or is_compressed or not fits(stream, mark):
             is_archive = is_archive_name(found.file.name)
-            self._reader, self._mark = reader_of(found.format, is_archive=is_archive), Mark()
-        offset, lines = self._mark.offset, self._mark.lines
-        for line in lines_after(stream, self._mark):
-            self._reader.take(line.number, line.text)
+            reader, mark = reader_of(found.format, is_archive=is_archive), Mark()
+        offset, lines = mark.offset, mark.lines
+        for line in lines_after(stream, mark):
+            reader.take(line.number, line.text)
             offset, lines = line.end, line.number
         self._mark = Mark() if is_compressed else mark_at(stream, offset=offset, lines=lines)
-        read = self._reader.transcript()
+        self._reader = reader
+        read = reader.transcript()
         transcript = replace(
             read,
             agent=found.agent,

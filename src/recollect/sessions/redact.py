@@ -59,7 +59,9 @@ _ADDRESS = re.compile(r"(://[^\s/:@]{0,256}:)[^\s/]{1,1024}(?=@)")
 
 _ARMOUR = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _ARMOUR_END = re.compile(r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_ARMOUR_LINES = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\[nr])*[\w+/]+=+)?")
+_ARMOUR_LINES = re.compile(
+    r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})+(?:(?:\s|\\[nr])*[A-Za-z0-9+/]{1,63}={1,2}(?![\w=]))?"
+)
 
 _WATCHWORDS = (
     "passw(?:or)?d|passphrase|pwd|passwort|kennwort|contraseña|mot de passe|пароль"
@@ -117,12 +119,11 @@ _LONG_CHARS = 16
 
 def redact(text: str) -> str:
     """Return the text without its secrets; doing it twice changes nothing more."""
-    text = _without_armoured(text)
     text = _ADDRESS.sub(rf"\1{HIDDEN}", text)
     text = _WEBHOOK.sub(rf"\1{HIDDEN}", text)
     for pattern in (_SCHEME, _FLAG, _NAME):
         text = _without_values(text, pattern)
-    return _SHAPE.sub(_shown, text)
+    return _SHAPE.sub(_shown, _without_armoured(text))
 
 
 def _shown(key: re.Match[str]) -> str:

@@ -198,17 +198,6 @@ def report_remarks(report: Report) -> Iterator[Line]:
         yield f"  → {why.action}", "yellow"
 
 
-def sync_remarks(report: Report) -> Iterator[Line]:
-    """Yield what a search should say of the sync before it: trouble only."""
-    for notice in report.notices:
-        yield notice, "yellow"
-    for failure in report.failed:
-        yield f"{failure.path} is not up to date: {failure.reason}", "yellow"
-        yield f"  → {failure.action}", "yellow"
-    if report.pending and not report.degraded:
-        yield f"{report.pending} chunks wait to be embedded: `recollect index` does it.", "yellow"
-
-
 def _degraded(degraded: Mapping[str, Degradation] | None) -> Json | None:
     if not degraded:
         return None

@@ -9,7 +9,7 @@ from recollect.shells.render import failure_json, why_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recollect.reports import CacheStatus, Check, Status
+    from recollect.reports import AgentStatus, CacheStatus, Check, Status, Verification
     from recollect.shells.render import Json, Line
 
 _NAMED = 5  # stale files listed by name
@@ -165,3 +165,63 @@ def cache_text(cache: CacheStatus | None, *, dropped: int | None = None) -> Iter
     else:
         held, limit = cache.size_bytes / 1e6, cache.max_bytes / 1e6
         yield f"{cache.vectors} vectors, {held:.1f} of {limit:.0f} MB in {cache.location}", ""
+
+
+def verification_json(verification: Verification) -> Json:
+    """Return the contract of `verify --json`."""
+    return {
+        "ok": not verification.differences,
+        "files": verification.files,
+        "chunks": verification.chunks,
+        "vectors": verification.vectors,
+        "pending": verification.pending,
+        "differences": [
+            {"path": each.path, "reason": each.reason, "action": each.action}
+            for each in verification.differences
+        ],
+    }
+
+
+def verification_text(verification: Verification) -> Iterator[Line]:
+    """Yield what `verify` prints."""
+    for each in verification.differences:
+        yield f"{each.path}: {each.reason}", "bold red"
+        yield f"  → {each.action}", "red"
+    counts = f"{verification.files} files, {verification.chunks} chunks"
+    waiting = f", {verification.pending} of them not embedded yet" if verification.pending else ""
+    if not verification.differences:
+        yield f"The index equals the files: {counts}{waiting}.", ""
+    else:
+        yield f"{len(verification.differences)} differences in {counts}{waiting}.", "bold"
+
+
+def agents_json(agents: Sequence[AgentStatus]) -> Json:
+    """Return the contract of `agents --json`."""
+    return {
+        "agents": [
+            {
+                "agent": each.agent,
+                "path": each.location,
+                "workspace": each.workspace,
+                "workspaceExists": each.exists,
+                "documents": each.documents,
+                "chunks": each.chunks,
+                "bytes": each.size_bytes,
+                "problem": each.problem,
+            }
+            for each in agents
+        ]
+    }
+
+
+def agents_text(agents: Sequence[AgentStatus]) -> Iterator[Line]:
+    """Yield what `agents` prints."""
+    if not agents:
+        yield "No agent has an index in this home yet.", ""
+    for each in agents:
+        gone = "" if each.exists or each.workspace is None else " (gone)"
+        size = f"{each.documents} files, {each.chunks} chunks, {each.size_bytes / 1e6:.1f} MB"
+        yield f"{each.agent}  {size}", "bold"
+        yield f"  {each.workspace or 'workspace not known'}{gone}", "dim"
+        if each.problem:
+            yield f"  {each.problem}", "yellow"

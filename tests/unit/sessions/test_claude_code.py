@@ -49,9 +49,7 @@ def texts(*rows: object) -> list[str]:
 
 
 def test_prompts_and_answers_are_read_with_their_lines_and_times() -> None:
-    transcript = read(
-        {"type": "file-history-snapshot", "snapshot": {}}, user("Prune the roses"), assistant("Done")
-    )
+    transcript = read({"type": "file-history-snapshot"}, user("Prune the roses"), assistant("Done"))
 
     assert [(2, "Prune the roses", Origin.OWNER), (3, "Done", Origin.AGENT)] == [
         (turn.line, turn.text, turn.origin) for turn in transcript.turns

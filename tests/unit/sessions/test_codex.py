@@ -106,7 +106,7 @@ def test_what_nobody_said_is_dropped(dropped: dict[str, Any]) -> None:
 
 
 def test_the_prompt_is_cut_out_of_what_the_editor_adds() -> None:
-    prompt = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix it"
+    prompt = "# Context from my IDE setup:\n\n- a.py\n\n## My request for Codex:\nFix it"
 
     assert [(1, "Fix it")] == said(event("user_message", prompt), response("user", prompt))
 

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from recollect.sessions.formats import format_of
-from recollect.sessions.rows import Row
 from recollect.sessions.turn import Format
+
+if TYPE_CHECKING:
+    from recollect.sessions.rows import Row
 
 
 @pytest.mark.parametrize(

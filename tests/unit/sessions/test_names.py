@@ -32,6 +32,7 @@ UUID = "0b5f8c1e-3f0e-4e8e-9d2a-6c6f1b1f9a77"
         ("s-1.jsonl.reset.lately", ""),
         (f"s-1.checkpoint.{UUID}.jsonl", ""),
         ("s-1.trajectory.jsonl", ""),
+        (f"s-1.trajectory.jsonl.deleted.{STAMP}", ""),
         ("s-1.trajectory-path.json", ""),
         ("sessions.json", ""),
         (".jsonl", ""),

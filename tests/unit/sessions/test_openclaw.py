@@ -141,6 +141,10 @@ def test_what_only_mentions_machinery_is_kept(said: str) -> None:
     assert [said] == texts(user(said))
 
 
+def test_what_a_model_thinks_in_its_answer_is_not_said() -> None:
+    assert ["Four."] == texts(assistant("<think>two and two\nis</think>\n[[reply_to:7]] Four."))
+
+
 def test_a_user_who_says_heartbeat_ok_is_heard() -> None:
     assert ["HEARTBEAT_OK"] == texts(user("HEARTBEAT_OK"))
 

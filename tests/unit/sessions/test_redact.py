@@ -32,7 +32,7 @@ KEYS = [
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("around", ["{}", "it is {}.", "x{}", '"{}",', "{}{}", "url?k={}&b=1", "（{}）"])
+@pytest.mark.parametrize("around", ["{}", "it is {}.", "x{}", '"{}",', "{}{}", "?k={}&b", "（{}）"])
 def test_a_key_of_a_known_shape_is_hidden_whatever_is_around_it(key: str, around: str) -> None:
     hidden = redact(around.replace("{}", key))
 

@@ -11,7 +11,9 @@ from recollect.shells.cli.shared import shared_options
 from recollect.version import __version__
 
 COMMANDS = {
+    "agents": "recollect.shells.cli.agents",
     "cache": "recollect.shells.cli.cache",
+    "config": "recollect.shells.cli.config",
     "doctor": "recollect.shells.cli.doctor",
     "eval": "recollect.shells.cli.evaluate",
     "get": "recollect.shells.cli.get",
@@ -20,6 +22,8 @@ COMMANDS = {
     "search": "recollect.shells.cli.search",
     "status": "recollect.shells.cli.status",
     "tune": "recollect.shells.cli.tune",
+    "verify": "recollect.shells.cli.verify",
+    "watch": "recollect.shells.cli.watch",
 }
 
 

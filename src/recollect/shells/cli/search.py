@@ -8,7 +8,6 @@ import click
 
 from recollect.shells.cli.dates import DAY
 from recollect.shells.cli.shared import (
-    bring_up_to_date,
     given,
     open_memory,
     print_json,
@@ -60,8 +59,6 @@ def command(
 
     common = given(context, options)
     with open_memory(common) as memory:
-        if not no_sync:
-            bring_up_to_date(memory)
         with progress_bar() as progress:
             results = memory.search(
                 " ".join(query),
@@ -73,9 +70,12 @@ def command(
                 path=path,
                 explain=explain,
                 fusion=fusion,
+                sync=not no_sync,
                 progress=progress,
                 rerank=rerank,
             )
+        if memory.is_behind:
+            memory.finish_in_background()
     if common["as_json"]:
         print_json(render.results_json(results))
     else:

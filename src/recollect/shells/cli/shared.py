@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     Command = TypeVar("Command", bound=Callable[..., object])
 
 _MEGA = 1_000_000
-_CHEAP_TEXTS = 64  # embedded before a search: a few seconds on a slow machine
 _STAGES = {
     "fetch": "Fetching the embedding model, MB",
     "read": "Reading files",
@@ -84,16 +83,19 @@ def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
 
 
 def bring_up_to_date(memory: Memory) -> None:
-    """Sync what changed before a search, unless the index cannot be written."""
+    """Sync everything that changed before cases are asked, unless the index cannot be written."""
     from recollect.shells import render  # noqa: PLC0415 - not needed for --help
 
     if not memory.is_writable:
         return
     with progress_bar() as progress:
-        # The first time everything is embedded; later a search waits for a few texts only.
-        most = _CHEAP_TEXTS if memory.has_vectors else None
-        report = memory.sync(retry=False, most=most, progress=progress)
-    print_lines(render.sync_remarks(report), to_stderr=True)
+        report = memory.sync(retry=False, progress=progress, told=say)
+    print_lines(render.report_remarks(report), to_stderr=True)
+
+
+def say(sentence: str) -> None:
+    """Tell the user something while a command goes on."""
+    click.echo(sentence, err=True)
 
 
 def print_json(shape: Mapping[str, object]) -> None:

@@ -35,7 +35,7 @@ def open_store(path: Path, *, engine: str) -> tuple[SqliteStore, tuple[str, ...]
 
 def _mended(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
     try:
-        count = store.mend()
+        count = store.inspection.mend()
     except BaseException:
         store.close()
         raise

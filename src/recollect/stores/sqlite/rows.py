@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from recollect.types import Chunk, SourceKind
+from recollect.types import Chunk, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,10 @@ CHUNK_COLUMNS = (
     "c.speaker, c.moment"
 )
 """What `chunk_of` reads, in its order; `c` is the chunk and `d` its document."""
+
+
+KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
+"""What `known_of` reads."""
 
 
 def chunk_of(row: Sequence[object]) -> Chunk:
@@ -32,4 +36,17 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         when=date.fromisoformat(str(day)) if day else None,
         speaker=str(speaker),
         moment=str(moment),
+    )
+
+
+def known_of(row: Sequence[object]) -> Known:
+    """Return what is remembered of a document."""
+    source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
+    return Known(
+        path=str(path),
+        source=SourceKind(str(source)),
+        digest=str(digest),
+        stat=Stat(size_bytes, mtime_ns),  # type: ignore[arg-type]  # the columns are integers
+        recipe=str(recipe),
+        is_settled=bool(is_settled),
     )

@@ -16,12 +16,13 @@ from recollect.stores.base import KeywordPool, Loaded, Missing, VectorPool
 from recollect.stores.sqlite import schema, spaces
 from recollect.stores.sqlite.batches import SqliteBatches
 from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
+from recollect.stores.sqlite.inspection import Inspection
 from recollect.stores.sqlite.keyword import keyword_pool
-from recollect.stores.sqlite.repair import INSERT_TERMS, find_drift, mend
-from recollect.stores.sqlite.rows import CHUNK_COLUMNS, HEADING_JOINT, chunk_of
+from recollect.stores.sqlite.repair import INSERT_TERMS
+from recollect.stores.sqlite.rows import CHUNK_COLUMNS, HEADING_JOINT, KNOWN, chunk_of, known_of
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.stores.sqlite.vec import SqliteVec, load_extension
-from recollect.types import ChunkKey, Known, SourceKind, Stat
+from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -31,11 +32,20 @@ if TYPE_CHECKING:
     import apsw
 
     from recollect.stores.base import Space
-    from recollect.types import Background, Chunk, Document, Fingerprint, Scope, Vector, Vectors
+    from recollect.types import (
+        Background,
+        Chunk,
+        Document,
+        Fingerprint,
+        Known,
+        Scope,
+        SourceKind,
+        Vector,
+        Vectors,
+    )
 
 _FLOAT_BYTES = 4
 
-_KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
 _INSERT_DOCUMENT = """
     INSERT INTO documents (source, path, digest, size_bytes, mtime_ns, is_settled, recipe, day)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -61,10 +71,6 @@ _LOAD = f"""
     JOIN documents d ON d.id = c.document
     LEFT JOIN vectors v ON v.space = ? AND v.digest = c.digest
     ORDER BY asked.key
-"""  # noqa: S608 - our own column names
-_OF_DOCUMENT = f"""
-    SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
-    WHERE d.source = ? AND d.path = ? ORDER BY c.id
 """  # noqa: S608 - our own column names
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
@@ -141,6 +147,11 @@ class SqliteStore:
         return self._is_writable
 
     @property
+    def inspection(self) -> Inspection:
+        """A close look at the file itself."""
+        return Inspection(self._connection, path=self._path)
+
+    @property
     def batches(self) -> SqliteBatches:
         """The batches that vendors have in hand."""
         return SqliteBatches(self._connection, path=self._path)
@@ -148,20 +159,8 @@ class SqliteStore:
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
         """Return what is stored of each document, by source and path."""
         with translated(self._path):
-            rows = [
-                Known(
-                    path=path,
-                    source=SourceKind(source),
-                    digest=digest,
-                    stat=Stat(size_bytes, mtime_ns),
-                    recipe=recipe,
-                    is_settled=bool(is_settled),
-                )
-                for source, path, digest, size_bytes, mtime_ns, recipe, is_settled in (
-                    self._connection.execute(_KNOWN)
-                )
-            ]
-        return {(row.source, row.path): row for row in rows}
+            rows = map(known_of, self._connection.execute(KNOWN))
+            return {(row.source, row.path): row for row in rows}
 
     def put(self, document: Document, chunks: Sequence[Chunk], *, recipe: str) -> None:
         """Store a document with its chunks in one transaction, replacing what was there."""
@@ -348,26 +347,6 @@ class SqliteStore:
             engine=self._engine.name,
             is_writable=self._is_writable,
         )
-
-    def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
-        """Return the chunks of a document in the order of its lines."""
-        with translated(self._path):
-            rows = self._connection.execute(_OF_DOCUMENT, (source.value, path))
-            return [chunk_of(row) for row in rows]
-
-    def mend(self) -> int:
-        """Bring terms and codes into agreement with the chunks; return how many were wrong."""
-        with translated(self._path):
-            if not find_drift(self._connection).is_any:
-                return 0
-            with writing(self._connection):
-                return mend(self._connection)
-
-    def check(self) -> list[str]:
-        """Return what is wrong with the file, read in full: nothing when it is sound."""
-        with translated(self._path):
-            rows = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
-        return [row for row in rows if row != "ok"]
 
     def clear(self) -> None:
         """Forget everything, cached vectors too, and give the room back."""

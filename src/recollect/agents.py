@@ -1,0 +1,56 @@
+"""Whose indexes are in a home? Each is looked at without being changed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.config import Places
+from recollect.errors import StoreError, StoreReadOnlyError
+from recollect.reports import AgentStatus
+from recollect.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
+    """Return every index of the home, by the agent's id."""
+    places = Places.of(os.environ if environ is None else environ)
+    folder = places.index_of("any").parent
+    return [_described(path) for path in sorted(folder.glob("*.sqlite"))]
+
+
+def _described(path: Path) -> AgentStatus:
+    try:
+        with _opened(path) as store:
+            status = store.status(None)
+            workspace = store.inspection.workspace()
+    except StoreError as error:
+        return AgentStatus(
+            path.stem,
+            str(path),
+            workspace=None,
+            exists=False,
+            documents=0,
+            chunks=0,
+            size_bytes=path.stat().st_size,
+            problem=f"{error.message} {error.action}",
+        )
+    return AgentStatus(
+        path.stem,
+        str(path),
+        workspace=workspace,
+        exists=workspace is not None and Path(workspace).is_dir(),
+        documents=status.documents,
+        chunks=status.chunks,
+        size_bytes=status.size_bytes,
+    )
+
+
+def _opened(path: Path) -> SqliteStore:
+    try:
+        return SqliteStore.open(path)
+    except StoreReadOnlyError:
+        return SqliteStore.open(path, writable=False)

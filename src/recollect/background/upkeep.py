@@ -1,0 +1,111 @@
+"""How much to bring up to date now, and how much to leave for later or to someone else.
+
+A command whose job is indexing does all of it and waits for whoever is at it. A search does what is
+cheap, never waits for another process, and says what it left.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.background.lease import WriterLease
+from recollect.ingest.refresh import RefreshOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from recollect.reports import Report
+    from recollect.stores.sqlite.leases import Holder
+    from recollect.types import Progress
+
+CHEAP_SECONDS = 1.0
+"""A search reads changed files for so long before it answers."""
+CHEAP_TEXTS = 64
+"""And embeds so many texts: a few seconds on a slow machine, one request elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """How far an index was brought up to date before a search."""
+
+    report: Report
+    holder: Holder | None
+    """Another process that is at work on it."""
+
+    @property
+    def is_behind(self) -> bool:
+        """True when there is work left that nobody has taken up."""
+        waiting = self.report.left or (self.report.pending and not self.report.degraded)
+        return bool(waiting) and self.holder is None
+
+    def notices(self) -> Iterator[str]:
+        """Yield what the answer cannot know of yet, and why."""
+        yield from self.report.notices
+        for failure in self.report.failed:
+            yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
+        if self.report.left:
+            yield f"{self.report.left} new or changed files are not read yet."
+        if self.report.pending and not self.report.degraded:
+            yield f"{self.report.pending} chunks are not embedded yet; keywords find them."
+        if self.holder is not None and (self.report.left or self.report.pending):
+            yield f"{described(self.holder)} is at work on it."
+
+
+class Upkeep:
+    """Brings one index up to date."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        refresh: Callable[[RefreshOptions], Report],
+        is_new: Callable[[], bool],
+    ) -> None:
+        """Store the parts.
+
+        Args:
+            path: the index file, which holds the lease.
+            refresh: does the work.
+            is_new: tells whether nothing was ever indexed.
+
+        """
+        self._path = path
+        self._refresh = refresh
+        self._is_new = is_new
+
+    def run(self, options: RefreshOptions, *, purpose: str, told: Callable[[str], None]) -> Report:
+        """Do everything there is to do, after whoever is at it."""
+        lease = WriterLease(self._path, purpose=purpose)
+        lease.acquire(
+            wait_seconds=None,
+            told=lambda holder: told(f"Waiting for {described(holder)} to finish …"),
+        )
+        try:
+            return self._refresh(options)
+        finally:
+            lease.release()
+
+    def freshen(self, *, progress: Progress) -> Fresh:
+        """Do what is cheap; the first time, everything: an empty index answers nothing."""
+        lease = WriterLease(self._path, purpose="a search")
+        holder = lease.acquire(wait_seconds=0.0)
+        cheap = RefreshOptions(
+            retry=False,
+            most=CHEAP_TEXTS if holder is None else 0,
+            seconds=CHEAP_SECONDS,
+            progress=progress,
+        )
+        whole = RefreshOptions(retry=False, progress=progress)
+        try:
+            return Fresh(self._refresh(whole if self._is_new() and not holder else cheap), holder)
+        finally:
+            lease.release()
+
+
+def described(holder: Holder) -> str:
+    """Return who that is, in words."""
+    seconds = max(time.time() - holder.since, 0)
+    return f"{holder.purpose} (process {holder.pid}, for {seconds:.0f} s)"

@@ -1,0 +1,132 @@
+"""The parts of an open memory: the store, the providers, the cache, and their upkeep.
+
+What Memory promises is written there; how the parts are kept together is written here: a damaged
+index is set aside and rebuilt in the middle of whatever was asked of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from recollect.background.upkeep import Upkeep
+from recollect.errors import ProviderError, StoreCorruptError, StoreError
+from recollect.ingest.refresh import RefreshOptions, refresh
+from recollect.ingest.vectors import Batching
+from recollect.providers.chain import Chain
+from recollect.providers.cross_encoder import open_cross_encoder
+from recollect.stores.sqlite.cache import VectorCache
+from recollect.stores.sqlite.recover import open_store, replace_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+    from typing import TypeVar
+
+    from recollect.config import Setup
+    from recollect.reports import Report
+    from recollect.stores.sqlite import SqliteStore
+    from recollect.types import Progress
+
+    Answer = TypeVar("Answer")
+
+
+class Parts:
+    """What belongs to one open memory. Use `Parts.open`."""
+
+    def __init__(self, setup: Setup, *, store: SqliteStore, notices: tuple[str, ...]) -> None:
+        self.setup = setup
+        self.store = store
+        self.chain = Chain(setup.config.provider, cache=setup.places.models)
+        limit = setup.config.cache_bytes
+        self.cache = VectorCache(setup.places.cache, max_bytes=limit) if limit else None
+        self.reranker = open_cross_encoder(setup.config.provider, cache=setup.places.models)
+        self.is_behind = False
+        self._upkeep = Upkeep(
+            setup.index, refresh=self._refresh, is_new=lambda: not self.store.known()
+        )
+        self._notices = notices
+
+    @classmethod
+    def open(cls, setup: Setup) -> Parts:
+        """Open the index, creating it if there is none.
+
+        Raises:
+            StoreError: the index cannot be used.
+
+        """
+        store, notices = open_store(setup.index, engine=setup.config.vector_engine)
+        if store.is_writable:
+            store.inspection.remember_workspace(str(setup.workspace))
+        return cls(setup, store=store, notices=notices)
+
+    def recovering(self, work: Callable[[], Answer]) -> Answer:
+        """Do the work; a damaged index is set aside and rebuilt from the files, then once more."""
+        try:
+            return work()
+        except StoreCorruptError as error:
+            self.store.close()
+            self.store, notices = replace_store(
+                self.setup.index, engine=self.setup.config.vector_engine, error=error
+            )
+            self._refresh(RefreshOptions(retry=False))
+            self._notices = notices
+            return work()
+
+    def sync(self, options: RefreshOptions, *, told: Callable[[str], None]) -> Report:
+        """Bring everything up to date, after whoever is at it."""
+        report = self.recovering(
+            lambda: self._upkeep.run(options, purpose="recollect index", told=told)
+        )
+        self.is_behind = False
+        return report
+
+    def freshen(self, progress: Progress) -> None:
+        """Bring up to date what is cheap; what is left becomes a notice."""
+        if not self.store.is_writable:
+            return
+        try:
+            fresh = self.recovering(lambda: self._upkeep.freshen(progress=progress))
+        except StoreError as error:  # a full disk does not keep what is indexed from answering
+            self._notices += (f"Not brought up to date: {error.message} {error.action}",)
+        else:
+            self.is_behind = fresh.is_behind
+            self._notices += tuple(fresh.notices())
+
+    def fetch_reranker(self, progress: Progress) -> None:
+        """Fetch the model of the second look, showing how far that is."""
+        # The stage itself reports a model that cannot be had; here only the wait is shown.
+        with contextlib.suppress(ProviderError):
+            self.reranker.prepare(progress=progress, retry=False)
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Return what is to be said, once."""
+        notices, self._notices = self._notices, ()
+        return notices
+
+    def close(self) -> None:
+        """Release the index and the models."""
+        self.store.close()
+        self.reranker.close()
+        self.chain.close()
+        if self.cache is not None:
+            self.cache.close()
+
+    def _refresh(self, options: RefreshOptions) -> Report:
+        config = self.setup.config
+        return refresh(
+            self.setup.workspace,
+            store=self.store,
+            ingest=config.ingest,
+            chain=self.chain,
+            cache=self.cache,
+            batching=Batching(self.store.batches, config.provider.remote.batch),
+            today=today_here(),
+            options=options,
+        )
+
+
+def today_here() -> date:
+    """Return the day by the user's own calendar."""
+    return datetime.now(tz=UTC).astimezone().date()

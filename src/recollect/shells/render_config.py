@@ -1,0 +1,225 @@
+"""What `recollect config` shows: settings with their origins, places, changes, OpenClaw's keys."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from recollect.errors import ConfigError
+    from recollect.settings import Change, Import, Locations, Shown
+    from recollect.shells.render import Json, Line
+
+_STYLES = {"+": "green", "-": "red"}
+
+
+def settings_text(shown: Sequence[Shown]) -> Iterator[Line]:
+    """Yield one line a setting: name, value, origin."""
+    if not shown:
+        yield "Every setting has its default; `recollect config show --all` shows them.", ""
+        return
+    widths = [
+        max(len(column) for column in columns)
+        for columns in zip(*((each.key, _text(each.value)) for each in shown), strict=True)
+    ]
+    for each in shown:
+        value = _text(each.value)
+        yield f"{each.key:<{widths[0]}}  {value:<{widths[1]}}  {each.origin}", ""
+
+
+def settings_json(shown: Sequence[Shown]) -> Json:
+    """Return the contract of `config show --json`."""
+    return {"settings": [_shown_json(each) for each in shown]}
+
+
+def locations_text(locations: Locations) -> Iterator[Line]:
+    """Yield one line a place."""
+    for name, path in _places(locations).items():
+        missing = "" if path.exists() else "  (not there)"
+        yield f"{name:<15} {path}{missing}", ""
+
+
+def locations_json(locations: Locations) -> Json:
+    """Return the contract of `config path --json`."""
+    return {
+        "agent": locations.agent,
+        **{
+            _camel(name): {"path": str(path), "exists": path.exists()}
+            for name, path in _places(locations).items()
+        },
+        "problem": None if locations.problem is None else locations.problem.message,
+    }
+
+
+def problem_lines(problem: ConfigError | None) -> Iterator[Line]:
+    """Yield why the settings cannot be read, if so."""
+    if problem is not None:
+        yield problem.message, "yellow"
+        yield f"  → {problem.action}", "yellow"
+
+
+def change_text(change: Change) -> Iterator[Line]:
+    """Yield what was, what is, and where it is written."""
+    if not change.diff:
+        said = "says so already" if change.written is not None else "does not set it"
+        yield f"{change.key}: {change.file} {said}.", ""
+        return
+    after = _text(change.written) if change.written is not None else _state(change.after)
+    yield f"{change.key}: {_state(change.before)} → {after}", "bold"
+    yield f"Written to {change.file}.", ""
+
+
+def change_remarks(change: Change) -> Iterator[Line]:
+    """Yield where another setting wins, and what is still wrong."""
+    after = change.after
+    is_beaten = after is not None and after.origin not in (str(change.file), "default")
+    if is_beaten and after is not None and change.written is not None:
+        place = after.origin if after.origin.endswith(".toml") else f"the {after.origin}"
+        yield f"`{change.key}` is also set in {place}, which wins: {_text(after.value)}.", "yellow"
+    yield from problem_lines(change.problem)
+
+
+def change_json(change: Change) -> Json:
+    """Return the contract of `config set --json`."""
+    return {
+        "key": change.key,
+        "file": str(change.file),
+        "written": change.written,
+        "before": None if change.before is None else _shown_json(change.before),
+        "after": None if change.after is None else _shown_json(change.after),
+        "changed": bool(change.diff),
+        "diff": change.diff or None,
+        "problem": None if change.problem is None else change.problem.message,
+    }
+
+
+def import_text(found: Import, *, write: bool) -> Iterator[Line]:
+    """Yield what was taken, mapped and not supported, and what was or would be written."""
+    told = found.translation
+    yield f"{told.file}, agent {told.agent}", "bold"
+    here = "" if told.workspace.is_dir() else " (not there)"
+    option = f"-w {shlex.quote(str(told.workspace))}"
+    yield f"Its memory is {told.workspace}{here}: use it with `recollect {option} …`.", ""
+    taken = [each for each in told.carried if each.how is None]
+    mapped = [each for each in told.carried if each.how is not None]
+    if taken:
+        yield "", ""
+        yield "Taken:", "bold"
+        for each in taken:
+            yield f"  {each.key} → {each.setting} = {json.dumps(each.value)}", ""
+    if mapped:
+        yield "", ""
+        yield "Mapped:", "bold"
+        for each in mapped:
+            ours = f" → {each.setting} = {json.dumps(each.value)}" if each.setting else ""
+            yield f"  {each.key}{ours}: {each.how}", ""
+    if told.unsupported:
+        yield "", ""
+        yield "Not supported:", "bold"
+        for left in told.unsupported:
+            yield f"  {left.key}: {left.reason}", ""
+    yield "", ""
+    yield from _outcome(found, write=write)
+
+
+def import_remarks(found: Import) -> Iterator[Line]:
+    """Yield what the user should know besides the three lists."""
+    for remark in found.translation.remarks:
+        yield remark, "yellow"
+    for name, origin in found.overridden.items():
+        yield f"`{name}` is also set in the {origin}, which wins over {found.file}.", "yellow"
+
+
+def import_json(found: Import) -> Json:
+    """Return the contract of `config import-openclaw --json`."""
+    told = found.translation
+    return {
+        "file": str(told.file),
+        "agent": told.agent,
+        "agents": list(told.agents),
+        "workspace": {"path": str(told.workspace), "exists": told.workspace.is_dir()},
+        "taken": [
+            {"key": each.key, "setting": each.setting, "value": each.value}
+            for each in told.carried
+            if each.how is None
+        ],
+        "mapped": [
+            {"key": each.key, "setting": each.setting, "value": each.value, "how": each.how}
+            for each in told.carried
+            if each.how is not None
+        ],
+        "notSupported": [{"key": left.key, "reason": left.reason} for left in told.unsupported],
+        "remarks": list(told.remarks),
+        "settings": told.changes,
+        "changes": dict(found.changes),
+        "userFile": str(found.file),
+        "written": found.diff is not None,
+        "diff": found.diff,
+        "overridden": dict(found.overridden),
+    }
+
+
+def _outcome(found: Import, *, write: bool) -> Iterator[Line]:
+    if found.diff is not None:
+        for line in found.diff.split("\n"):
+            yield line, _STYLES.get(line[:1], "")
+    elif not found.translation.changes:
+        yield "There is nothing to write: OpenClaw's file sets nothing that is set here.", ""
+    elif not found.changes:
+        yield f"{found.file} says all of this already.", ""
+    elif not write:
+        yield f"Nothing was written. With --write, {found.file} gets:", ""
+        for name, value in found.changes.items():
+            yield f"  {name} = {json.dumps(value)}" if value is not None else f"  no {name}", "bold"
+
+
+def _places(locations: Locations) -> dict[str, Path]:
+    return {
+        "workspace": locations.workspace,
+        "workspace file": locations.workspace_file,
+        "user file": locations.user_file,
+        "home": locations.home,
+        "index": locations.index,
+        "cache": locations.cache,
+        "models": locations.models,
+    }
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split()
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _shown_json(shown: Shown) -> Json:
+    return {
+        "key": shown.key,
+        "value": _plain(shown.value),
+        "origin": shown.origin,
+        "default": _plain(shown.default),
+    }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _state(shown: Shown | None) -> str:
+    if shown is None:
+        return "(unreadable)"
+    return f"{_text(shown.value)} (default)" if shown.origin == "default" else _text(shown.value)
+
+
+def _text(value: object) -> str:
+    if value is None or value == "":
+        return "unset"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (tuple, list)):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)

@@ -1,0 +1,96 @@
+"""Do all parts of the file know the same chunks? Every row is read, for `recollect verify`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.stores import bag
+from recollect.stores.sqlite.repair import find_drift
+from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of
+from recollect.stores.vectors import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import apsw
+
+_CHUNKS = f"""
+    SELECT {CHUNK_COLUMNS}, c.bag, c.length, hex(c.digest) FROM chunks c
+    JOIN documents d ON d.id = c.document WHERE c.id > ? ORDER BY c.id LIMIT ?
+"""  # noqa: S608 - our own column names
+_INSTANCES = """
+    SELECT doc, term, col, count(*) FROM instances
+    WHERE doc IN (SELECT value FROM json_each(?)) GROUP BY doc, term, col
+"""
+_ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
+_PAGE = 2000
+_FIELDS = ("body", "heading", "path")
+
+
+def audit(connection: apsw.Connection) -> Iterator[str]:
+    """Yield a sentence for everything that disagrees with the chunks."""
+    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+    yield from (problem for problem in problems if problem != "ok")
+    if connection.execute(_ORPHANS).get:
+        yield "there are chunks without a document"
+    drift = find_drift(connection)
+    if drift.counts:
+        yield "the keyword leg does not know as many chunks as there are"
+    if drift.codes:
+        yield "the codes of the vector leg do not cover its vectors"
+    yield from _wrong_terms(connection)
+    yield from _wrong_codes(connection)
+
+
+def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
+    """Compare what the keyword leg holds of each chunk with the terms of its text."""
+    # Lives for this connection only: reading it costs, so it is no part of the file.
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab(main, terms, instance)"
+    )
+    last = 0
+    while page := list(connection.execute(_CHUNKS, (last, _PAGE))):
+        last = int(page[-1][0])
+        indexed: dict[int, Counter[tuple[str, str]]] = {int(row[0]): Counter() for row in page}
+        for key, term, field, count in connection.execute(_INSTANCES, (json.dumps(list(indexed)),)):
+            indexed[int(key)][field, term] = int(count)
+        for row in page:
+            chunk = chunk_of(row)
+            fields = bag.field_terms(chunk)
+            place = f"{chunk.path}:{chunk.start_line}"
+            wanted = Counter(
+                (name, word) for name, words in zip(_FIELDS, fields, strict=True) for word in words
+            )
+            if indexed[int(row[0])] != wanted:
+                yield f"the keyword leg holds other terms than the chunk at {place}"
+            if row[-3] != bag.pack(fields) or row[-2] != len(fields[0]):
+                yield f"the term counts of the chunk at {place} are not those of its text"
+            if str(row[-1]).lower() != chunk.digest:
+                yield f"the vector of the chunk at {place} is looked for under another text"
+
+
+def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:
+    coded = "SELECT id, fingerprint, centre FROM spaces WHERE centre IS NOT NULL"
+    for space, fingerprint, centre in list(connection.execute(coded)):
+        middle = np.frombuffer(centre, dtype=np.float32)
+        segments = "SELECT ids, codes FROM codes WHERE space = ?"
+        for ids, codes in list(connection.execute(segments, (space,))):
+            keys = np.frombuffer(ids, dtype=np.int64).tolist()
+            rows = dict(
+                connection.execute(
+                    "SELECT v.id, v.vector FROM json_each(?) asked "
+                    "JOIN vectors v ON v.id = asked.value",
+                    (json.dumps(keys),),
+                )
+            )
+            if len(rows) != len(keys):
+                yield f"codes of {fingerprint} belong to vectors that are gone"
+                break
+            vectors = np.stack([np.frombuffer(rows[key], dtype=np.float32) for key in keys])
+            if encode(vectors, middle).tobytes() != codes:
+                yield f"codes of {fingerprint} are not those of its vectors"
+                break

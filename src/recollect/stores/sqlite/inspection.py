@@ -1,0 +1,82 @@
+"""A close look at one index file: whose it is, whether it is sound, and mending what is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.stores.sqlite.audit import audit
+from recollect.stores.sqlite.connect import translated, writing
+from recollect.stores.sqlite.repair import find_drift, mend
+from recollect.stores.sqlite.rows import CHUNK_COLUMNS, KNOWN, chunk_of, known_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import apsw
+
+    from recollect.types import Chunk, Known, SourceKind
+
+_OF_DOCUMENT = f"""
+    SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
+    WHERE d.source = ? AND d.path = ? ORDER BY c.id
+"""  # noqa: S608 - our own column names
+_WORKSPACE = "SELECT value FROM meta WHERE key = 'workspace'"
+_REMEMBER_WORKSPACE = "INSERT OR REPLACE INTO meta (key, value) VALUES ('workspace', ?)"
+
+
+class Inspection:
+    """What can be asked of a file besides what every store answers."""
+
+    def __init__(self, connection: apsw.Connection, *, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    @property
+    def location(self) -> str:
+        """Where the file is."""
+        return str(self._path)
+
+    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
+        """Return what is stored of one document."""
+        with translated(self._path):
+            row = self._connection.execute(
+                f"{KNOWN} WHERE source = ? AND path = ?", (source.value, path)
+            ).fetchone()
+        return None if row is None else known_of(row)
+
+    def chunks_of(self, path: str, *, source: SourceKind) -> list[Chunk]:
+        """Return the chunks of a document in the order of its lines."""
+        with translated(self._path):
+            rows = self._connection.execute(_OF_DOCUMENT, (source.value, path))
+            return [chunk_of(row) for row in rows]
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the file, read in full: nothing when it is sound."""
+        with translated(self._path):
+            rows = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
+        return [row for row in rows if row != "ok"]
+
+    def audit(self) -> list[str]:
+        """Return where terms, counts or codes are not those of the chunks."""
+        with translated(self._path):
+            return list(audit(self._connection))
+
+    def mend(self) -> int:
+        """Bring terms and codes into agreement with the chunks; return how many were wrong."""
+        with translated(self._path):
+            if not find_drift(self._connection).is_any:
+                return 0
+            with writing(self._connection):
+                return mend(self._connection)
+
+    def workspace(self) -> str | None:
+        """Return whose index this is."""
+        with translated(self._path):
+            found = self._connection.execute(_WORKSPACE).get
+        return None if found is None else str(found)
+
+    def remember_workspace(self, workspace: str) -> None:
+        """Keep whose index this is, for those who list the indexes of a home."""
+        if self.workspace() != workspace:
+            with translated(self._path), writing(self._connection):
+                self._connection.execute(_REMEMBER_WORKSPACE, (workspace,))

@@ -1,0 +1,388 @@
+"""`recollect config` as a user calls it, on real files; no index and no model is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from recollect.settings import SettingsFiles
+from recollect.shells.cli import cli as cli_command
+from recollect.shells.cli.fail import run
+
+RECOLLECT = Path(sys.executable).parent / "recollect"
+SECRET = "sk-live-0123456789"  # noqa: S105 - no one's
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Cli:
+    """Runs `recollect config` in a workspace, with an environment that is not the user's."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.workspace = folder / "workspace"
+        self.workspace.mkdir()
+        self.user_file = folder / "user" / "config.toml"
+        self.openclaw = folder / "user" / ".openclaw" / "openclaw.json"
+        self.openclaw.parent.mkdir(parents=True)
+        self.environ = {
+            "HOME": str(folder / "user"),
+            "PATH": os.environ["PATH"],
+            "RECOLLECT_HOME": str(folder / "home"),
+            "RECOLLECT_CONFIG": str(self.user_file),
+        }
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, **more: str) -> Done:
+        with self._monkeypatch.context() as patch:
+            patch.chdir(self.workspace)
+            patch.setattr(os, "environ", {**self.environ, **more})
+            code = run(cli_command, ["config", *arguments])
+        return Done(code, *self._capsys.readouterr())
+
+    def json(self, *arguments: str, **more: str) -> Any:
+        done = self(*arguments, "--json", **more)
+        assert 0 == done.returncode, done.stderr
+        return json.loads(done.stdout)
+
+    def write(self, text: str) -> None:
+        self.user_file.write_text(text, encoding="utf-8")
+
+    @property
+    def written(self) -> str:
+        return self.user_file.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(tmp_path, monkeypatch, capsys)
+
+
+def test_the_command_is_there_and_opens_no_index(cli: Cli, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [RECOLLECT, "config", "path", "--json"],
+        cwd=cli.workspace,
+        env=cli.environ,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+
+    assert str(cli.workspace) == json.loads(done.stdout)["workspace"]["path"]
+    assert not (tmp_path / "home").exists()
+
+
+def test_show_tells_what_is_set_and_where(cli: Cli) -> None:
+    project = cli.workspace / "recollect.toml"
+    project.write_text("max_results = 3\nrrf_k = 9\n", encoding="utf-8")
+    cli.write('max_results = 4\n[remote]\napi_key = "env:TEAM"\n')
+    cli.environ["RECOLLECT_MIN_SCORE"] = "0.2"
+
+    answer = cli.json("show", RECOLLECT_PROVIDER="openai")
+    text = cli("show", RECOLLECT_PROVIDER="openai").stdout
+
+    assert [
+        ("provider", "openai", "environment", "auto"),
+        ("remote.api_key", "env:TEAM", str(cli.user_file), None),
+        ("max_results", 4, str(cli.user_file), 6),
+        ("min_score", 0.2, "environment", None),
+        ("rrf_k", 9, str(project), 60),
+    ] == [
+        (each["key"], each["value"], each["origin"], each["default"]) for each in answer["settings"]
+    ]
+    assert ["max_results", "4", str(cli.user_file)] == text.splitlines()[2].split()
+
+
+def test_show_without_anything_set_says_so_and_all_shows_every_setting(cli: Cli) -> None:
+    nothing, everything = cli("show"), cli.json("show", "--all")
+
+    assert "Every setting has its default" in nothing.stdout
+    assert {"default"} == {each["origin"] for each in everything["settings"]}
+    assert len(everything["settings"]) > 40
+
+
+def test_show_takes_a_setting_or_a_group_in_either_spelling(cli: Cli) -> None:
+    assert "max_results  6  default\n" == cli("show", "maxResults").stdout
+    keys = [each["key"] for each in cli.json("show", "temporalDecay")["settings"]]
+    wrong = cli("show", "max_result")
+
+    assert [
+        "temporal_decay.enabled",
+        "temporal_decay.half_life_days",
+        "temporal_decay.floor",
+    ] == keys
+    assert 2 == wrong.returncode
+    assert "Did you mean `max_results`?" in wrong.stderr
+
+
+def test_show_of_a_file_that_is_not_there_is_wrong_usage(cli: Cli) -> None:
+    done = cli("show", "--config", "none.toml")
+
+    assert 2 == done.returncode
+    assert "there is no file none.toml" in done.stderr
+
+
+def test_path_names_every_place_and_whether_it_is_there(cli: Cli, tmp_path: Path) -> None:
+    cli.write('[local]\nmodel_cache = "~/models"\n')
+
+    answer = cli.json("path", "--agent", "wren")
+    text = cli("path").stdout
+
+    assert {"path": str(cli.user_file), "exists": True} == answer["userFile"]
+    assert {"path": str(cli.workspace / "recollect.toml"), "exists": False} == (
+        answer["workspaceFile"]
+    )
+    assert str(tmp_path / "home" / "memory" / "wren.sqlite") == answer["index"]["path"]
+    assert str(tmp_path / "user" / "models") == answer["models"]["path"]
+    assert ("wren", None) == (answer["agent"], answer["problem"])
+    assert f"user file       {cli.user_file}\n" in text
+    assert f"home            {tmp_path / 'home'}  (not there)\n" in text
+
+
+def test_path_works_while_the_settings_are_wrong_and_says_that_they_are(cli: Cli) -> None:
+    cli.write("max_result = 3\n")
+
+    done = cli("path")
+
+    assert 0 == done.returncode
+    assert str(cli.user_file) in done.stdout
+    assert "there is no setting `max_result`" in done.stderr
+
+
+def test_set_changes_one_line_and_shows_old_and_new(cli: Cli) -> None:
+    cli.write("# mine\nmax_results = 4  # few\n\n[mmr]\nlambda = 0.5\n")
+
+    first = cli("set", "max_results", "9")
+    second = cli("set", "mmr.enabled", "on")
+    third = cli("set", "extraPaths", "~/notes, docs/*.md")
+
+    assert (0, 0, 0) == (first.returncode, second.returncode, third.returncode)
+    assert f"max_results: 4 → 9\nWritten to {cli.user_file}.\n" == first.stdout
+    assert "mmr.enabled: false (default) → true" in second.stdout
+    assert "extra_paths: none (default) → ~/notes, docs/*.md" in third.stdout
+    assert (
+        '# mine\nmax_results = 9  # few\nextra_paths = ["~/notes", "docs/*.md"]\n\n'
+        "[mmr]\nlambda = 0.5\nenabled = true\n"
+    ) == cli.written
+
+
+def test_set_makes_the_file_and_unset_removes_the_line(cli: Cli) -> None:
+    made = cli.json("set", "fusion", "rrf")
+    same = cli("set", "fusion", "rrf")
+    removed = cli("set", "fusion", "--unset")
+    again = cli("set", "fusion", "--unset")
+
+    assert ("rrf", True, "calibrated", "rrf") == (
+        made["written"],
+        made["changed"],
+        made["before"]["value"],
+        made["after"]["value"],
+    )
+    assert f"fusion: {cli.user_file} says so already.\n" == same.stdout
+    assert "fusion: rrf → calibrated (default)" in removed.stdout
+    assert f"fusion: {cli.user_file} does not set it.\n" == again.stdout
+    assert "" == cli.written
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("max_result", "3"), "Did you mean `max_results`?"),
+        (("max_results", "many"), "a whole number from 1 to 1000"),
+        (("nothing_like_it", "--unset"), "there is no setting `nothing_like_it`"),
+        (("max_results",), "Give either a VALUE or --unset."),
+        (("max_results", "3", "--unset"), "Give either a VALUE or --unset."),
+        (("remote.api_key", SECRET), "as env:NAME; never the key itself"),
+        (("model", "m"), "Set `provider` too"),
+        (("provider", "openai", "--workspace-file"), "may not set `provider`"),
+        (("extra_paths", "../x", "--workspace-file"), "leaves the workspace"),
+    ],
+)
+def test_set_refuses_what_would_be_wrong_and_writes_nothing(
+    cli: Cli, arguments: tuple[str, ...], message: str
+) -> None:
+    done = cli("set", *arguments)
+
+    assert 2 == done.returncode
+    assert message in done.stderr
+    assert SECRET not in done.stderr + done.stdout
+    assert "user.toml" not in done.stderr  # the copy that was tried
+    assert not cli.user_file.exists()
+    assert [] == list(cli.workspace.iterdir())
+
+
+def test_set_in_the_workspaces_file_says_when_another_wins(cli: Cli) -> None:
+    cli.write("max_results = 4\n")
+
+    done = cli("set", "max_results", "9", "--workspace-file")
+    own = cli("set", "rrf_k", "7", RECOLLECT_RRF_K="8")
+
+    assert "max_results = 9\n" == (cli.workspace / "recollect.toml").read_text(encoding="utf-8")
+    assert f"`max_results` is also set in {cli.user_file}, which wins: 4." in done.stderr
+    assert "`rrf_k` is also set in the environment, which wins: 8." in own.stderr
+
+
+def test_wrong_settings_can_be_mended_one_by_one(cli: Cli) -> None:
+    cli.write("max_result = 3\nrrf = 1\n")
+
+    first = cli("set", "max_result", "--unset")
+    second = cli("set", "rrf", "--unset")
+
+    assert (0, 0) == (first.returncode, second.returncode)
+    assert "there is no setting `rrf`" in first.stderr
+    assert "" == second.stderr
+    assert "" == cli.written
+
+
+def test_a_link_is_written_through(cli: Cli, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text("rrf_k = 1\n", encoding="utf-8")
+    cli.user_file.symlink_to(real)
+
+    cli("set", "rrf_k", "2")
+
+    assert cli.user_file.is_symlink()
+    assert "rrf_k = 2\n" == real.read_text(encoding="utf-8")
+
+
+OPENCLAW = """
+{
+  // my assistant
+  agents: {
+    defaults: { workspace: '~/my clawd' },
+    entries: {
+      main: {},
+      work: { memory: { search: { extraPaths: ['~/work'], query: { maxResults: 3 } } } },
+    },
+  },
+  memory: {
+    search: {
+      provider: 'voyage',
+      remote: { apiKey: 'sk-live-0123456789', headers: { 'x-key': 'sk-live-0123456789' } },
+      extraPaths: ['~/notes'],
+      chunking: { tokens: 300, },
+      query: { minScore: 0.3, maxResults: 9 },
+    },
+  },
+}
+"""
+
+
+def test_import_reports_and_writes_nothing_unless_asked(cli: Cli) -> None:
+    cli.openclaw.write_text(OPENCLAW, encoding="utf-8")
+
+    done = cli("import-openclaw")
+
+    assert 0 == done.returncode
+    head = done.stdout.splitlines()
+    workspace = cli.openclaw.parent.parent / "my clawd"
+    assert f"{cli.openclaw}, agent main" == head[0]
+    assert f"use it with `recollect -w '{workspace}' …`" in head[1]
+    assert 'Taken:\n  memory.search.provider → provider = "voyage"' in done.stdout
+    assert "Mapped:\n  memory.search.chunking.tokens → chunk.tokens = 300: it is" in done.stdout
+    assert "Not supported:\n  memory.search.remote.apiKey: A key is never copied" in done.stdout
+    assert "VOYAGE_API_KEY" in done.stdout
+    assert "Nothing was written. With --write" in done.stdout
+    assert "`--agent work` takes them." in done.stderr
+    assert "sk-live" not in done.stdout + done.stderr
+    assert not cli.user_file.exists()
+
+
+def test_import_writes_beside_what_is_there(cli: Cli) -> None:
+    cli.openclaw.write_text(OPENCLAW, encoding="utf-8")
+    cli.write(
+        '# mine\nprovider = "gemini"\nmodel = "gemini-embedding-001"\nextra_paths = ["a"]\n'
+        "rrf_k = 7\n[chunk]\ntokens = 300 # same\n"
+    )
+
+    answer = cli.json("import-openclaw", "--write", "--agent", "work", RECOLLECT_MAX_RESULTS="2")
+    again = cli("import-openclaw", str(cli.openclaw), "--write", "--agent", "work")
+    shown = cli("show", "provider")
+
+    assert (
+        '# mine\nprovider = "voyage"\nextra_paths = ["a", "~/notes", "~/work"]\nrrf_k = 7\n'
+        "max_results = 3\n[chunk]\ntokens = 300 # same\n"
+    ) == cli.written
+    assert {
+        "provider": "voyage",
+        "extra_paths": ["a", "~/notes", "~/work"],
+        "max_results": 3,
+        "model": None,
+    } == answer["changes"]
+    assert ("work", ["main", "work"], True) == (
+        answer["agent"],
+        answer["agents"],
+        answer["written"],
+    )
+    assert {"max_results": "environment"} == answer["overridden"]
+    assert '-model = "gemini-embedding-001"' in answer["diff"].splitlines()
+    assert "says all of this already" in again.stdout
+    assert ["provider", "voyage", str(cli.user_file)] == shown.stdout.split()
+
+
+def test_import_json_keeps_its_contract(cli: Cli) -> None:
+    cli.openclaw.write_text(OPENCLAW, encoding="utf-8")
+
+    answer = cli.json("import-openclaw")
+
+    assert [
+        "file", "agent", "agents", "workspace", "taken", "mapped", "notSupported", "remarks",
+        "settings", "changes", "userFile", "written", "diff", "overridden",
+    ] == list(answer)  # fmt: skip
+    assert {"key": "memory.search.provider", "setting": "provider", "value": "voyage"} == (
+        answer["taken"][0]
+    )
+    assert ["key", "setting", "value", "how"] == list(answer["mapped"][0])
+    assert {"memory.search.remote.apiKey", "memory.search.remote.headers"} < {
+        each["key"] for each in answer["notSupported"]
+    }
+    assert (False, None) == (answer["written"], answer["diff"])
+
+
+def test_import_looks_where_openclaw_does_and_tells_what_is_wrong_with_the_file(
+    cli: Cli, tmp_path: Path
+) -> None:
+    missing = cli("import-openclaw", "--json")
+    elsewhere = tmp_path / "other.json5"
+    elsewhere.write_text("{\n  memory: {search: {model 'x'}}\n}", encoding="utf-8")
+    broken = cli("import-openclaw", OPENCLAW_CONFIG_PATH=str(elsewhere))
+
+    assert 2 == missing.returncode
+    error = json.loads(missing.stdout)["error"]
+    assert ("config", f"There is no OpenClaw configuration at {cli.openclaw}.") == (
+        error["type"],
+        error["message"],
+    )
+    assert 2 == broken.returncode
+    assert f"{elsewhere}:2:27 is not JSON5" in broken.stderr
+
+
+def test_import_without_memory_search_says_that_there_is_nothing(cli: Cli) -> None:
+    cli.openclaw.write_text("{}", encoding="utf-8")
+
+    done = cli("import-openclaw", "--write")
+
+    assert "There is nothing to write" in done.stdout
+    assert "config set provider openai" in done.stderr
+    assert not cli.user_file.exists()
+
+
+def test_the_environment_is_never_shown(tmp_path: Path) -> None:
+    files = SettingsFiles.find(tmp_path, environ={"HOME": "/", "OPENAI_API_KEY": SECRET})
+
+    assert SECRET not in repr(files)

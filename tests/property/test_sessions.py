@@ -1,0 +1,288 @@
+"""What holds for the transcripts of anybody, and for whatever strangers wrote into them."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.sessions import claude_code, codex, openclaw
+from recollect.sessions.clean import RECALLED, flattened, without_blocks, without_internal_context
+from recollect.sessions.envelope import without_envelope, without_reply_tag
+from recollect.sessions.formats import format_of, header_of
+from recollect.sessions.pack import LABELS
+from recollect.sessions.project import ProjectOptions, document_of, passages, project
+from recollect.sessions.redact import redact
+from recollect.sessions.registry import excluded_sessions
+from recollect.sessions.rows import row_of
+from recollect.sessions.tail import Mark, fits, lines_after, mark_at
+from recollect.sessions.turn import Format
+from recollect.sessions.wrap import wrapped
+from recollect.text.size import weigh
+from recollect.types import Stat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from recollect.sessions.turn import Transcript
+    from recollect.types import Chunk
+
+READERS = [openclaw.read_lines, claude_code.read_lines, codex.read_lines]
+OPTIONS = ProjectOptions(tokens=16, overlap=8)
+HOSTILE_CHARS = 100_000
+"""Enough for a quadratic pattern to be noticed by everybody who waits for it."""
+
+WORDS = st.sampled_from(
+    [
+        "Prune",
+        "the roses",
+        "数据库迁移",
+        "👨‍👩‍👧‍👦",
+        "e\u0301",
+        "x" * 70,
+        "NO_REPLY",
+        "\n",
+        "sk-a1",
+        "…",
+    ]
+)
+SAID = st.lists(WORDS, min_size=1, max_size=12).map(" ".join)
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | SAID,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+KINDS = st.sampled_from(
+    ["message", "user", "assistant", "session", "reset", "custom", "event_msg", "response_item",
+     "session_meta", "attachment", "ai-title", "summary", "session_info"]
+)  # fmt: skip
+FIELDS = st.sampled_from(
+    ["type", "role", "content", "message", "payload", "text", "timestamp", "provenance", "kind",
+     "sourceTool", "origin", "attachment", "prompt", "data", "sessionKey", "__openclaw", "id",
+     "isSidechain", "model", "summary", "leafUuid", "aiTitle", "name", "source", "cwd"]
+)  # fmt: skip
+ROWS = st.builds(
+    lambda kind, fields: {**fields, "type": kind} if kind else fields,
+    KINDS | st.none(),
+    st.dictionaries(
+        FIELDS,
+        JSON
+        | st.dictionaries(FIELDS, JSON | st.dictionaries(FIELDS, JSON, max_size=3), max_size=5),
+        max_size=6,
+    ),
+)
+LINES = ROWS.map(json.dumps) | st.text(max_size=20).map(lambda text: text.replace("\n", " "))
+
+
+def openclaw_row(role: str, text: str) -> dict[str, Any]:
+    return {"type": "message", "message": {"role": role, "content": text}}
+
+
+def claude_row(role: str, text: str) -> dict[str, Any]:
+    return {"type": role, "sessionId": "s", "message": {"role": role, "content": text}}
+
+
+def codex_row(role: str, text: str) -> dict[str, Any]:
+    kind = {"user": "user_message", "assistant": "agent_message"}[role]
+    return {"type": "event_msg", "payload": {"type": kind, "message": text}}
+
+
+ROLES = st.sampled_from(["user", "assistant"])
+RESET: dict[str, Any] = {"type": "reset"}
+OPENCLAW_ROWS = st.builds(openclaw_row, ROLES, SAID) | st.just(RESET)
+CONVERSATIONS = [
+    pytest.param(openclaw.read_lines, OPENCLAW_ROWS, id="openclaw"),
+    pytest.param(claude_code.read_lines, st.builds(claude_row, ROLES, SAID), id="claude"),
+    pytest.param(codex.read_lines, st.builds(codex_row, ROLES, SAID), id="codex"),
+]
+
+
+def numbered(rows: Iterable[object]) -> list[tuple[int, str]]:
+    return [(number, json.dumps(row)) for number, row in enumerate(rows, 1)]
+
+
+def chunks(transcript: Transcript) -> list[Chunk]:
+    path, stat = "sessions/main/s.jsonl", Stat(0, 0)
+    return document_of(transcript, path=path, stat=stat, now_ns=0, options=OPTIONS)[1]
+
+
+@pytest.mark.parametrize("read", READERS)
+@given(lines=st.lists(LINES, max_size=12))
+def test_no_file_breaks_a_reader(
+    read: Callable[[Iterable[tuple[int, str]]], Transcript], lines: list[str]
+) -> None:
+    transcript = read(list(enumerate(lines, 1)))
+
+    assert all(1 <= turn.line <= len(lines) for turn in transcript.turns)
+    assert all(a.line <= b.line for a, b in pairwise(transcript.turns))
+    for turn in transcript.turns:
+        assert turn.text
+        assert turn.text == " ".join(turn.text.split())
+        turn.text.encode()
+
+
+@given(line=LINES)
+def test_no_row_breaks_what_looks_at_it(line: str) -> None:
+    row = row_of(line)
+    if row is not None:
+        assert format_of(row) in (None, *Format)
+        assert all(
+            header is None or header.format is form
+            for form in Format
+            for header in [header_of(row, form)]
+        )
+
+
+@given(index=st.dictionaries(st.text(max_size=20), JSON | st.dictionaries(FIELDS, JSON)))
+def test_no_index_breaks_what_looks_at_it(index: dict[str, Any]) -> None:
+    assert all(excluded_sessions(index).values())
+
+
+@pytest.mark.parametrize(("read", "rows"), CONVERSATIONS)
+@given(drawn=st.data())
+def test_a_conversation_that_goes_on_leaves_every_chunk_but_the_last(
+    read: Callable[[Iterable[tuple[int, str]]], Transcript],
+    rows: st.SearchStrategy[dict[str, Any]],
+    drawn: st.DataObject,
+) -> None:
+    conversation = drawn.draw(st.lists(rows, max_size=25))
+    length = drawn.draw(st.integers(0, len(conversation)))
+
+    before = chunks(read(numbered(conversation[:length])))[:-1]
+    after = chunks(read(numbered(conversation)))
+
+    assert before == after[: len(before)]
+    assert [each.digest for each in before] == [each.digest for each in after[: len(before)]]
+
+
+@pytest.mark.parametrize(("read", "rows"), CONVERSATIONS)
+@given(drawn=st.data())
+def test_chunks_hold_every_line_in_order_and_none_across_a_reset(
+    read: Callable[[Iterable[tuple[int, str]]], Transcript],
+    rows: st.SearchStrategy[dict[str, Any]],
+    drawn: st.DataObject,
+) -> None:
+    transcript = read(numbered(drawn.draw(st.lists(rows, max_size=25))))
+    projection = project(transcript, options=OPTIONS)
+    packed = passages(projection, options=OPTIONS)
+
+    reached = {0}  # where the passages so far may end: equal lines leave it open
+    for passage in packed:
+        count = len(passage.lines)
+        reached = {
+            start + count
+            for start in range(len(projection.lines) - count + 1)
+            if projection.lines[start : start + count] == passage.lines
+            and any(start <= end < start + count for end in reached)
+        }
+        assert 1 == len({line.generation for line in passage.lines})
+    assert len(projection.lines) in reached
+    assert all(line.text.startswith(LABELS[line.speaker]) for line in projection.lines)
+    assert {turn.line for turn in transcript.turns} == set(projection.line_map)
+
+
+@given(lines=st.lists(LINES, max_size=8), cuts=st.lists(st.integers(0, 4000), max_size=4))
+def test_a_file_read_in_pieces_is_the_file_read_at_once(lines: list[str], cuts: list[int]) -> None:
+    content = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+    at_once = [(line.number, line.text) for line in lines_after(BytesIO(content), Mark())]
+
+    mark = Mark()
+    pieces: list[tuple[int, str]] = []
+    for end in [*sorted(cuts), len(content)]:
+        stream = BytesIO(content[:end])
+        if not fits(stream, mark):  # a line looked whole and was not
+            mark, pieces = Mark(), []
+        for line in lines_after(stream, mark):
+            pieces.append((line.number, line.text.rstrip("\r\n")))
+            mark = mark_at(stream, offset=line.end, lines=line.number)
+
+    assert [(number, text.rstrip("\r\n")) for number, text in at_once] == pieces
+
+
+@given(text=st.text(max_size=300) | SAID, width=st.integers(1, 60))
+def test_lines_are_the_text_and_no_heavier_than_the_width(text: str, width: int) -> None:
+    text = flattened(text)
+    found = list(wrapped(text, width=width))
+
+    assert text.replace(" ", "") == "".join(found).replace(" ", "")
+    assert all(weigh(line) <= width or len(line) == 1 for line in found)
+    assert all(line.strip() == line != "" for line in found)
+
+
+ALNUM = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=36)
+PREFIXES = st.sampled_from(
+    ["gh" + "p_", "github" + "_pat_", "xox" + "b-", "xox" + "p-", "gl" + "pat-", "AI" + "za",
+     "h" + "f_", "np" + "m_", "ey" + "J", "sk" + "_live_"]
+)  # fmt: skip
+SHAPED = st.builds("{}{}".format, PREFIXES, ALNUM)
+MIXED = st.builds("{}{}aB3{}".format, st.sampled_from(["sk-", "sk-proj-", "sk-ant-"]), ALNUM, ALNUM)
+ACCESS = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", min_size=16, max_size=16).map("AKIA".__add__)
+AROUND = st.lists(
+    st.text(max_size=6)
+    | st.sampled_from(
+        ["password=", "token: ", " ", '"', "://a:", "@", "Bearer ", "-----BEGIN PRIVATE KEY-----",
+         "sk-", "eyJ", "…", "***", "--token ", ".", "/", "\n"]
+    ),
+    max_size=5,
+).map("".join)  # fmt: skip
+
+
+@given(key=SHAPED | ACCESS, before=AROUND, after=AROUND)
+def test_a_key_never_survives_whatever_is_around_it(key: str, before: str, after: str) -> None:
+    assert key not in redact(f"{before}{key}{after}")
+
+
+@given(key=MIXED, before=AROUND, after=AROUND)
+def test_a_key_that_could_be_the_end_of_a_word_never_survives_either(
+    key: str, before: str, after: str
+) -> None:
+    assert key not in redact(f"{before}{key}{after}")
+
+
+@given(keys=st.lists(SHAPED | ACCESS | AROUND, max_size=6))
+def test_nothing_is_hidden_twice(keys: list[str]) -> None:
+    hidden = redact("".join(keys))
+
+    assert hidden == redact(hidden)
+
+
+@given(secret=st.from_regex(r"[a-z]{3}[0-9][A-Za-z0-9!%_-]{4,20}", fullmatch=True), before=AROUND)
+@pytest.mark.parametrize("name", ["password=", "DB_PASSWORD=", "password: ", '"apiKey": "'])
+def test_what_is_named_a_secret_never_survives(name: str, secret: str, before: str) -> None:
+    assert secret not in redact(f"{before} {name}{secret}")
+
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        ["<", ">", "<system-reminder", "<system-reminder>", "</system-reminder>", "</", " ", "\n",
+         "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>", "```json",
+         "x ⟦openclaw:ctx⟧", "[Sun 2026-02-01 10:00", "[[reply_to:", "data:a;base64,", "sk-", "eyJ",
+         "://", "://a:", "@", "password=", "token:", "token: ", '"', "'", "--token ", "Bearer ",
+         "authorization:", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "AKIA", "=",
+         "1234567890:AA", "SG.", "a", "A1", ".", "-", "_", "中", "\u0301", "🇩", "key"]
+    ),
+    min_size=1,
+    max_size=3,
+).map("".join)  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(head=HOSTILE, unit=HOSTILE, end=HOSTILE)
+def test_no_text_takes_more_than_its_length_in_time(head: str, unit: str, end: str) -> None:
+    text = f"{head}{unit * (HOSTILE_CHARS // len(unit))}{end}"
+
+    cleaned = without_reply_tag(without_envelope(text))
+    cleaned = flattened(without_blocks(without_internal_context(cleaned), RECALLED))
+    hidden = redact(cleaned)
+    lines = list(wrapped(hidden, width=800))
+
+    assert hidden.replace(" ", "") == "".join(lines).replace(" ", "")
+    redact(text)

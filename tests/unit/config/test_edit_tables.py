@@ -1,0 +1,129 @@
+"""Changing settings of any table, lists among them, and removing them: no other line moves."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.config.edit import amended, settings_in, write_changes
+from recollect.config.schema import SETTINGS
+from recollect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recollect.config.edit import Value
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "after"),
+    [
+        ("", {"mmr.enabled": True}, "mmr.enabled = true\n"),
+        ("[mmr]\nenabled = false # yet\n", {"mmr.enabled": True}, "[mmr]\nenabled = true # yet\n"),
+        (
+            "[mmr]\nlambda = 0.5\n\n# x\n[sync]\n",
+            {"mmr.enabled": True, "fusion": "rrf", "rrf_k": 3},
+            'fusion = "rrf"\nrrf_k = 3\n\n[mmr]\nlambda = 0.5\nenabled = true\n\n# x\n[sync]\n',
+        ),
+        (
+            "# mine\n[temporalDecay]\nhalfLifeDays=7",
+            {"temporal_decay.half_life_days": 9, "temporal_decay.enabled": True},
+            "# mine\n[temporalDecay]\nhalfLifeDays=9\nenabled = true\n",
+        ),
+        (
+            'extra_paths = [\n  "a#b", # inner\n  "c",\n] # outer\nrrf_k = 1\n',
+            {"extra_paths": ["日本", "🦉"]},
+            'extra_paths = ["日本", "🦉"] # outer\nrrf_k = 1\n',
+        ),
+        ("mmr.lambda = 1\n[sync]\n", {"mmr.lambda": 0.5}, "mmr.lambda = 0.5\n[sync]\n"),
+        ('model = "a # b"\r\n', {"model": "c", "rrf_k": 1}, 'model = "c"\r\nrrf_k = 1\r\n'),
+        (
+            'note = """\nfusion = "weighted"\n"""\n',
+            {"fusion": "rrf"},
+            'note = """\nfusion = "weighted"\n"""\nfusion = "rrf"\n',
+        ),
+        ("# a\u2028[ = \nrrf_k = 1\n", {"rrf_k": 2}, "# a\u2028[ = \nrrf_k = 2\n"),
+    ],
+)
+def test_only_the_settings_named_change(
+    before: str, changes: dict[str, Value | None], after: str
+) -> None:
+    assert after == amended(before, changes)
+
+
+def test_what_is_removed_takes_its_lines_along_and_no_others() -> None:
+    before = '# top\nmax_result = 3\nextra_paths = [\n  "a",\n]\n[mmr] # kept\nenabled = true\n'
+
+    after = amended(before, {"max_result": None, "extra_paths": None, "mmr.enabled": None})
+
+    assert "# top\n[mmr] # kept\n" == after
+
+
+@pytest.mark.parametrize(
+    "text", ["mmr = {enabled = true}\n", "mmr = {enabled = true, lambda = 1}\n", "[mmr\n"]
+)
+def test_a_form_that_lines_cannot_tell_is_refused_with_what_to_write(
+    text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(ConfigError) as caught:
+        write_changes(file, {"mmr.enabled": False, "rrf_k": None}, check=lambda _: None)
+
+    assert caught.value.action.endswith("mmr.enabled = false; remove rrf_k")
+    assert text == file.read_text(encoding="utf-8")
+
+
+def test_what_the_check_refuses_is_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "deep" / "config.toml"
+
+    def refuse(text: str) -> None:
+        raise ConfigError(text, action="")
+
+    with pytest.raises(ConfigError, match="rrf_k = 1"):
+        write_changes(file, {"rrf_k": 1}, check=refuse)
+
+    assert not file.parent.exists()
+
+
+_VALUES = st.one_of(
+    st.booleans(),
+    st.integers(-9, 9),
+    st.floats(0, 1),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"])),
+    st.lists(st.sampled_from(["a", 'b"', "# c", "d\\"])),
+)
+_CHANGES = st.dictionaries(st.sampled_from(list(SETTINGS)), st.one_of(st.none(), _VALUES))
+
+
+@given(
+    tables=st.dictionaries(
+        st.sampled_from(list(SETTINGS)), st.sampled_from(["1 # x", '"a"', "[\n'b', # y\n]"])
+    ),
+    changes=_CHANGES,
+    dotted=st.booleans(),
+)
+def test_what_was_meant_is_what_a_reader_sees(
+    tables: dict[str, str], changes: dict[str, Value | None], *, dotted: bool
+) -> None:
+    by_table: dict[str, list[str]] = {"": []}
+    for name, value in tables.items():
+        table, _, key = name.rpartition(".")
+        table, key = ("", name) if dotted else (table, key)
+        by_table.setdefault(table, []).append(f"{key} = {value}\n")
+    text = "".join(
+        (f"[{table}]\n" if table else "") + "".join(lines) for table, lines in by_table.items()
+    )
+
+    after = amended(text, changes)
+
+    expected = {**settings_in(text), **changes}
+    assert {name: value for name, value in expected.items() if value is not None} == settings_in(
+        after
+    )
+    assert tomllib.loads(after) is not None

@@ -1,0 +1,571 @@
+"""What OpenClaw's settings become: every documented key, both spellings, each agent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recollect.config import load_config
+from recollect.config.edit import amended
+from recollect.config.openclaw import translate
+from recollect.config.openclaw.rules import BESIDE, ELSEWHERE, QMD_TOGETHER, RULES, TOGETHER
+from recollect.config.schema import SETTINGS, Setting
+from recollect.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from recollect.config.openclaw import Translation
+
+    Import = Callable[..., Translation]
+
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "config.md"
+SECRET = "sk-live-0123456789"  # noqa: S105 - no one's
+
+
+@pytest.fixture
+def translated(tmp_path: Path) -> Import:
+    def run(tree: object, *, agent: str | None = None) -> Translation:
+        file = tmp_path / "openclaw.json"
+        text = tree if isinstance(tree, str) else json.dumps(tree)
+        file.write_text(text, encoding="utf-8")
+        return translate(file, agent=agent, environ={"HOME": str(tmp_path / "home")})
+
+    return run
+
+
+def search(**keys: object) -> dict[str, object]:
+    return {"memory": {"search": keys}}
+
+
+def taken(found: Translation) -> dict[str, object]:
+    return {str(each.setting): each.value for each in found.carried if each.how is None}
+
+
+def mapped(found: Translation) -> dict[str, str]:
+    return {each.key.rpartition("search.")[2]: each.how for each in found.carried if each.how}
+
+
+def refused(found: Translation) -> dict[str, str]:
+    return {each.key.rpartition("search.")[2]: each.reason for each in found.unsupported}
+
+
+OLDER = """
+// written for 2026.4
+{
+  agents: {
+    defaults: {
+      workspace: '~/clawd',
+      memorySearch: {
+        provider: "gemini", model: 'gemini-embedding-001',
+        remote: {apiKey: '${TEAM_GEMINI}', batch: {enabled: true, wait: false,},},
+        outputDimensionality: 768,
+        extraPaths: ["../team", {path: '/srv/notes/', pattern: '**/*.md'}],
+        sources: ['memory', 'sessions'],
+        experimental: {sessionMemory: true},
+        query: {
+          maxResults: 8,
+          minScore: 0.4,
+          hybrid: {
+            enabled: true, vectorWeight: 0.6, textWeight: .4, candidateMultiplier: 6,
+            mmr: {enabled: true, lambda: 0.8},
+            temporalDecay: {enabled: true, halfLifeDays: 14},
+          },
+        },
+        chunking: {tokens: 300, overlap: 60},
+        sync: {onSearch: false, watchDebounceMs: 2000, intervalMinutes: 5},
+        cache: {enabled: false},
+      },
+    },
+  },
+}
+"""
+
+
+def test_the_older_spelling_is_sorted_into_three_lists(translated: Import) -> None:
+    found = translated(OLDER)
+
+    assert {
+        "provider": "gemini",
+        "model": "gemini-embedding-001",
+        "extra_paths": ["../team"],
+        "sources": ["memory", "sessions"],
+        "max_results": 8,
+        "candidate_multiplier": 6,
+        "mmr.enabled": True,
+        "mmr.lambda": 0.8,
+        "temporal_decay.enabled": True,
+        "temporal_decay.half_life_days": 14.0,
+        "sync.on_search": False,
+        "sync.interval_minutes": 5,
+    } == taken(found)
+    assert {
+        "agents.defaults.memorySearch.remote.apiKey",
+        "agents.defaults.memorySearch.outputDimensionality",
+        "agents.defaults.memorySearch.extraPaths",
+        "agents.defaults.memorySearch.experimental.sessionMemory",
+        "agents.defaults.memorySearch.remote.batch.enabled",
+        "agents.defaults.memorySearch.query.hybrid.enabled",
+        "agents.defaults.memorySearch.query.hybrid.vectorWeight",
+        "agents.defaults.memorySearch.query.hybrid.textWeight",
+        "agents.defaults.memorySearch.chunking.tokens",
+        "agents.defaults.memorySearch.chunking.overlap",
+        "agents.defaults.memorySearch.sync.watchDebounceMs",
+        "agents.defaults.memorySearch.cache.enabled",
+    } == set(mapped(found))
+    assert {
+        "agents.defaults.memorySearch.remote.batch.wait",
+        "agents.defaults.memorySearch.query.minScore",
+    } == set(refused(found))
+    changes = found.changes
+    assert ("env:TEAM_GEMINI", 768, True) == (
+        changes["remote.api_key"],
+        changes["dimensions"],
+        changes["remote.batch"],
+    )
+    assert ["../team", "/srv/notes/**/*.md"] == changes["extra_paths"]
+    assert (300, 60, 2000, 0) == tuple(
+        changes[name]
+        for name in ("chunk.tokens", "chunk.overlap", "watch.debounce_ms", "cache.max_megabytes")
+    )
+    assert "min_score" not in changes
+
+
+def test_the_newer_spelling_means_the_same_and_wins(translated: Import) -> None:
+    older = {"agents": {"defaults": {"memorySearch": {"provider": "voyage", "model": "a"}}}}
+
+    found = translated({**older, **search(model="b", query={"maxResults": 9})})
+
+    assert {"provider": "voyage", "model": "b", "max_results": 9} == taken(found)
+
+
+@pytest.mark.parametrize(
+    "agents",
+    [
+        {"entries": {"Work": {"memory": {"search": {"extraPaths": ["c"], "model": "m"}}}}},
+        {"entries": {"work": {"memorySearch": {"extraPaths": ["c"], "model": "m"}}}},
+        {
+            "list": [
+                {"id": "x"},
+                {"id": "work", "memorySearch": {"extraPaths": ["c"], "model": "m"}},
+            ]
+        },
+        {"work": {"memorySearch": {"extraPaths": ["c"], "model": "m"}}},
+    ],
+)
+def test_an_agents_own_keys_win_and_its_paths_are_added(
+    translated: Import, agents: dict[str, object]
+) -> None:
+    tree = {**search(provider="openai", model="a", extraPaths=["b"]), "agents": agents}
+
+    found = translated(tree, agent="WORK")
+
+    assert ("work", "m", ["b", "c"]) == (
+        found.agent,
+        found.changes["model"],
+        found.changes["extra_paths"],
+    )
+
+
+def test_without_a_name_the_default_agent_is_taken_and_others_are_mentioned(
+    translated: Import,
+) -> None:
+    agents = [
+        {"id": "a", "memorySearch": {"query": {"maxResults": 1}}},
+        {"id": "b", "default": True, "memorySearch": {"query": {"maxResults": 2}}},
+    ]
+
+    found = translated({"agents": {"list": agents}})
+    unmarked = translated({"agents": {"list": [{"id": "z"}, {"id": "main"}]}})
+
+    assert ("b", {"max_results": 2}, ("a", "b")) == (found.agent, found.changes, found.agents)
+    assert "The agent a has settings of its own: `--agent a` takes them." in found.remarks
+    assert "main" == unmarked.agent
+
+
+def test_an_agent_that_is_not_there_is_an_error_that_names_those_that_are(
+    translated: Import,
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        translated({"agents": {"entries": {"main": {}, "work": {}}}}, agent="wrk")
+
+    assert "Its agents are main, work." == caught.value.action
+
+
+@pytest.mark.parametrize(
+    ("agents", "agent", "expected"),
+    [
+        ({}, None, "home/.openclaw/workspace"),
+        ({"defaults": {"workspace": "~/clawd"}}, None, "home/clawd"),
+        ({"entries": {"main": {}, "w": {"workspace": "~/w"}}}, "w", "home/w"),
+        ({"entries": {"main": {}, "w": {}}}, "w", "home/.openclaw/workspace-w"),
+    ],
+)
+def test_the_workspace_is_the_agents(
+    translated: Import, tmp_path: Path, agents: dict[str, object], agent: str | None, expected: str
+) -> None:
+    assert tmp_path / expected == translated({"agents": agents}, agent=agent).workspace
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "${TEAM_KEY}",
+        "$TEAM_KEY",
+        {"source": "env", "provider": "default", "id": "TEAM_KEY"},
+        "secretref-env:TEAM_KEY",
+    ],
+)
+def test_a_key_in_a_variable_is_referred_to(translated: Import, secret: object) -> None:
+    found = translated(search(provider="voyage", remote={"apiKey": secret}))
+
+    assert "env:TEAM_KEY" == found.changes["remote.api_key"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "advice"),
+    [
+        ({"provider": "openai"}, "into the variable OPENAI_API_KEY."),
+        ({}, "into the variable OPENAI_API_KEY."),
+        ({"provider": "mistral"}, "into the variable MISTRAL_API_KEY."),
+        (
+            {"provider": "openai-compatible", "baseUrl": "https://gw.example/v1"},
+            'set `remote.api_key` to "env:OPENAI_COMPATIBLE_API_KEY"',
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "secret", [SECRET, {"source": "exec", "provider": "vault", "id": SECRET}, f" {SECRET}${{A}}"]
+)
+def test_a_literal_key_is_never_copied_or_shown(
+    translated: Import, keys: dict[str, str], advice: str, secret: object
+) -> None:
+    provider = {"provider": keys["provider"]} if "provider" in keys else {}
+    remote = {"apiKey": secret, "headers": {"authorization": SECRET}}
+    address = {"baseUrl": keys["baseUrl"]} if "baseUrl" in keys else {}
+
+    found = translated(search(**provider, remote={**remote, **address}))
+
+    assert advice in refused(found)["remote.apiKey"]
+    assert "remote.headers" in refused(found)
+    assert "remote.api_key" not in found.changes
+    assert SECRET not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"https://user:{SECRET}@gw.example/v1",
+        f"https://gw.example/v1?key={SECRET}",
+        "https://${HOST}/v1",
+        f"ftp://{SECRET}/",
+    ],
+)
+def test_an_address_that_may_hold_a_key_is_not_copied_or_shown(
+    translated: Import, address: str
+) -> None:
+    found = translated(search(provider="openai", remote={"baseUrl": address}))
+
+    assert {"remote.baseUrl"} == set(refused(found))
+    assert SECRET not in repr(found)
+
+
+def test_no_provider_stays_ours_unless_something_belongs_to_it(translated: Import) -> None:
+    untouched = translated(search(query={"maxResults": 3}))
+    bound = translated(search(model="text-embedding-3-large"))
+    auto = translated(search(provider="auto", outputDimensionality=256))
+
+    assert "provider" not in untouched.changes
+    assert "config set provider openai" in untouched.remarks[0]
+    assert {"provider": "openai", "model": "text-embedding-3-large"} == bound.changes
+    assert {"provider": "openai", "dimensions": 256} == auto.changes
+    assert () == bound.remarks
+
+
+@pytest.mark.parametrize("provider", ["bedrock", "github-copilot", "nobody", "${WHO}"])
+def test_a_provider_that_is_not_here_takes_what_belongs_to_it_along(
+    translated: Import, provider: str
+) -> None:
+    keys = {"model": "m", "outputDimensionality": 9, "remote": {"baseUrl": "https://x.example"}}
+
+    found = translated(search(provider=provider, query={"maxResults": 3}, **keys))
+
+    assert {"max_results": 3} == found.changes
+    assert {"provider", "model", "outputDimensionality", "remote.baseUrl"} == set(refused(found))
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        (
+            search(provider="lmstudio"),
+            {
+                "provider": "openai",
+                "model": "text-embedding-nomic-embed-text-v1.5",
+                "remote.base_url": "http://127.0.0.1:1234/v1",
+            },
+        ),
+        (
+            search(provider="deepinfra", model="BAAI/bge-large"),
+            {
+                "provider": "openai",
+                "model": "BAAI/bge-large",
+                "remote.base_url": "https://api.deepinfra.com/v1/openai",
+                "remote.api_key": "env:DEEPINFRA_API_KEY",
+            },
+        ),
+        (
+            {
+                **search(provider="gpu", model="gpu/qwen3-embedding:0.6b"),
+                "models": {
+                    "providers": {"gpu": {"api": "ollama", "baseUrl": "http://gpu.local:11434/v1/"}}
+                },
+            },
+            {
+                "provider": "ollama",
+                "model": "qwen3-embedding:0.6b",
+                "remote.base_url": "http://gpu.local:11434",
+            },
+        ),
+        (
+            {
+                **search(provider="team", model="bge-m3"),
+                "models": {
+                    "providers": {
+                        "team": {
+                            "api": "openai-responses",
+                            "baseUrl": "https://team.example/v1",
+                            "apiKey": "${TEAM_KEY}",
+                        }
+                    }
+                },
+            },
+            {
+                "provider": "openai",
+                "model": "bge-m3",
+                "remote.base_url": "https://team.example/v1",
+                "remote.api_key": "env:TEAM_KEY",
+            },
+        ),
+        (
+            {
+                **search(provider="gemini", remote={"apiKey": "${A}"}),
+                "models": {"providers": {"google": {"apiKey": "${B}"}}},
+            },
+            {"provider": "gemini", "remote.api_key": "env:A"},
+        ),
+        (search(provider="none", model="m"), {"provider": "none"}),
+        (search(provider="openai-compatible", model="m"), {}),
+    ],
+)
+def test_providers_of_other_names_are_mapped(
+    translated: Import, tree: dict[str, object], expected: dict[str, object]
+) -> None:
+    assert expected == translated(tree).changes
+
+
+def test_input_types_are_for_questions_and_notes(translated: Import) -> None:
+    both = translated(search(provider="openai", inputType="text"))
+    one = translated(search(provider="openai", inputType="text", queryInputType="query"))
+    elsewhere = translated(search(provider="gemini", queryInputType="query"))
+
+    assert ("text", "text") == (
+        both.changes["remote.query_input_type"],
+        both.changes["remote.document_input_type"],
+    )
+    assert ("query", "text") == (
+        one.changes["remote.query_input_type"],
+        one.changes["remote.document_input_type"],
+    )
+    assert "by itself" in refused(elsewhere)["queryInputType"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("~/models/a.gguf", "~/models/a.gguf"),
+        ("/models/a.gguf", "/models/a.gguf"),
+        ("hf:org/a.gguf", None),
+        ("https://x.example/a.gguf", None),
+        ("a.gguf", None),
+    ],
+)
+def test_a_models_file_is_taken_by_its_whole_path(
+    translated: Import, path: str, expected: str | None
+) -> None:
+    found = translated(search(provider="local", local={"modelPath": path}))
+
+    assert expected == found.changes.get("local.model_path")
+    assert (expected is None) == ("local.modelPath" in refused(found))
+
+
+@pytest.mark.parametrize(
+    ("keys", "sources"),
+    [
+        ({"sources": ["memory"]}, ["memory"]),
+        ({"sources": ["sessions"]}, ["memory"]),
+        ({"sources": ["sessions"], "experimental": {"sessionMemory": True}}, ["sessions"]),
+        ({"experimental": {"sessionMemory": True}}, None),
+        ({"rememberAcrossConversations": True}, None),
+    ],
+)
+def test_transcripts_are_searched_only_where_openclaw_would(
+    translated: Import, keys: dict[str, object], sources: list[str] | None
+) -> None:
+    assert sources == translated(search(**keys)).changes.get("sources")
+
+
+def test_a_floor_is_left_out_because_its_scale_is_another_unless_there_is_none(
+    translated: Import,
+) -> None:
+    some = translated(search(query={"minScore": 0.35}))
+    none = translated(search(query={"minScore": 0}))
+
+    assert "`weighted`" in refused(some)["query.minScore"]
+    assert {} == some.changes
+    assert {"min_score": 0.0} == none.changes
+
+
+def test_qmd_counts_only_where_it_is_the_backend(translated: Import) -> None:
+    qmd = {
+        "command": "/usr/bin/qmd",
+        "paths": [{"name": "n", "path": "~/notes", "pattern": "**/*.md"}, {"path": "~/more"}],
+        "sessions": {"enabled": True, "retentionDays": 9},
+        "update": {"interval": "90s", "debounceMs": 15_000},
+        "limits": {"maxResults": 4},
+        "scope": {"default": "deny"},
+    }
+    own = {"qmd": {"extraCollections": [{"path": "~/own"}]}}
+
+    used = translated({"memory": {"backend": "qmd", "qmd": qmd, "search": own}})
+    idle = translated({"memory": {"backend": "builtin", "qmd": qmd, "search": own}})
+
+    assert {
+        "extra_paths": ["~/own", "~/more", "~/notes/**/*.md"],
+        "sources": ["memory", "sessions"],
+        "sync.interval_minutes": 2,
+        "watch.debounce_ms": 15_000,
+        "max_results": 4,
+    } == used.changes
+    assert {
+        "memory.backend",
+        "memory.qmd.command",
+        "memory.qmd.sessions.retentionDays",
+        "memory.qmd.scope.default",
+    } == {each.key for each in used.unsupported}
+    assert {} == idle.changes
+    assert 9 == len([each for each in idle.unsupported if "unless" in each.reason])
+
+
+def test_images_are_mapped_once_there_is_a_setting_for_them(
+    translated: Import, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = search(multimodal={"enabled": True, "later": 1})
+    monkeypatch.delitem(SETTINGS, "multimodal.enabled", raising=False)
+    before = translated(tree)
+    row = Setting("multimodal.enabled", default=False, parse=bool, about="")
+    monkeypatch.setitem(SETTINGS, row.key, row)
+
+    assert {"multimodal.enabled", "multimodal.later"} == set(refused(before))
+    assert {"multimodal.enabled": True} == translated(tree).changes
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"query": {"maxResult": 3}}, "Did you mean query.maxResults?"),
+        ({"query": {"maxResults": "many"}}, "a whole number from 1 to 1000"),
+        ({"query": {"maxResults": 5000}}, "a whole number from 1 to 1000"),
+        ({"chunking": {"tokens": 1}}, "a whole number from 16 to 8000"),
+        ({"brandNew": {"thing": True}}, "OpenClaw has no such key that Recollect knows of."),
+        ({"extraPaths": [3, "ok"]}, "neither a path nor"),
+        ({"enabled": False}, "only when it is called"),
+        ({"fallback": "local"}, "by keyword"),
+    ],
+)
+def test_what_cannot_be_taken_is_never_dropped_without_a_word(
+    translated: Import, keys: dict[str, object], reason: str
+) -> None:
+    (said,) = refused(translated(search(**keys))).values()
+
+    assert reason in said
+
+
+def test_a_whole_number_may_be_written_as_a_fraction(translated: Import) -> None:
+    assert {"max_results": 7} == translated(search(query={"maxResults": 7.0})).changes
+
+
+def test_memory_keys_that_are_not_about_search_are_named(translated: Import) -> None:
+    found = translated(
+        {
+            "memory": {"citations": "off", "novel": 1},
+            "agents": {"defaults": {"compaction": {"memoryFlush": {"enabled": True}}}},
+            "plugins": {"entries": {"memory-core": {"config": {"dreaming": {"enabled": True}}}}},
+        }
+    )
+
+    assert ["memory.citations"] == [each.key for each in found.carried]
+    assert {
+        "memory.novel",
+        "agents.defaults.compaction.memoryFlush",
+        "plugins.entries.memory-core.config.dreaming",
+    } == {each.key for each in found.unsupported}
+
+
+SAMPLES: Mapping[str, Any] = {
+    "provider": "openai",
+    "sources": ["memory", "sessions"],
+    "extraPaths": ["a"],
+    "qmd.extraCollections": [{"path": "b"}],
+    "local.modelPath": "~/a.gguf",
+    "memory.qmd.paths": [{"path": "c"}],
+    "memory.qmd.update.interval": "5m",
+    "memory.backend": "qmd",
+}
+
+
+def planted(names: list[str]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name in names:
+        *path, last = name.split(".")
+        table = tree
+        for part in path:
+            table = table.setdefault(part, {})
+        table[last] = SAMPLES.get(name, True)
+    return tree
+
+
+def test_every_documented_key_ends_in_exactly_one_list(translated: Import) -> None:
+    names = [*RULES, *TOGETHER, "multimodal.enabled"]
+    tree = planted([*BESIDE, *QMD_TOGETHER])
+    tree["memory"]["search"] = planted(names)
+
+    found = translated(tree)
+
+    carried = {each.key for each in found.carried}
+    left = {each.key for each in found.unsupported}
+    expected = {f"memory.search.{name}" for name in names} | {*BESIDE, *QMD_TOGETHER}
+    assert expected == carried | left
+    assert set() == carried & left
+    assert not [each for each in found.unsupported if "no such key" in each.reason]
+
+
+def test_every_key_is_in_the_documentation() -> None:
+    page = DOCUMENTATION.read_text(encoding="utf-8")
+    names = [*RULES, *TOGETHER, *BESIDE, *QMD_TOGETHER, *(".".join(path) for path in ELSEWHERE)]
+
+    assert [] == [name for name in names if f"`{name}`" not in page]
+
+
+@pytest.mark.parametrize("text", [OLDER, json.dumps(search(provider="lmstudio"))])
+def test_what_is_taken_over_can_be_loaded(translated: Import, tmp_path: Path, text: str) -> None:
+    user_file = tmp_path / "config.toml"
+    changes = translated(text).changes
+    user_file.write_text(amended("", changes), encoding="utf-8")
+
+    config = load_config(tmp_path, user_file=user_file, environ={}, arguments={})
+
+    assert set(changes) == set(config.origins)

@@ -1,0 +1,132 @@
+"""OpenClaw's file: where it is looked for, which forms are read, how a wrong one is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recollect.config.openclaw import default_file
+from recollect.config.openclaw.file import read_tree
+from recollect.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"HOME": "/h"}, "/h/.openclaw/openclaw.json"),
+        ({"HOME": "/h", "OPENCLAW_HOME": "/o"}, "/o/.openclaw/openclaw.json"),
+        ({"HOME": "/h", "OPENCLAW_STATE_DIR": "/s"}, "/s/openclaw.json"),
+        ({"HOME": "/h", "OPENCLAW_STATE_DIR": "~/s"}, "/h/s/openclaw.json"),
+        (
+            {"HOME": "/h", "OPENCLAW_STATE_DIR": "/s", "OPENCLAW_CONFIG_PATH": "~/c.json5"},
+            "/h/c.json5",
+        ),
+        ({"HOME": "/h", "OPENCLAW_CONFIG_PATH": "  "}, "/h/.openclaw/openclaw.json"),
+    ],
+)
+def test_the_file_is_looked_for_where_openclaw_does(environ: dict[str, str], expected: str) -> None:
+    assert Path(expected) == default_file(environ)
+
+
+def test_json5_is_read_as_openclaw_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "openclaw.json"
+    file.write_text(
+        "\ufeff// comment\n{ agents: {defaults: {'memorySearch': { /* block */\n"
+        "  query: {maxResults: +8, minScore: .25,}, extraPaths: ['a', \"b\",],\n"
+        "  store: {path: 'one \\\nline'}, }}}}\n",
+        encoding="utf-8",
+    )
+
+    assert {
+        "agents": {
+            "defaults": {
+                "memorySearch": {
+                    "query": {"maxResults": 8, "minScore": 0.25},
+                    "extraPaths": ["a", "b"],
+                    "store": {"path": "one line"},
+                }
+            }
+        }
+    } == read_tree(file)
+
+
+def test_includes_are_merged_in_and_what_is_beside_them_wins(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    main = tmp_path / "openclaw.json"
+    main.write_text(
+        '{"memory": {"$include": ["parts/a.json5", "parts/b.json5"], "citations": "on"},'
+        ' "agents": {"list": {"$include": "parts/agents.json5"}}}',
+        encoding="utf-8",
+    )
+    (tmp_path / "parts" / "a.json5").write_text(
+        "{citations: 'off', search: {extraPaths: ['a'], model: 'x'}}", encoding="utf-8"
+    )
+    (tmp_path / "parts" / "b.json5").write_text(
+        "{search: {$include: './c.json5'}}", encoding="utf-8"
+    )
+    (tmp_path / "parts" / "c.json5").write_text("{extraPaths: ['c'], model: 'y'}", encoding="utf-8")
+    (tmp_path / "parts" / "agents.json5").write_text("[{id: 'main'}]", encoding="utf-8")
+
+    assert {
+        "memory": {"citations": "on", "search": {"extraPaths": ["a", "c"], "model": "y"}},
+        "agents": {"list": [{"id": "main"}]},
+    } == read_tree(main)
+
+
+@pytest.mark.parametrize(
+    ("included", "complaint"),
+    [
+        ("../outside.json", "which is not below"),
+        ("openclaw.json", "in a circle"),
+        ("missing.json", "There is no OpenClaw configuration"),
+    ],
+)
+def test_an_include_that_cannot_be_followed_is_said(
+    tmp_path: Path, included: str, complaint: str
+) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    (tmp_path / "outside.json").write_text("{}", encoding="utf-8")
+    file = folder / "openclaw.json"
+    file.write_text(json.dumps({"$include": included}), encoding="utf-8")
+
+    with pytest.raises(ConfigError, match=complaint):
+        read_tree(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("{\n  memory: {search: {apiKey: 'sk-live-1234'\n  provider: 'x'}}}", ":3:3 is not JSON5"),
+        ("{memory: ", ":1:10 is not JSON5"),
+        ("", " is not JSON5"),
+        ("[1, 2]", " holds no table of settings"),
+        ("[" * 20_000, "nested too deeply"),
+    ],
+)
+def test_a_malformed_file_is_told_with_its_place_and_without_its_secrets(
+    tmp_path: Path, text: str, place: str
+) -> None:
+    file = tmp_path / "openclaw.json"
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(ConfigError) as caught:
+        read_tree(file)
+
+    assert place in caught.value.message
+    assert str(file) in caught.value.message
+    assert "sk-live" not in caught.value.message
+    assert caught.value.__cause__ is None or "sk-live" not in str(caught.value.__cause__)
+
+
+def test_a_file_that_is_not_there_or_not_text_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_tree(tmp_path / "openclaw.json")
+    assert "import-openclaw FILE" in caught.value.action
+
+    binary = tmp_path / "binary.json"
+    binary.write_bytes(b"\xff\xfe{")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        read_tree(binary)

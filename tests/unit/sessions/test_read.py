@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect.reports import Failure
+from recollect.sessions.find import Found
+from recollect.sessions.read import Following, Reading, read_transcript
+from recollect.sessions.registry import CRON
+from recollect.sessions.turn import Format
+from recollect.types import Stat
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def row(text: str) -> str:
+    return json.dumps({"type": "message", "message": {"role": "user", "content": text}})
+
+
+def found(file: Path, *, excluded: str = "") -> Found:
+    return Found("sessions/main/s.jsonl", file, Stat(0, 0), Format.OPENCLAW, "main", excluded)
+
+
+def texts(reading: Reading | Failure) -> list[str]:
+    assert isinstance(reading, Reading)
+    return [turn.text for turn in reading.transcript.turns]
+
+
+def test_a_file_is_read_as_a_conversation(tmp_path: Path) -> None:
+    file = tmp_path / "s-7.jsonl"
+    file.write_text(f"{row('one')}\nbroken\n{row('two')}", encoding="utf-8")
+
+    reading = read_transcript(found(file))
+
+    assert ["one", "two"] == texts(reading)
+    assert isinstance(reading, Reading)
+    assert ("main", "s-7", 1) == (
+        reading.transcript.agent,
+        reading.transcript.session_id,
+        reading.transcript.unreadable,
+    )
+    assert Stat(file.stat().st_size, file.stat().st_mtime_ns) == reading.stat
+    assert 3 == reading.mark.lines
+
+
+def test_what_the_neighbourhood_excludes_is_excluded(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(row("run"), encoding="utf-8")
+
+    reading = read_transcript(found(file, excluded=CRON))
+
+    assert isinstance(reading, Reading)
+    assert CRON == reading.transcript.excluded
+
+
+def test_a_conversation_is_read_on_where_it_was_left(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(f"{row('one')}\n", encoding="utf-8")
+    following = Following(found(file))
+    first = following.read_on()
+
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(f"{row('two')}\n{row('thr')[:-3]}")
+    second = following.read_on()
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(f"{row('thr')[-3:]}\n")
+    third = following.read_on()
+
+    assert [["one"], ["one", "two"], ["one", "two", "thr"]] == [
+        texts(each) for each in (first, second, third)
+    ]
+    assert third == read_transcript(found(file))
+
+
+def test_a_conversation_that_was_rewritten_is_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text(f"{row('one')}\n{row('two')}\n", encoding="utf-8")
+    following = Following(found(file))
+    following.read_on()
+
+    file.write_text(f"{row('other')}\n", encoding="utf-8")
+
+    assert ["other"] == texts(following.read_on())
+
+
+def test_a_file_that_is_gone_is_a_failure(tmp_path: Path) -> None:
+    reading = read_transcript(found(tmp_path / "none.jsonl"))
+
+    assert isinstance(reading, Failure)
+    assert "was deleted while it was being taken in" == reading.reason
+
+
+def test_a_link_that_took_the_files_place_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(row("secret"), encoding="utf-8")
+    (tmp_path / "s.jsonl").symlink_to(tmp_path / "secret")
+
+    assert isinstance(read_transcript(found(tmp_path / "s.jsonl")), Failure)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes there")
+def test_a_pipe_that_took_the_files_place_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "s.jsonl")
+
+    reading = read_transcript(found(tmp_path / "s.jsonl"))
+
+    assert isinstance(reading, Failure)
+    assert "is not a regular file" == reading.reason
+
+
+def archive(folder: Path, text: str) -> Path:
+    """Write a compressed archive; gzip stands for the format that this Python may not have."""
+    file = folder / "s.jsonl.reset.2026-02-01T10-00-00.000Z.zst"
+    file.write_bytes(gzip.compress(text.encode()))
+    return file
+
+
+def test_a_compressed_archive_says_what_to_do_where_python_cannot_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+
+    reading = read_transcript(found(archive(tmp_path, row("one"))))
+
+    assert isinstance(reading, Failure)
+    assert "Use Python 3.14, or decompress it with `zstd -d`." == reading.action
+
+
+@pytest.fixture
+def zstd(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = ModuleType("compression.zstd")
+    module.__dict__.update(open=gzip.open, ZstdError=gzip.BadGzipFile)
+    monkeypatch.setitem(sys.modules, "compression", ModuleType("compression"))
+    monkeypatch.setitem(sys.modules, "compression.zstd", module)
+    return module
+
+
+@pytest.mark.usefixtures("zstd")
+def test_a_compressed_archive_is_read_where_python_can(tmp_path: Path) -> None:
+    following = Following(found(archive(tmp_path, f"{row('one')}\n{row('two')}\n")))
+
+    assert ["one", "two"] == texts(following.read_on())
+    assert ["one", "two"] == texts(following.read_on())
+
+
+@pytest.mark.usefixtures("zstd")
+def test_a_compressed_archive_that_is_broken_is_a_failure(tmp_path: Path) -> None:
+    file = archive(tmp_path, "")
+    file.write_bytes(b"not compressed")
+
+    assert isinstance(read_transcript(found(file)), Failure)
