@@ -11,13 +11,18 @@ import re
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect.errors import WorkspaceError
 from recollect.globs import matches
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import Look, Seen
+from recollect.ingest.ignore import ignored_by
 from recollect.reports import Failure
 from recollect.types import SourceKind, Stat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _FOLDER = "memory"
 _MAGIC = re.compile(r"[*?\[]")
@@ -132,12 +137,12 @@ class _Limits:
     ) -> list[Seen]:
         """Return the files at a place in order; what fails is added to `failures`."""
         is_flat = pattern and "**" not in pattern
+        path = self._stored(place)
         look = Look(
             str(boundary),
-            is_excluded=self._is_excluded,
+            is_excluded=self._excluding(boundary, failures=failures),
             max_depth=pattern.count("/") if is_flat else None,
         )
-        path = self._stored(place)
         look.at(path, str(place))
         failures += look.failures
         top = "" if path == "." else f"{path}/"
@@ -150,8 +155,22 @@ class _Limits:
             key=lambda each: each.path,
         )
 
-    def _is_excluded(self, path: str) -> bool:
-        return any(matches(path, pattern.removesuffix("/")) for pattern in self.exclude)
+    def _excluding(self, boundary: Path, *, failures: list[Failure]) -> Callable[[str], bool]:
+        """Return what is left out inside a boundary: by the setting, and by its ignore file."""
+        top = self._stored(boundary)
+        is_ignored, failure = ignored_by(boundary, shown=top)
+        if failure is not None and failure not in failures:
+            failures.append(failure)
+        prefix = "" if top == "." else f"{top}/"
+
+        def is_excluded(path: str) -> bool:
+            if any(matches(path, pattern.removesuffix("/")) for pattern in self.exclude):
+                return True
+            if is_ignored is None or path == top or not path.startswith(prefix):
+                return False
+            return is_ignored(path.removeprefix(prefix))
+
+        return is_excluded
 
     def _stored(self, place: Path) -> str:
         # Only the place itself may be a link, so that one file is not stored under two paths.

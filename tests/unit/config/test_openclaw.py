@@ -238,7 +238,13 @@ def test_a_key_in_a_variable_is_referred_to(translated: Import, secret: object) 
     ],
 )
 @pytest.mark.parametrize(
-    "secret", [SECRET, {"source": "exec", "provider": "vault", "id": SECRET}, f" {SECRET}${{A}}"]
+    "secret",
+    [
+        SECRET,
+        {"source": "exec", "provider": "vault", "id": SECRET},
+        {"source": "env", "provider": "default", "id": SECRET},
+        f" {SECRET}${{A}}",
+    ],
 )
 def test_a_literal_key_is_never_copied_or_shown(
     translated: Import, keys: dict[str, str], advice: str, secret: object
@@ -482,6 +488,7 @@ def test_images_are_mapped_once_there_is_a_setting_for_them(
         ({"chunking": {"tokens": 1}}, "a whole number from 16 to 8000"),
         ({"brandNew": {"thing": True}}, "OpenClaw has no such key that Recollect knows of."),
         ({"extraPaths": [3, "ok"]}, "neither a path nor"),
+        ({"extraPaths": ["${HOME}/notes"]}, "It names a variable"),
         ({"enabled": False}, "only when it is called"),
         ({"fallback": "local"}, "by keyword"),
     ],

@@ -46,6 +46,7 @@ _OPENAI = "openai"
 _LOCAL = "local"
 _UNSET = ("", registry.AUTO)
 _WITHOUT_SERVER = (_LOCAL, registry.NONE, "multilingual")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,127}")  # OpenClaw's own rule
 _REFERENCE = re.compile(
     r"\$\{(?P<a>[A-Z_][A-Z0-9_]*)\}|\$(?P<b>[A-Z][A-Z0-9_]*)"
     r"|(?:secretref-env|__env__):(?P<c>[A-Z][A-Z0-9_]*)"
@@ -127,7 +128,9 @@ def reference_of(secret: object) -> str | None:
         found = _REFERENCE.fullmatch(secret.strip())
         return f"env:{found['a'] or found['b'] or found['c']}" if found else None
     if isinstance(secret, dict) and secret.get("source") == "env":
-        return f"env:{secret.get('id')}"
+        name = str(secret.get("id"))
+        # Whoever put the key itself there must not see it again.
+        return f"env:{name}" if _VARIABLE.fullmatch(name) else None
     return None
 
 

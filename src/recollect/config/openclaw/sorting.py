@@ -6,6 +6,7 @@ reason, and what is carried over has passed the schema.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
     from recollect.config.edit import Value
+
+_VARIABLE = re.compile(r"\$\{[A-Z_][A-Z0-9_]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Sorting:
         earlier = [each.key for each in self.carried if each.setting == setting]
         if earlier and not joins:
             return self.refuse(found, f"`{setting}` is given by {earlier[0]} already.")
+        if _VARIABLE.search(str(value)):
+            return self.refuse(found, f"It names a variable: set `{setting}` to what that holds.")
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # JSON knows no whole numbers
         try:
