@@ -245,6 +245,8 @@ class Trace:
     """Why this score: the contributions of all parts add up to it."""
 
     legs: Mapping[Leg, LegTrace]
+    source: float = 0.0
+    """What the weight of its source took away: zero or negative."""
     exact: float = 0.0
     """Lift given to the chunk that holds the very identifier or file asked for."""
     decay: float = 0.0
@@ -275,6 +277,10 @@ class Hit:
     citation: str
     heading: tuple[str, ...]
     date: date | None
+    speaker: str | None = None
+    """Who says it, in a transcript."""
+    moment: str | None = None
+    """When it was said, in a transcript."""
     trace: Trace | None = None
 
 

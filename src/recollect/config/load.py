@@ -27,6 +27,7 @@ from recollect.search.mmr import MmrOptions
 from recollect.search.options import SearchOptions
 from recollect.search.rank import RankOptions
 from recollect.search.rerank import RerankOptions
+from recollect.search.sources import SourceOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -128,6 +129,10 @@ def compose(
                     enabled=cast(bool, get("rerank.enabled")),
                     candidates=cast(int, get("rerank.candidates")),
                     budget_ms=cast(int, get("rerank.budget_ms")),
+                ),
+                sources=SourceOptions(
+                    sessions_weight=cast(float, get("sessions.weight")),
+                    sessions_quota=cast(float, get("sessions.quota")),
                 ),
                 mmr=MmrOptions(
                     enabled=cast(bool, get("mmr.enabled")),

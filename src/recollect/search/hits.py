@@ -37,12 +37,14 @@ def make_hit(span: Span, *, place: int, evidence: Evidence, ranking: Ranking, to
         citation=citation(chunk.path, span.start_line, span.end_line),
         heading=chunk.heading,
         date=chunk.when,
+        speaker=chunk.speaker or None,
+        moment=chunk.moment or None,
         trace=make_trace(row, place=place, evidence=evidence, ranking=ranking, today=today),
     )
 
 
 def make_trace(row: int, *, place: int, evidence: Evidence, ranking: Ranking, today: date) -> Trace:
-    """Return why this score: legs, exactness, age and second look, adding up to it."""
+    """Return why this score: legs, source, exactness, age, second look, adding up to it."""
     fused = ranking.fused
     legs = {
         name: LegTrace(
@@ -57,7 +59,8 @@ def make_trace(row: int, *, place: int, evidence: Evidence, ranking: Ranking, to
     similarity = next(pick.similarity for pick in ranking.picks if pick.place == row)
     return Trace(
         legs=legs,
-        exact=float(ranking.lifted[row] - fused.scores[row]),
+        source=float(ranking.weighed[row] - fused.scores[row]),
+        exact=float(ranking.lifted[row] - ranking.weighed[row]),
         decay=float(ranking.aged[row] - ranking.lifted[row]),
         rerank=float(ranking.scores[row] - ranking.aged[row]),
         age_days=age_days(evidence.loaded.chunks[row].when, today=today),

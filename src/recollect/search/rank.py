@@ -15,6 +15,7 @@ from recollect.search.exact import exactness, lift
 from recollect.search.fuse import Fused, FusionOptions, fuse
 from recollect.search.mmr import MmrOptions, Pick, mmr
 from recollect.search.rerank import Reranked, RerankOptions, Standing, ceilings_of, rerank
+from recollect.search.sources import SourceOptions, keep_quota, weigh_sources
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class RankOptions:
     decay: DecayOptions = field(default_factory=DecayOptions)
     rerank: RerankOptions = field(default_factory=RerankOptions)
     mmr: MmrOptions = field(default_factory=MmrOptions)
+    sources: SourceOptions = field(default_factory=SourceOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Ranking:
     """The union in its final order, with what each stage did."""
 
     fused: Fused
+    weighed: Floats
+    """After the weight of each source."""
     lifted: Floats
     """After exactness."""
     aged: Floats
@@ -79,8 +83,9 @@ def rank(
         corpus=evidence.corpus,
         scores=fused.scores,
     )
-    lifted = lift(fused.scores, tiers)
     chunks = evidence.loaded.chunks
+    weighed = weigh_sources(fused.scores, chunks=chunks, options=options.sources)
+    lifted = lift(weighed, tiers)
     is_exact = tiers > 0
     factors = [
         # What was asked for by name is wanted whatever its age.
@@ -100,8 +105,10 @@ def rank(
         looked = rerank(text, standing=standing, reranker=reranker, options=options.rerank)
     scores = looked.scores
     order = _best_first(scores, fused.eligible | is_exact, chunks=chunks)
+    order = keep_quota(order, scores=scores, chunks=chunks, options=options.sources)
     return Ranking(
         fused=fused,
+        weighed=weighed,
         lifted=lifted,
         aged=aged,
         scores=scores,

@@ -51,13 +51,16 @@ def hit_json(hit: Hit) -> Json:
         "heading": list(hit.heading),
         "date": hit.date.isoformat() if hit.date else None,
     }
+    if hit.speaker is not None:
+        shape["speaker"] = hit.speaker
+        shape["time"] = hit.moment
     if hit.trace is not None:
         shape["explain"] = trace_json(hit.trace)
     return shape
 
 
 def trace_json(trace: Trace) -> Json:
-    """Return the explanation of a score: contributions, exactness, decay and rerank add up."""
+    """Return the explanation of a score: legs, source, exactness, decay and rerank add up."""
     return {
         "legs": {
             name: {
@@ -68,6 +71,7 @@ def trace_json(trace: Trace) -> Json:
             }
             for name, leg in trace.legs.items()
         },
+        "source": trace.source,
         "exact": trace.exact,
         "decay": trace.decay,
         "rerank": trace.rerank,
@@ -116,6 +120,8 @@ def results_text(results: Results) -> Iterator[Line]:
         yield "No matches.", ""
     for hit in results.hits:
         yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
+        if hit.speaker:
+            yield f"{hit.speaker}, {hit.moment}", "cyan"
         if hit.heading:
             yield HEADING_SEPARATOR.join(hit.heading), "cyan"
         if hit.trace is not None:
@@ -130,6 +136,8 @@ def trace_text(trace: Trace) -> Iterator[Line]:
     for name, leg in trace.legs.items():
         numbers = f"rank {leg.rank}, raw {leg.raw:.3f}, normalised {leg.normalised:.3f}"
         yield f"  {name:8} +{leg.contribution:.3f}  {numbers}", "dim"
+    if trace.source:
+        yield f"  source   {trace.source:+.3f}", "dim"
     if trace.exact:
         yield f"  exact    {trace.exact:+.3f}", "dim"
     if trace.decay:

@@ -1,0 +1,68 @@
+"""Keeping transcripts from drowning notes: a weight for each source, and a quota.
+
+A conversation says everything ten times; a note was written to be found. So a transcript's hit
+counts a little less, and where a note is at least half as good, transcripts may not take more than
+their part of the answer. Every prefix of the answer keeps to it, so the first hits do not change
+with how many are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.types import SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from recollect.types import Chunk
+
+    Floats = npt.NDArray[np.float64]
+
+_COMPARABLE = 0.5  # part of a transcript's score that lets a note go first
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What transcripts count, and how many there may be."""
+
+    sessions_weight: float = 0.9
+    sessions_quota: float = 0.5
+    """Part of the hits."""
+
+
+def weigh_sources(scores: Floats, *, chunks: Sequence[Chunk], options: SourceOptions) -> Floats:
+    """Return the scores with each source's weight."""
+    weights = [
+        options.sessions_weight if chunk.source is SourceKind.SESSIONS else 1.0 for chunk in chunks
+    ]
+    weighed: Floats = scores * np.array(weights)
+    return weighed
+
+
+def keep_quota(
+    rows: Sequence[int], *, scores: Floats, chunks: Sequence[Chunk], options: SourceOptions
+) -> list[int]:
+    """Return the rows with transcripts put back where they are more than their part."""
+    talk = [row for row in rows if chunks[row].source is SourceKind.SESSIONS]
+    notes = [row for row in rows if chunks[row].source is not SourceKind.SESSIONS]
+    if not talk or not notes:
+        return list(rows)
+    rank_of = {row: rank for rank, row in enumerate(rows)}
+    kept: list[int] = []
+    spoken = 0
+    while talk and notes:
+        is_full = spoken + 1 > math.ceil(options.sessions_quota * (len(kept) + 1))
+        note_is_good = scores[notes[0]] >= _COMPARABLE * scores[talk[0]]
+        if rank_of[notes[0]] < rank_of[talk[0]] or (is_full and note_is_good):
+            kept.append(notes.pop(0))
+        else:
+            kept.append(talk.pop(0))
+            spoken += 1
+    return [*kept, *talk, *notes]
