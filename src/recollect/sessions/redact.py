@@ -14,6 +14,10 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HIDDEN = "***"
 """Stands for a secret of which nothing is shown."""
@@ -53,6 +57,8 @@ _SHAPES = (
     r"[0-9]{8,10}:AA(?=[A-Za-z0-9_-]{30})",  # Telegram
 )
 _SHAPE = re.compile(f"(?:{'|'.join(_SHAPES)}){_REST}")
+_RUN = re.compile("[A-Za-z0-9_.:-]{11,}")
+"""What is long enough to be a key: looking at nothing else for shapes is eight times as fast."""
 
 _WEBHOOK = re.compile(r"(hooks\.slack\.com/services/|/api/webhooks/)(?=[\w/-]{16})[\w/-]+")
 _ADDRESS = re.compile(r"(://[^\s/:@]{0,256}:)[^\s/]{1,1024}(?=@)")
@@ -67,20 +73,21 @@ _WATCHWORDS = (
     "passw(?:or)?d|passphrase|pwd|passwort|kennwort|contraseña|mot de passe|пароль"
     "|密码|密碼|パスワード|비밀번호"
 )
-_NAME = re.compile(
-    rf"(?i)(?:(?P<password>{_WATCHWORDS})"
-    r"|(?P<key>(?:api|access|secret|private|auth|signing|encryption)[-_ ]?key"
-    r"|(?<=[a-z0-9_-])(?:secret|token)|(?-i:(?<=[A-Z0-9]_)KEY))"
-    r"|(?P<word>secret|token|credentials?))"
-    r"""(?![\w-])["'`]?(?P<loose>\s{0,4})(?:=>|:=|[:=：])(?P<space>\s{0,4})"""
-)
+_NAME_ENDS = """
+password passwd passphrase pwd passwort kennwort contraseña passe пароль 密码 密碼 パスワード 비밀번호
+secret token credential credentials key
+"""
+_NAMES = tuple(_NAME_ENDS.split())
+"""How everything ends that is looked at more closely: most of what has a value is not."""
+_MAX_NAME_CHARS = 40
+_SEPARATOR = re.compile("[:=：][=>]?[ \t\r\n]{0,4}")
+_BETWEEN = " \t\r\n\"'`"
 _FLAG = re.compile(
-    rf"(?i)--(?:[a-z0-9]{{1,16}}-){{0,3}}"
-    rf"(?P<key>{_WATCHWORDS}|secret|token|api-?key)(?P<space>\s{{1,4}})(?!-)"
+    rf"(?i)--(?:[a-z0-9]{{1,16}}-){{0,3}}(?:{_WATCHWORDS}|secret|token|api-?key)\s{{1,4}}(?!-)"
 )
 _SCHEME = re.compile(
-    r"""(?i)(?:authorization["']?\s{0,4}[:=]\s{0,4}["']?(?P<key>(?:bearer|basic|token)\s{1,4})"""
-    r"|\b(?P<bearer>bearer\s{1,4}))"
+    r"""(?i)(authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|token)\s{1,4})"""
+    r"|\bbearer\s{1,4}"
 )
 
 _QUOTES = "\"'`"
@@ -111,6 +118,28 @@ class _Kind(Enum):
     BEARER = auto()
 
 
+_KINDS = (
+    (_Kind.PASSWORD, re.compile(rf"(?i)(?:{_WATCHWORDS})\Z")),
+    (
+        _Kind.KEY,
+        re.compile(
+            r"(?i)(?:api|access|secret|private|auth|signing|encryption)[-_ ]?key\Z"
+            r"|[a-z0-9_-](?:secret|token)\Z|(?-i:[A-Z0-9]_KEY\Z)"
+        ),
+    ),
+    (_Kind.WORD, re.compile(r"(?i)(?:secret|token|credentials?)\Z")),
+)
+
+
+class _Spot(NamedTuple):
+    """Where a value begins that may be secret."""
+
+    start: int
+    kind: _Kind
+    is_tight: bool
+    """Whether nothing stands between name and value: no sentence is written like that."""
+
+
 _LEAST_CHARS = {_Kind.PASSWORD: 5, _Kind.KEY: 6, _Kind.WORD: 12, _Kind.BEARER: 16}
 _LEAST_TIGHT_CHARS = {**_LEAST_CHARS, _Kind.PASSWORD: 3, _Kind.WORD: 6}
 _LONG_CHARS = 16
@@ -121,9 +150,13 @@ def redact(text: str) -> str:
     """Return the text without its secrets; doing it twice changes nothing more."""
     text = _ADDRESS.sub(rf"\1{HIDDEN}", text)
     text = _WEBHOOK.sub(rf"\1{HIDDEN}", text)
-    for pattern in (_SCHEME, _FLAG, _NAME):
-        text = _without_values(text, pattern)
-    return _SHAPE.sub(_shown, _without_armoured(text))
+    for spots in (_schemes, _flags, _names):
+        text = _without_values(text, spots(text))
+    return _RUN.sub(_without_keys, _without_armoured(text))
+
+
+def _without_keys(run: re.Match[str]) -> str:
+    return _SHAPE.sub(_shown, run[0])
 
 
 def _shown(key: re.Match[str]) -> str:
@@ -148,32 +181,55 @@ def _without_armoured(text: str) -> str:
     return "".join([*kept, text[reached:]]) if kept else text
 
 
-def _without_values(text: str, names: re.Pattern[str]) -> str:
+def _schemes(text: str) -> Iterator[_Spot]:
+    lowered = text.lower()
+    if "bearer" in lowered or "authorization" in lowered:
+        for found in _SCHEME.finditer(text):
+            kind = _Kind.KEY if found[1] else _Kind.BEARER
+            yield _Spot(found.end(), kind, is_tight=False)
+
+
+def _flags(text: str) -> Iterator[_Spot]:
+    for found in _FLAG.finditer(text):
+        yield _Spot(found.end(), _Kind.KEY, is_tight=False)
+
+
+def _names(text: str) -> Iterator[_Spot]:
+    for found in _SEPARATOR.finditer(text):
+        before = text[max(0, found.start() - _MAX_NAME_CHARS) : found.start()]
+        name = before.rstrip(_BETWEEN)
+        if name.lower().endswith(_NAMES):
+            kind = next((kind for kind, pattern in _KINDS if pattern.search(name)), None)
+            if kind is not None:
+                between = before[len(name) :] + found[0]
+                is_tight = not any(char.isspace() for char in between)
+                yield _Spot(found.end(), kind, is_tight)
+
+
+def _without_values(text: str, spots: Iterator[_Spot]) -> str:
     kept: list[str] = []
-    reached = at = 0
-    while name := names.search(text, at):
-        start, end = _value(text, name)
-        at = max(end, name.end())
-        if start < end:
-            kept += [text[reached:start], HIDDEN]
-            reached = end
+    reached = 0
+    for spot in spots:
+        if spot.start >= reached:
+            start, end = _value(text, spot)
+            if start < end:
+                kept += [text[reached:start], HIDDEN]
+                reached = end
     return "".join([*kept, text[reached:]]) if kept else text
 
 
-def _value(text: str, name: re.Match[str]) -> tuple[int, int]:
-    """Return where the secret behind a name is; an empty place when there is none."""
-    start = name.end()
-    groups = name.groupdict()
-    kind = next(kind for kind in _Kind if groups.get(kind.name.lower()) is not None)
+def _value(text: str, spot: _Spot) -> tuple[int, int]:
+    """Return where the secret is; an empty place when there is none."""
+    start = spot.start
     quote = text[start : start + 1]
     if quote and quote in _QUOTES:
         start += 1
         end = text.find(quote, start, start + _MAX_QUOTED_CHARS)
         if end >= 0:
-            return (start, end if _is_secret(text[start:end], kind, is_tight=True) else start)
-    is_tight = not groups.get("loose") and not groups.get("space")
+            is_secret = _is_secret(text[start:end], spot.kind, is_tight=True)
+            return start, end if is_secret else start
     head = _BARE_HEAD.match(text, start)
-    if head is None or not _is_secret(head[0].rstrip(_CLOSING), kind, is_tight=is_tight):
+    if head is None or not _is_secret(head[0].rstrip(_CLOSING), spot.kind, is_tight=spot.is_tight):
         return start, start
     whole = _BARE.match(text, start)
     end = whole.end() if whole else start
