@@ -280,7 +280,7 @@ class Memory:
         return Status(
             workspace=str(self.workspace),
             agent=self.agent,
-            store=self._parts.store.status(fingerprint),
+            store=self._parts.store.status(fingerprint, media=self.config.ingest.takes_media),
             requested_provider=self.config.provider.provider,
             provider=fingerprint.provider if fingerprint else None,
             model=fingerprint.model if fingerprint else None,

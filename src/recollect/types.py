@@ -66,6 +66,13 @@ class SourceKind(StrEnum):
     FACTS = "facts"
 
 
+class Modality(StrEnum):
+    """What a media file is to be perceived as."""
+
+    IMAGE = "image"
+    AUDIO = "audio"
+
+
 class Leg(StrEnum):
     """One retrieval path."""
 
@@ -88,6 +95,14 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def media_digest(label: str, content_digest: str) -> str:
+    """Return the digest of a media file and its label, which are embedded as one.
+
+    No text holds a NUL, so no text has the digest of a file.
+    """
+    return digest_of(f"{content_digest}\0{label}".encode("utf-8", "surrogatepass"))
+
+
 @dataclass(frozen=True, slots=True)
 class Stat:
     """What one `stat` call tells of a file, enough to see that it did not change."""
@@ -98,7 +113,7 @@ class Stat:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text read from a Source."""
+    """One text read from a Source, or a media file with a label for its text."""
 
     path: str
     """Relative to the workspace, with forward slashes."""
@@ -112,6 +127,8 @@ class Document:
     """First line (1-based) after the front matter."""
     is_settled: bool = True
     """False when the file was so fresh that a later write could leave the same stat."""
+    is_media: bool = False
+    """True for an image or a recording: the text is its label, the digest that of its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +162,8 @@ class Chunk:
     """Who says it, in a transcript: `user`, `assistant`, or both with a comma."""
     moment: str = ""
     """When the first of it was said, in a transcript: ISO 8601 in UTC."""
+    media: str = ""
+    """Digest of the bytes of the media file it stands for; empty for a text."""
 
     @property
     def embedded_text(self) -> str:
@@ -153,7 +172,9 @@ class Chunk:
 
     @property
     def digest(self) -> str:
-        """Digest of the embedded text: the key under which its vector is kept."""
+        """Digest of what is embedded: the key under which its vector is kept."""
+        if self.media:
+            return media_digest(self.embedded_text, self.media)
         return digest_of(self.embedded_text.encode("utf-8", "surrogatepass"))
 
 

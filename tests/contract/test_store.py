@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from recollect.errors import VectorsRejectedError
+from recollect.stores.base import Missing
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
@@ -65,6 +67,19 @@ def put(store: Store, path: str, *texts: str, when: date | None = None) -> None:
         for line, text in enumerate(texts, start=1)
     ]
     store.put(whole, chunks, recipe="r1")
+
+
+def put_media(store: Store, path: str, content: bytes, *, label: str) -> str:
+    """Store a media file as its label; return the digest that its vector is kept under."""
+    whole = replace(
+        document(path, label),
+        digest=digest_of(content),
+        stat=Stat(len(content), 1),
+        is_media=True,
+    )
+    chunk = Chunk(path, SourceKind.MEMORY, 1, 1, label, media=whole.digest)
+    store.put(whole, [chunk], recipe="r1")
+    return chunk.digest
 
 
 def unit(*values: float) -> np.ndarray:
@@ -424,3 +439,63 @@ def space_of(store: Store, fingerprint: Fingerprint) -> Space:
     found = store.space(fingerprint)
     assert found is not None
     return found
+
+
+def test_a_media_file_is_missing_only_where_media_are_asked_for(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    digest = put_media(store, "assets/a.png", b"12345", label="Image file: a.png")
+
+    assert ["apple"] == [missing.text for missing in store.missing(SPACE, limit=5)]
+    assert [Missing(digest, "Image file: a.png", "assets/a.png", 5)] == list(
+        store.missing(SPACE, limit=5, media=True)
+    )
+    assert [] == list(store.missing(SPACE, limit=5, media=True, after=digest))
+    assert (1, 2) == (
+        store.status(SPACE).pending,
+        store.status(SPACE, media=True).pending,
+    )
+
+
+def test_a_media_file_with_a_vector_is_neither_missing_nor_pending(store: Store) -> None:
+    digest = put_media(store, "assets/a.png", b"12345", label="Image file: a.png")
+    store.put_vectors(SPACE, digests=[digest], vectors=unit(1)[np.newaxis])
+
+    assert [] == list(store.missing(SPACE, limit=5, media=True))
+    assert [0, 0] == [store.status(SPACE, media=media).pending for media in (False, True)]
+    assert [1, 1] == [store.status(SPACE, media=media).vectors for media in (False, True)]
+    assert (0, 1) == (store.status(OTHER).pending, store.status(OTHER, media=True).pending)
+
+
+def test_equal_media_are_missing_once_and_gone_with_their_document(store: Store) -> None:
+    first = put_media(store, "assets/a/x.png", b"12345", label="Image file: x.png")
+    second = put_media(store, "assets/b/x.png", b"12345", label="Image file: x.png")
+    other = put_media(store, "assets/c/x.png", b"54321", label="Image file: x.png")
+
+    assert first == second
+    assert sorted({first, other}) == [
+        missing.digest for missing in store.missing(SPACE, limit=5, media=True)
+    ]
+    for path in ("assets/a/x.png", "assets/b/x.png", "assets/c/x.png"):
+        store.drop(path, source=SourceKind.MEMORY)
+    assert [] == list(store.missing(SPACE, limit=5, media=True))
+    assert 0 == store.status(SPACE, media=True).pending
+
+
+def test_a_media_chunk_comes_back_as_it_was_put_and_is_found_by_its_label(store: Store) -> None:
+    digest = put_media(store, "assets/a.png", b"12345", label="Image file: a.png")
+    store.put_vectors(SPACE, digests=[digest], vectors=unit(1)[np.newaxis])
+
+    keys = store.keyword(["imag"], scope=Scope(), limit=5).keys
+    loaded = store.load(keys, terms=["imag"], fingerprint=SPACE)
+
+    assert [digest_of(b"12345")] == [chunk.media for chunk in loaded.chunks]
+    assert [digest] == [chunk.digest for chunk in loaded.chunks]
+    assert [True] == loaded.has_vector.tolist()
+
+
+def test_a_note_that_spells_out_a_files_digest_does_not_share_its_vector(store: Store) -> None:
+    label = "Image file: a.png"
+    digest = put_media(store, "assets/a.png", b"12345", label=label)
+    put(store, "memory/a.md", digest_of(b"12345") + label)
+
+    assert digest not in {missing.digest for missing in store.missing(SPACE, limit=5)}

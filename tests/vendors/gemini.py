@@ -6,10 +6,17 @@ ai.google.dev/gemini-api/docs/rate-limits counts them, per minute and per day.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import re
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.vendors.server import Request
     from tests.vendors.strict import Refused
 
@@ -35,18 +42,32 @@ STATUSES = {
     500: "INTERNAL",
     503: "UNAVAILABLE",
 }
+MEDIA = {"image/png", "image/jpeg", "audio/mpeg", "audio/mp3", "audio/wav"}
+REQUEST_BYTES = 20_000_000
 PATH = re.compile(r"/models/([^/:?]+):batchEmbedContents$")
 
 
+@dataclass
 class GeminiFormat:
+    seen: Mapping[str, str] = field(default_factory=dict)
+    """What the model perceives in a media file, as words, by the SHA-256 of its bytes."""
+    media: Counter[str] = field(default_factory=Counter)
+    """How often each media file was sent, by its label."""
+
     def texts(self, request: Request) -> list[str]:
-        return [one["content"]["parts"][0]["text"] for one in requests_in(request)]
+        return [self._perceived(one["content"]["parts"]) for one in requests_in(request)]
+
+    def _perceived(self, parts: list[dict[str, Any]]) -> str:
+        words = [part["text"] for part in parts if "text" in part]
+        files = filter(None, map(_inline, parts))
+        words += [self.seen.get(hashlib.sha256(file).hexdigest(), "") for file in files]
+        return " ".join(words)
 
     def dimensions(self, request: Request) -> int:
         return int(requests_in(request)[0].get("outputDimensionality") or 3072)
 
     def answer(self, request: Request, vectors: list[list[float]]) -> object:
-        del request
+        self.media.update(labels_in(request))
         return {"embeddings": [{"values": vector} for vector in vectors]}
 
     def error(self, status: int, message: str) -> object:
@@ -65,6 +86,8 @@ class GeminiFormat:
                 f"models/{model} is not found for API version v1beta, or is not supported for "
                 "embedContent. Call ListModels to see the list of available models."
             )
+        if len(request.raw) > REQUEST_BYTES:
+            return 413, "Request payload size exceeds the limit: 20971520 bytes."
         asked = requests_in(request)
         if not 1 <= len(asked) <= 100:
             return 400, (
@@ -105,8 +128,32 @@ def _problem(one: dict[str, Any], model: str) -> str | None:
         return "task_type is not supported by this version"
     if not 128 <= dimensions <= 3072:
         return "output_dimensionality must be between 128 and 3072"
-    if len(one["content"]["parts"]) != 1:
+    return _bad_parts(one["content"]["parts"], model)
+
+
+def labels_in(request: Request) -> list[str]:
+    """Return the label of each media file in a request."""
+    contents = [one["content"]["parts"] for one in requests_in(request)]
+    return [parts[0]["text"] for parts in contents if any("inlineData" in part for part in parts)]
+
+
+def _inline(part: dict[str, Any]) -> bytes:
+    return base64.b64decode(part["inlineData"]["data"]) if "inlineData" in part else b""
+
+
+def _bad_parts(parts: list[dict[str, Any]], model: str) -> str | None:
+    files = [part["inlineData"] for part in parts if "inlineData" in part]
+    if files and model == "gemini-embedding-001":
+        return "This model only supports text input."
+    if len(parts) - len(files) != 1 or len(files) > 1:
         return "several parts would be embedded as one"
+    for file in files:
+        if file.get("mimeType") not in MEDIA:
+            return f"Unsupported MIME type: {file.get('mimeType')}"
+        try:
+            base64.b64decode(file["data"], validate=True)
+        except (KeyError, binascii.Error):
+            return "Invalid value at 'requests[0].content.parts[1].inline_data.data' (TYPE_BYTES)"
     return None
 
 

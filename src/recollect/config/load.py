@@ -16,10 +16,12 @@ from recollect.config.paths import PROJECT_FILE
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
 from recollect.ingest.chunk import ChunkOptions
+from recollect.ingest.media import MediaOptions
 from recollect.ingest.sync import IngestOptions
 from recollect.ingest.walk import WalkOptions
 from recollect.providers.base import ProviderOptions, RemoteOptions
 from recollect.providers.keys import Variables
+from recollect.providers.media import MEDIA_MODELS
 from recollect.providers.registry import AUTO
 from recollect.search.decay import DecayOptions
 from recollect.search.fuse import FusionOptions
@@ -28,6 +30,7 @@ from recollect.search.options import SearchOptions
 from recollect.search.rank import RankOptions
 from recollect.search.rerank import RerankOptions
 from recollect.search.sources import SourceOptions
+from recollect.types import Modality
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -83,6 +86,7 @@ def load_config(
             values[key] = checked
             origins[key] = origin
     _check_provider(values, origins)
+    _check_media(values, origins)
     return compose(values, origins=origins, user_file=user_file, variables=Variables(environ))
 
 
@@ -103,6 +107,12 @@ def compose(
             walk=WalkOptions(
                 extra_paths=cast(tuple[str, ...], get("extra_paths")),
                 exclude=cast(tuple[str, ...], get("exclude")),
+                media=MediaOptions(
+                    modalities=cast(tuple[Modality, ...], get("multimodal.modalities"))
+                    if get("multimodal.enabled")
+                    else (),
+                    max_file_bytes=cast(int, get("multimodal.max_file_bytes")),
+                ),
             ),
             chunk=ChunkOptions(
                 tokens=cast(int, get("chunk.tokens")), overlap=cast(int, get("chunk.overlap"))
@@ -236,6 +246,24 @@ def _check_provider(values: Mapping[str, object], origins: Mapping[str, str]) ->
                 f"{origins[key]}: `{key}` is set, but not whose it is.",
                 action="Set `provider` too: with `auto` it could be anyone's.",
             )
+
+
+def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> None:
+    """Refuse media files where nobody could embed them: a setting without effect misleads."""
+    if not values["multimodal.enabled"]:
+        return
+    provider, model = str(values["provider"]), values["model"]
+    models = MEDIA_MODELS.get(provider, ())
+    if models and str(model or "").removeprefix("models/") in models:
+        return
+    [(wanted, (recommended, *_))] = MEDIA_MODELS.items()
+    told = f'model = "{recommended}"'
+    named = f"the model {model or 'that is the default'}" if models else f"provider {provider}"
+    raise ConfigError(
+        f"{origins['multimodal.enabled']}: `multimodal.enabled` is set, but {named} embeds "
+        "texts only.",
+        action=f"Set {told}." if models else f'Set provider = "{wanted}" and {told}.',
+    )
 
 
 def _stays_inside(path: str) -> bool:

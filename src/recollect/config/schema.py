@@ -14,6 +14,7 @@ from recollect.providers import registry
 from recollect.providers.keys import is_reference
 from recollect.search.fuse import FUSIONS
 from recollect.search.fuse.weighted import NORMALISERS
+from recollect.types import Modality
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -91,6 +92,14 @@ def _paths(value: object) -> object:
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
         raise ValueError("a list of paths or globs")
     return tuple(each for each in given if each)
+
+
+def _modalities(value: object) -> object:
+    given = [each.strip() for each in value.split(",")] if isinstance(value, str) else value
+    known = [each.value for each in Modality]
+    if not isinstance(given, list) or not given or not all(each in known for each in given):
+        raise ValueError(f"a list of {', '.join(known)}")
+    return tuple(Modality(each) for each in given)
 
 
 def _folder(value: object) -> object:
@@ -258,6 +267,27 @@ SETTINGS: dict[str, Setting] = {
         ),
         Setting(
             "watch.debounce_ms", 1500, _whole(50, 600_000), "watch: wait for a pause this long"
+        ),
+        Setting(
+            "multimodal.enabled",
+            False,
+            _switch,
+            "send images and recordings in extra_paths to gemini to be embedded",
+            is_project=False,
+        ),
+        Setting(
+            "multimodal.modalities",
+            tuple(Modality),
+            _modalities,
+            "which of those",
+            is_project=False,
+        ),
+        Setting(
+            "multimodal.max_file_bytes",
+            10 * 1024 * 1024,
+            _whole(1, 70_000_000),
+            "leave out larger ones",
+            is_project=False,
         ),
         Setting("chunk.tokens", 400, _whole(16, 8000), "target size of a chunk"),
         Setting("chunk.overlap", 80, _whole(0, 4000), "what neighbouring chunks share"),

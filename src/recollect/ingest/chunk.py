@@ -15,12 +15,13 @@ from recollect.ingest.curated import is_curated, without_annotations
 from recollect.ingest.markdown import Kind, blocks
 from recollect.ingest.pack import Line, Packer
 from recollect.text.size import CHARS_PER_TOKEN, weigh
+from recollect.types import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.ingest.markdown import Block
-    from recollect.types import Chunk, Document
+    from recollect.types import Document
 
 CHUNK_VERSION = 1
 """To be raised when equal documents and options give other chunks than before."""
@@ -39,7 +40,9 @@ class ChunkOptions:
 
 
 def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
-    """Return the chunks of a document in the order of its lines."""
+    """Return the chunks of a document in the order of its lines; a media file is one."""
+    if document.is_media:
+        return [_label(document)]
     has_entries = is_curated(document.path)
     texts = [line.removesuffix("\r") for line in document.text.split("\n")]
     if has_entries:
@@ -65,6 +68,18 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
             else:
                 packer.place_lines(block, is_opening=last > block.end)
     return packer.close()
+
+
+def _label(document: Document) -> Chunk:
+    return Chunk(
+        document.path,
+        document.source,
+        start_line=1,
+        end_line=1,
+        text=document.text,
+        when=document.when,
+        media=document.digest,
+    )
 
 
 def _is_entry(block: Block, line: str) -> bool:

@@ -1,4 +1,4 @@
-"""Giving vectors to texts that have none: from the cache, else from the provider.
+"""Giving vectors to texts and media files that have none: from the cache, else from the provider.
 
 Texts of all files are packed together, several requests are under way at once, and each answer is
 stored as soon as it is there: whatever ends the run, no text that was embedded has to be embedded
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +21,15 @@ from recollect.errors import (
     VectorsRejectedError,
 )
 from recollect.ingest.crew import Crew
+from recollect.ingest.media import load_media
 from recollect.ingest.parcels import Packer, Parcel, Sizes
+from recollect.providers.base import Charge, EmbedsMedia
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from recollect.ingest.keep import Keep
     from recollect.providers.base import Provider
@@ -66,8 +70,9 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     progress: Progress,
     most: int | None = None,
     under_way: frozenset[str] = frozenset(),
+    media_root: Path | None = None,
 ) -> Embedded:
-    """Embed every text that has no vector in the provider's space.
+    """Embed every text that has no vector in the provider's space, then every media file.
 
     Args:
         store: where texts are missing vectors.
@@ -77,12 +82,23 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
         progress: is told how far the work has come.
         most: stop after so many texts; None is all of them.
         under_way: digests of texts that a batch is to bring, to be left alone.
+        media_root: where the paths of media files begin; None leaves those alone.
 
     """
     run = _Run(provider, keep=keep, pending=pending, progress=progress)
-    run.embed(
-        _missing(store, run=run, keep=keep, provider=provider, most=most, under_way=under_way)
-    )
+    texts = _missing(store, run=run, keep=keep, provider=provider, most=most, under_way=under_way)
+    run.embed(texts, ask=run.ask_texts)
+    if media_root is not None and isinstance(provider, EmbedsMedia):
+        files = _missing(
+            store,
+            run=run,
+            keep=keep,
+            provider=provider,
+            most=most,
+            under_way=frozenset(),
+            media=True,
+        )
+        run.embed(files, ask=partial(run.ask_media, provider, media_root))
     is_whole = most is None or run.seen < most
     return run.finished(is_whole=is_whole and not under_way)
 
@@ -95,11 +111,12 @@ def _missing(  # noqa: PLR0913 - as above
     provider: Provider,
     most: int | None,
     under_way: frozenset[str],
+    media: bool = False,
 ) -> Iterator[Missing]:
     """Return the texts that nobody embedded before; those in the cache are stored on the way."""
     after = ""
     while most is None or run.seen < most:
-        page = store.missing(provider.fingerprint, limit=_PAGE, after=after)
+        page = store.missing(provider.fingerprint, limit=_PAGE, after=after, media=media)
         if not page:
             return
         after = page[-1].digest
@@ -111,8 +128,18 @@ def _missing(  # noqa: PLR0913 - as above
         yield from (missing for missing in page if missing.digest not in known)
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The vectors that a request brought."""
+
+    texts: tuple[Missing, ...]
+    vectors: Vectors | None
+    """None where there was nothing to ask for."""
+    charge: Charge
+
+
 class _Run:
-    """One pass over the missing texts."""
+    """One pass over the missing texts, and one over the missing media files."""
 
     def __init__(self, provider: Provider, *, keep: Keep, pending: int, progress: Progress) -> None:
         self._provider = provider
@@ -123,16 +150,18 @@ class _Run:
         self._report = Embedded()
         self._returned: collections.deque[Parcel] = collections.deque()
         self._unanswered = 0
-        self._refused = 0
+        self._refused: list[Missing] = []
+        self._dollars: float | None = 0.0
         self._left_out: ProviderError | None = None
         self._end: ProviderError | None = None
         self.seen = 0
         """Texts that were missing, as far as the run came."""
 
-    def embed(self, texts: Iterator[Missing]) -> None:
+    def embed(self, texts: Iterator[Missing], *, ask: Callable[[Parcel], _Answer]) -> None:
         """Send parcels until all are answered or there is no sense in going on."""
         limits = self._provider.limits
-        crew: Crew[Parcel, Vectors] = Crew(self._ask, size=limits.in_flight)
+        crew: Crew[Parcel, _Answer] = Crew(ask, size=limits.in_flight)
+        self._sizes = Sizes()  # how many texts a server takes says nothing of media files
         packer = Packer(texts, limits=limits)
         try:
             while True:
@@ -165,8 +194,8 @@ class _Run:
         error = self._end or self._left_out
         self._report.is_complete = is_whole and self._end is None
         if error is not None:
-            count = f" {self._refused} texts were left out." if self._refused else ""
-            self._report.degradation = Degradation(error.message + count, error.action)
+            message = error.message + _named(self._refused)
+            self._report.degradation = Degradation(message, error.action)
         return self._report
 
     def _next_parcel(self, packer: Packer) -> Parcel | None:
@@ -180,10 +209,33 @@ class _Run:
             self._returned.appendleft(rest)
         return parcel
 
-    def _ask(self, parcel: Parcel) -> Vectors:
-        return self._provider.embed([missing.text for missing in parcel.texts], role=Role.DOCUMENT)
+    def ask_texts(self, parcel: Parcel) -> _Answer:
+        """Return the vectors of a parcel of texts."""
+        texts = [missing.text for missing in parcel.texts]
+        vectors = self._provider.embed(texts, role=Role.DOCUMENT)
+        return _Answer(parcel.texts, vectors, self._charge(parcel))
 
-    def _take(self, ended: tuple[Parcel, Vectors | BaseException] | None) -> None:
+    def ask_media(self, provider: EmbedsMedia, root: Path, parcel: Parcel) -> _Answer:
+        """Return the vectors of media files; one that changed is left for the next sync."""
+        loaded = [(missing, load_media(missing, workspace=root)) for missing in parcel.texts]
+        held = [(missing, media) for missing, media in loaded if media is not None]
+        files = [media for _, media in held]
+        charges = [provider.charge(media) for media in files]
+        dollars = [charge.dollars for charge in charges if charge.dollars is not None]
+        return _Answer(
+            texts=tuple(missing for missing, _ in held),
+            vectors=provider.embed_media(files) if files else None,
+            charge=Charge(
+                tokens=sum(charge.tokens for charge in charges),
+                dollars=sum(dollars) if len(dollars) == len(charges) else None,
+            ),
+        )
+
+    def _charge(self, parcel: Parcel) -> Charge:
+        price = self._provider.price
+        return Charge(parcel.tokens, None if price is None else parcel.tokens * price / 1e6)
+
+    def _take(self, ended: tuple[Parcel, _Answer | BaseException] | None) -> None:
         if ended is None:
             return
         parcel, outcome = ended
@@ -195,17 +247,19 @@ class _Run:
             self._end = outcome
         elif isinstance(outcome, BaseException):
             raise outcome
-        else:
-            self._store(parcel, outcome)
+        elif outcome.vectors is not None:
+            self._store(outcome.texts, outcome.vectors, outcome.charge)
 
-    def _store(self, parcel: Parcel, vectors: Vectors) -> None:
-        self._keep.store([missing.digest for missing in parcel.texts], vectors)
+    def _store(self, texts: tuple[Missing, ...], vectors: Vectors, charge: Charge) -> None:
+        self._keep.store([missing.digest for missing in texts], vectors)
         self._unanswered = 0
-        self._sizes.taken(len(parcel.texts))
-        self._report.done += len(parcel.texts)
-        self._report.tokens += parcel.tokens
-        if self._provider.price is not None:
-            self._report.cost = self._report.tokens * self._provider.price / 1e6
+        self._sizes.taken(len(texts))
+        self._report.done += len(texts)
+        self._report.tokens += charge.tokens
+        # One price that is not known makes the sum unknown, whatever else was paid.
+        if self._dollars is not None:
+            self._dollars = None if charge.dollars is None else self._dollars + charge.dollars
+        self._report.cost = self._dollars
 
     def _take_unanswered(self, parcel: Parcel, error: ProviderBusyError) -> None:
         """Put the parcel last: it may be a bad moment, or a bad server."""
@@ -223,17 +277,24 @@ class _Run:
             # First: the sooner the right size is known, the fewer requests are refused.
             self._returned.extendleft(reversed(parcel.halves()))
             return
+        [refused] = parcel.texts
+        if refused.path:
+            self._leave_out(refused, error)
+            return
         try:
-            vector = _embed_in_parts(self._provider, parcel.texts[0].text)
+            vector = _embed_in_parts(self._provider, refused.text)
         except (RequestRefusedError, VectorsRejectedError):
-            self._refused += 1
-            self._left_out = error
-            if not self._report.done and self._refused >= _REFUSED_AT_ONCE:
+            self._leave_out(refused, error)
+            if not self._report.done and len(self._refused) >= _REFUSED_AT_ONCE:
                 self._end = error
         except ProviderError as failure:
             self._end = failure
         else:
-            self._store(parcel, vector[np.newaxis])
+            self._store(parcel.texts, vector[np.newaxis], self._charge(parcel))
+
+    def _leave_out(self, refused: Missing, error: ProviderError) -> None:
+        self._refused.append(refused)
+        self._left_out = error
 
     def _tell_progress(self) -> None:
         report = self._report
@@ -241,6 +302,17 @@ class _Run:
         total = max(self._pending, done)
         if total:
             self._progress(Step("embed", done, total, report.tokens, report.cost))
+
+
+def _named(refused: list[Missing]) -> str:
+    """Return what to say of what was left out; a file by its path, since that can be excluded."""
+    files = sorted(missing.path for missing in refused if missing.path)
+    texts = len(refused) - len(files)
+    said = f" {texts} texts were left out." if texts else ""
+    if files:
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        said += f" Left out: {files[0]}{more}."
+    return said
 
 
 def _embed_in_parts(provider: Provider, text: str) -> Vector:

@@ -1,4 +1,4 @@
-"""Looking through one place for Markdown files.
+"""Looking through one place for the files that are wanted.
 
 Each folder is listed once and each file is asked for its stat once. Symbolic links are followed
 only while they stay inside a boundary, because a note is no permission to read the rest of the
@@ -21,7 +21,6 @@ from recollect.types import Stat
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SUFFIX = ".md"
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 """Folders of other tools. Hidden ones, such as .git and .venv, are skipped by their name."""
 
@@ -53,6 +52,7 @@ class Look:
         self,
         boundary: str,
         *,
+        is_wanted: Callable[[str], bool],
         is_excluded: Callable[[str], bool],
         max_depth: int | None = None,
     ) -> None:
@@ -60,6 +60,7 @@ class Look:
 
         Args:
             boundary: real path that links may not leave.
+            is_wanted: tells by a file's name whether it is looked for.
             is_excluded: tells of a stored path whether to leave it out.
             max_depth: how many folders deep to go; None goes to the bottom.
 
@@ -67,6 +68,7 @@ class Look:
         self.seen: list[Seen] = []
         self.failures: list[Failure] = []
         self._boundary = boundary
+        self._is_wanted = is_wanted
         self._is_excluded = is_excluded
         self._max_depth = max_depth
         self._folders: list[_Place] = []
@@ -98,7 +100,7 @@ class Look:
         is_link = entry.is_symlink()
         is_folder = not is_link and entry.is_dir(follow_symlinks=False)
         path = entry.name if folder.path == "." else f"{folder.path}/{entry.name}"
-        if not (is_link or is_folder or _is_markdown(path)) or self._is_excluded(path):
+        if not (is_link or is_folder or self._is_wanted(path)) or self._is_excluded(path):
             return
         if not self._is_nameable(path):
             return
@@ -122,12 +124,12 @@ class Look:
             real = os.path.realpath(link.file, strict=True)
             mode = os.stat(real).st_mode  # noqa: PTH116 - the rest of this module speaks os
         except OSError as error:
-            if is_named or _is_markdown(link.path):
+            if is_named or self._is_wanted(link.path):
                 reason = f"is a link that leads nowhere: {error.strerror}"
                 self._fail(link.path, reason, "Correct or remove the link.")
             return
         is_folder = modes.S_ISDIR(mode)
-        if not (is_named or is_folder or _is_markdown(link.path)):
+        if not (is_named or is_folder or self._is_wanted(link.path)):
             return
         place = _Place(link.path, link.file, real, link.depth)
         if not _is_inside(real, self._boundary):
@@ -168,10 +170,6 @@ class Look:
 
     def _fail(self, path: str, reason: str, action: str) -> None:
         self.failures.append(Failure(path, reason, action))
-
-
-def _is_markdown(name: str) -> bool:
-    return name.lower().endswith(_SUFFIX)
 
 
 def _is_inside(real: str, boundary: str) -> bool:

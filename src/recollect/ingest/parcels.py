@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Texts that travel in one request."""
+    """Texts, or media files, that travel in one request."""
 
     texts: tuple[Missing, ...]
     tokens: int
@@ -46,22 +46,29 @@ class Packer:
     def next(self, most: int | None) -> Parcel | None:
         """Return a parcel as full as the limits and `most` allow; None when there is no text left.
 
-        A text larger than a whole request travels alone: only the server can say whether it fits.
+        What is larger than a whole request travels alone: only the server can say whether it fits.
         """
         held: list[Missing] = []
-        weight = 0
+        weight = load_bytes = 0
         while len(held) < min(self._limits.texts, most or self._limits.texts):
             missing = self._held_back or next(self._texts, None)
             self._held_back = None
             if missing is None:
                 break
             tokens = estimate_tokens(missing.text)
-            if held and weight + tokens > self._limits.tokens:
+            weight += tokens
+            load_bytes += base64_bytes(missing.size_bytes)
+            is_full = weight > self._limits.tokens or load_bytes > self._limits.media_bytes
+            if held and is_full:
                 self._held_back = missing
                 break
             held.append(missing)
-            weight += tokens
-        return Parcel(tuple(held), weight) if held else None
+        return parcel_of(held) if held else None
+
+
+def base64_bytes(size_bytes: int) -> int:
+    """Return how many bytes a file is when it travels as text; 0 for no file."""
+    return -(-size_bytes // 3) * 4
 
 
 @dataclass(slots=True)

@@ -49,7 +49,12 @@ def read(found: Found, *, now_ns: int) -> Document:
         UnreadableError: it is gone, not to be opened, too large or not text.
 
     """
-    content, stat = _content(found)
+    if found.media:
+        reason = f"is an {found.media} file of {found.stat.size_bytes:,} bytes, not text"
+        raise unreadable(found.path, reason, f"Open the file itself: {found.file}")
+    content, stat = content_of(
+        found, max_bytes=MAX_FILE_BYTES, action="Divide it into several files, or exclude it."
+    )
     text = _decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
     top = front_matter(text)
     return Document(
@@ -60,31 +65,47 @@ def read(found: Found, *, now_ns: int) -> Document:
         stat=stat,
         when=when_of(found.path, front_matter=top.fields),
         body_line=top.body_line,
-        is_settled=now_ns - stat.mtime_ns > _SETTLING_NS,
+        is_settled=is_settled(stat, now_ns=now_ns),
     )
 
 
-def _content(found: Found) -> tuple[bytes, Stat]:
+def is_settled(stat: Stat, *, now_ns: int) -> bool:
+    """Tell whether a file is old enough that any later write would leave another stat."""
+    return now_ns - stat.mtime_ns > _SETTLING_NS
+
+
+def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Stat]:
+    """Return the bytes of a file and the stat that belongs to them.
+
+    Args:
+        found: the file.
+        max_bytes: how many there may be.
+        action: what to do where there are more.
+
+    Raises:
+        UnreadableError: it is gone, not to be opened or too large.
+
+    """
     try:
-        with open(found.file, "rb", opener=_opened) as stream:
+        with open(found.file, "rb", opener=opened) as stream:
             # Before reading: should the file grow meanwhile, the next sync sees another stat.
             status = os.fstat(stream.fileno())
             if not modes.S_ISREG(status.st_mode):
-                raise _unreadable(found.path, "is not a regular file", "Rename or remove it.")
-            content = stream.read(MAX_FILE_BYTES + 1)
+                raise unreadable(found.path, "is not a regular file", "Rename or remove it.")
+            content = stream.read(max_bytes + 1)
     except FileNotFoundError as error:
         reason = "was deleted while it was being taken in"
-        raise _unreadable(found.path, reason, "Nothing: the next sync sees it gone.") from error
+        raise unreadable(found.path, reason, "Nothing: the next sync sees it gone.") from error
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
-        raise _unreadable(found.path, reason, "Make it readable, or exclude it.") from error
-    if len(content) > MAX_FILE_BYTES:
-        reason = f"is larger than {MAX_FILE_BYTES // 1024**2} MiB"
-        raise _unreadable(found.path, reason, "Divide it into several files, or exclude it.")
+        raise unreadable(found.path, reason, "Make it readable, or exclude it.") from error
+    if len(content) > max_bytes:
+        raise unreadable(found.path, f"is larger than {max_bytes / 1024**2:.3g} MiB", action)
     return content, Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
-def _opened(path: str, _flags: int) -> int:
+def opened(path: str, _flags: int) -> int:
+    """Open a file for reading without waiting, as the `opener` of `open`."""
     return os.open(path, _OPEN_FLAGS)
 
 
@@ -94,11 +115,12 @@ def _decoded(content: bytes, path: str) -> str:
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         reason = f"is not valid {'UTF-16' if is_utf16 else 'UTF-8'} (at byte {error.start})"
-        raise _unreadable(path, reason, "Save it as UTF-8.") from error
+        raise unreadable(path, reason, "Save it as UTF-8.") from error
     if "\0" in text:
-        raise _unreadable(path, "holds NUL characters: it is not text", "Rename or exclude it.")
+        raise unreadable(path, "holds NUL characters: it is not text", "Rename or exclude it.")
     return text
 
 
-def _unreadable(path: str, reason: str, action: str) -> UnreadableError:
+def unreadable(path: str, reason: str, action: str) -> UnreadableError:
+    """Return the error to raise for a file that cannot be taken in."""
     return UnreadableError(Failure(path, reason, action))

@@ -62,7 +62,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
     )
     published = store.published()
     wanted = chain.expected(published)
-    status = store.status(wanted)
+    status = store.status(wanted, media=ingest.takes_media)
     embedded = Embedded()
     notices: tuple[str, ...] = ()
     is_due = options.retry or status.pending or (status.chunks and published != wanted)
@@ -71,7 +71,8 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         embedded.degradation = choice.degradation
         if choice.provider is not None and status.chunks:
             # Another provider of the chain than the expected one has texts of its own to embed.
-            pending = store.status(choice.provider.fingerprint).pending
+            fingerprint = choice.provider.fingerprint
+            pending = store.status(fingerprint, media=ingest.takes_media).pending
             embedded, notices = give_vectors(
                 store,
                 provider=choice.provider,
@@ -79,12 +80,13 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
                 batching=batching,
                 pending=pending,
                 most=options.most,
+                media_root=workspace if ingest.takes_media else None,
                 today=today,
                 progress=options.progress,
             )
             if choice.notice is not None:
                 notices = (choice.notice, *notices)
-            status = store.status(choice.provider.fingerprint)
+            status = store.status(fingerprint, media=ingest.takes_media)
     return replace(
         report,
         chunks=status.chunks,

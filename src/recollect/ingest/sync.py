@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
+from recollect.ingest.media import read_media
 from recollect.ingest.plan import Plan, make_plan
 from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.walk import WalkOptions, walk
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from recollect.ingest.walk import Found
     from recollect.reports import Failure
     from recollect.stores.base import Store
     from recollect.types import Document, Known, Progress, SourceKind
@@ -30,6 +32,11 @@ class IngestOptions:
 
     walk: WalkOptions = field(default_factory=WalkOptions)
     chunk: ChunkOptions = field(default_factory=ChunkOptions)
+
+    @property
+    def takes_media(self) -> bool:
+        """True when media files are taken in: then the provider set is one that embeds them."""
+        return bool(self.walk.media.modalities)
 
     @property
     def recipe(self) -> str:
@@ -80,7 +87,7 @@ def look(workspace: Path, *, store: Store, options: IngestOptions) -> Staleness:
     failed = list(unreadable)
     for suspect in plan.suspects:
         try:
-            document = read(suspect, now_ns=time.time_ns())
+            document = _read(suspect, options=options)
         except UnreadableError as error:
             failed.append(error.failure)
             continue
@@ -105,6 +112,12 @@ def _survey(
         force=force,
     )
     return plan, unreadable
+
+
+def _read(found: Found, *, options: IngestOptions) -> Document:
+    if found.media is not None:
+        return read_media(found, options=options.walk.media, now_ns=time.time_ns())
+    return read(found, now_ns=time.time_ns())
 
 
 def _is_current(
@@ -134,7 +147,7 @@ def _take_in(  # noqa: PLR0913 - what taking in needs
             counts["left"] = len(plan.suspects) - done
             break
         try:
-            document = read(suspect, now_ns=time.time_ns())
+            document = _read(suspect, options=options)
         except UnreadableError as error:
             failed.append(error.failure)
             continue

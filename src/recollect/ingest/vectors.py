@@ -15,6 +15,7 @@ from recollect.types import Degradation
 
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
 
     from recollect.ingest.batches import Jobs
     from recollect.providers.base import BatchApi, Provider
@@ -43,6 +44,7 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
     batching: Batching,
     pending: int,
     most: int | None,
+    media_root: Path | None,
     today: date,
     progress: Progress,
 ) -> tuple[Embedded, tuple[str, ...]]:
@@ -83,6 +85,7 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
         progress=progress,
         most=most,
         under_way=under_way,
+        media_root=media_root,
     )
     embedded = replace(
         direct,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +18,17 @@ from recollect.globs import matches
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import Look, Seen
 from recollect.ingest.ignore import ignored_by
+from recollect.ingest.media import MediaOptions, modality_of
 from recollect.reports import Failure
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from recollect.types import Modality
+
 _FOLDER = "memory"
+_SUFFIX = ".md"
 _MAGIC = re.compile(r"[*?\[]")
 
 
@@ -36,6 +40,8 @@ class WalkOptions:
     """Files, folders or globs; absolute, below `~` or relative to the workspace."""
     exclude: tuple[str, ...] = ()
     """Globs over stored paths; a folder that matches is left out with all that is in it."""
+    media: MediaOptions = field(default_factory=MediaOptions)
+    """Which media files are taken in besides Markdown: from the extra paths only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class Found:
     file: Path
     stat: Stat
     source: SourceKind
+    media: Modality | None = None
+    """None for a text."""
 
 
 def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Failure]]:
@@ -57,20 +65,21 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
 
     """
     root = _real_folder(workspace)
-    limits = _Limits(root, options.exclude)
+    own = _Limits(root, options.exclude)
+    extra = _Limits(root, options.exclude, options.media.modalities)
     seen: list[Seen] = []
     failures: list[Failure] = []
     for name in _own_names(root):
         if name in CURATED and (root / name).is_dir():
             failures.append(Failure(name, "is a folder, not a file", "Rename the folder."))
         else:
-            seen += limits.look(root / name, boundary=root, failures=failures)
+            seen += own.look(root / name, boundary=root, failures=failures)
     for given in options.extra_paths:
         if text := given.strip():
-            seen += _extra(text, limits=limits, failures=failures)
+            seen += _extra(text, limits=extra, failures=failures)
     first = {each.real: each for each in reversed(seen)}
     found = [
-        Found(each.path, Path(each.file), each.stat, SourceKind.MEMORY)
+        Found(each.path, Path(each.file), each.stat, SourceKind.MEMORY, modality_of(each.path))
         for each in seen
         if first[each.real] is each
     ]
@@ -126,6 +135,7 @@ class _Limits:
 
     root: Path
     exclude: tuple[str, ...]
+    modalities: tuple[Modality, ...] = ()
 
     def look(
         self,
@@ -140,6 +150,7 @@ class _Limits:
         path = self._stored(place)
         look = Look(
             str(boundary),
+            is_wanted=self._is_wanted,
             is_excluded=self._excluding(boundary, failures=failures),
             max_depth=pattern.count("/") if is_flat else None,
         )
@@ -154,6 +165,9 @@ class _Limits:
             ),
             key=lambda each: each.path,
         )
+
+    def _is_wanted(self, name: str) -> bool:
+        return name.lower().endswith(_SUFFIX) or modality_of(name) in self.modalities
 
     def _excluding(self, boundary: Path, *, failures: list[Failure]) -> Callable[[str], bool]:
         """Return what is left out inside a boundary: by the setting, and by its ignore file."""
@@ -192,6 +206,12 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Seen]
         reason = f"cannot be reached: {getattr(error, 'strerror', error)}"
         failures.append(Failure(text, reason, "Make it readable, or correct extra_paths."))
         return []
+    modality = modality_of(place.name)
+    if modality is not None and modality not in limits.modalities and place.is_file():
+        reason = f"is an {modality} file, and those are not taken in"
+        action = "See multimodal.enabled and multimodal.modalities, or remove it in extra_paths."
+        failures.append(Failure(text, reason, action))
+        return []
     return limits.look(place, boundary=place.resolve(), failures=failures)
 
 
@@ -203,7 +223,8 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
         boundary = base.resolve()
         seen = limits.look(base, boundary=boundary, failures=failures, pattern=pattern)
     if not seen:
-        reason = "matches no Markdown file" if pattern else "does not exist"
+        wanted = "Markdown or media file" if limits.modalities else "Markdown file"
+        reason = f"matches no {wanted}" if pattern else "does not exist"
         action = "Create it, or correct or remove it in extra_paths."
         failures.append(Failure(text, reason, action))
     return seen

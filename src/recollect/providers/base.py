@@ -63,6 +63,8 @@ class Limits:
     """A request, by our own estimate."""
     in_flight: int
     """Requests at the same time."""
+    media_bytes: int = 0
+    """A request, as media files travel in it; 0 where none are taken."""
 
 
 class Provider(Protocol):
@@ -110,6 +112,41 @@ class Provider(Protocol):
 
     def close(self) -> None:
         """Release what embedding holds; whoever waits in `embed` stops waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A media file to embed with its label, as one."""
+
+    label: str
+    mime: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What embedding something counts as."""
+
+    tokens: int
+    dollars: float | None
+    """None where nothing is paid or no price is known."""
+
+
+@runtime_checkable
+class EmbedsMedia(Protocol):
+    """A provider whose space holds images and recordings as well as texts."""
+
+    def embed_media(self, media: Sequence[Media]) -> Vectors:
+        """Return one vector a file. May be called from several threads, up to the limits.
+
+        Raises:
+            RequestRefusedError: not these files, or not so many; fewer may be asked for.
+            ProviderError: the files could not be embedded.
+
+        """
+
+    def charge(self, media: Media) -> Charge:
+        """Return what the vendor publishes to count for a file, as far as it is known."""
 
 
 class Reranker(Protocol):

@@ -150,8 +150,8 @@ def _limit(options: ProjectOptions) -> int:
 def _chunks(projection: Projection, document: Document, options: ProjectOptions) -> list[Chunk]:
     openings = _openings(projection.lines)
     chunks: list[Chunk] = []
-    # No prefix: first words in front of what is embedded gained nothing (nDCG@10 on LongMemEval 80.7,
-    # without 81.5), and a title may come late and would have all of it embedded again.
+    # No prefix: first words in front of what is embedded gain nothing (nDCG@10 on LongMemEval 80.7
+    # with, 81.5 without), and a title may come late and would have all of it embedded again.
     for passage in passages(projection, options=options):
         first, last = passage.lines[0], passage.lines[-1]
         opening = openings.get(first.generation)

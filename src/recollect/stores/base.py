@@ -76,10 +76,15 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A text that has no vector yet."""
+    """A text, or a media file, that has no vector yet."""
 
     digest: str
     text: str
+    """What is embedded; of a media file its label."""
+    path: str = ""
+    """The media file whose bytes are embedded with the label; empty for a text."""
+    size_bytes: int = 0
+    """Of that file, as it was taken in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class Store(Protocol):
         """Forget a document. Vectors of its texts stay usable for equal texts."""
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = ""
+        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
     ) -> Sequence[Missing]:
         """Return texts that have no vector in this space, each once, in the order of digests.
 
@@ -117,6 +122,7 @@ class Store(Protocol):
             fingerprint: the space.
             limit: how many at most.
             after: go on behind this digest.
+            media: return media files instead, which not every provider can embed.
 
         """
 
@@ -156,8 +162,14 @@ class Store(Protocol):
     ) -> Loaded:
         """Return chunks, term counts and vectors; keys that no longer exist are left out."""
 
-    def status(self, fingerprint: Fingerprint | None) -> StoreStatus:
-        """Return sizes and counts."""
+    def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
+        """Return sizes and counts.
+
+        Args:
+            fingerprint: whose vectors are counted.
+            media: media files wait for a vector too: the provider embeds them.
+
+        """
 
     def clear(self) -> None:
         """Forget everything, cached vectors too."""

@@ -93,16 +93,23 @@ class RamStore:
             del self._rows[key]
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = ""
+        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
     ) -> Sequence[Missing]:
-        """Return texts that have no vector in this space, each once, in the order of digests."""
-        texts = {row.chunk.digest: row.chunk.embedded_text for row in self._rows.values()}
+        """Return texts or media without a vector, each once, in the order of digests."""
+        chunks = [row.chunk for row in self._rows.values() if bool(row.chunk.media) == media]
+        first = {chunk.digest: chunk for chunk in reversed(chunks)}
         wanted = (
-            Missing(digest, text)
-            for digest, text in sorted(texts.items())
+            self._missing(digest, chunk)
+            for digest, chunk in sorted(first.items())
             if digest > after and (str(fingerprint), digest) not in self._vectors
         )
         return list(itertools.islice(wanted, limit))
+
+    def _missing(self, digest: str, chunk: Chunk) -> Missing:
+        if not chunk.media:
+            return Missing(digest, chunk.embedded_text)
+        size_bytes = self._known[chunk.source, chunk.path].stat.size_bytes
+        return Missing(digest, chunk.embedded_text, chunk.path, size_bytes)
 
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
@@ -215,7 +222,7 @@ class RamStore:
             has_vector=has_vector,
         )
 
-    def status(self, fingerprint: Fingerprint | None) -> StoreStatus:
+    def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
         """Return sizes and counts."""
         by_source: dict[str, tuple[int, int]] = {}
         for source, _ in self._known:
@@ -224,16 +231,19 @@ class RamStore:
         for row in self._rows.values():
             documents, chunks = by_source[row.chunk.source]
             by_source[row.chunk.source] = (documents, chunks + 1)
-        digests = [row.chunk.digest for row in self._rows.values()]
-        embedded = sum((str(fingerprint), digest) in self._vectors for digest in digests)
+        bare = [
+            row.chunk
+            for row in self._rows.values()
+            if (str(fingerprint), row.chunk.digest) not in self._vectors
+        ]
         return StoreStatus(
             location=":ram:",
             size_bytes=0,
             documents=len(self._known),
             chunks=len(self._rows),
             by_source=by_source,
-            vectors=embedded,
-            pending=len(digests) - embedded if fingerprint else 0,
+            vectors=len(self._rows) - len(bare),
+            pending=sum(media or not chunk.media for chunk in bare) if fingerprint else 0,
             engine="exact",
             is_writable=True,
         )

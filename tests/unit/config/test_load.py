@@ -176,3 +176,36 @@ def test_places_follow_the_environment(tmp_path: Path) -> None:
     assert tmp_path / "home" / "memory" / "wren.sqlite" == places.index_of("wren")
     assert tmp_path / "cache" / "recollect" / "models" == places.models
     assert tmp_path / "config" / "recollect" / "config.toml" == places.settings
+
+
+def test_media_are_off_and_only_the_users_settings_turn_them_on(tmp_path: Path) -> None:
+    user = """
+    provider = "gemini"
+    model = "models/gemini-embedding-2"
+    [multimodal]
+    enabled = true
+    modalities = ["audio"]
+    maxFileBytes = 5000
+    """
+
+    off = load(tmp_path).ingest
+    on = load(tmp_path, user=user).ingest
+
+    assert (False, (), 10_485_760) == (
+        off.takes_media,
+        off.walk.media.modalities,
+        off.walk.media.max_file_bytes,
+    )
+    assert (True, ("audio",), 5000) == (
+        on.takes_media,
+        on.walk.media.modalities,
+        on.walk.media.max_file_bytes,
+    )
+
+
+@pytest.mark.parametrize("value", ['["video"]', "[]", '"images"', "[1]"])
+def test_other_modalities_than_those_embedded_are_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, user=f"[multimodal]\nmodalities = {value}\n")
+
+    assert "Give a list of image, audio." == caught.value.action

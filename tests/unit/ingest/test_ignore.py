@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def paths(workspace: Path, **options: tuple[str, ...]) -> list[str]:
-    found, failures = walk(workspace, options=WalkOptions(**options))
+def paths(workspace: Path, *, extra_paths: tuple[str, ...] = ()) -> list[str]:
+    found, failures = walk(workspace, options=WalkOptions(extra_paths=extra_paths))
     assert [] == failures
     return [each.path for each in found]
 

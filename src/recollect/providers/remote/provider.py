@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.providers.base import BatchApi, ProviderOptions
+    from recollect.providers.remote.retry import Patience
     from recollect.providers.remote.sender import Sender
-    from recollect.providers.remote.wire import Vendor, Wire
+    from recollect.providers.remote.wire import Call, Vendor, Wire
     from recollect.types import Progress, Vectors
 
 REQUEST_TOKENS = 8000
@@ -87,19 +88,20 @@ class RemoteProvider:
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         """Return one unit vector a text."""
+        patience = FOR_QUESTIONS if role is Role.QUERY else FOR_INDEXING
+        tokens = sum(estimate_tokens(text) for text in texts)
         call = self._wire.ask(texts, role=role)
-        answer = self._connected().post(
-            call.path,
-            call.body,
-            patience=FOR_QUESTIONS if role is Role.QUERY else FOR_INDEXING,
-            tokens=sum(estimate_tokens(text) for text in texts),
-        )
+        return self._embedded(call, count=len(texts), patience=patience, tokens=tokens)
+
+    def _embedded(self, call: Call, *, count: int, patience: Patience, tokens: int) -> Vectors:
+        """Ask, and check what is answered."""
+        answer = self._connected().post(call.path, call.body, patience=patience, tokens=tokens)
         try:
             rows = self._wire.read(answer)
         except (LookupError, TypeError, ValueError, ArithmeticError):
             # Python's own errors quote what the server sent, and that may be the key.
             raise self._rejected("an answer of another shape") from None
-        return self.check(rows, count=len(texts))
+        return self.check(rows, count=count)
 
     def check(self, rows: Sequence[Sequence[float]], *, count: int) -> Vectors:
         """Return the rows as unit vectors.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 HEADING_JOINT = "\x1f"  # cannot stand in a heading: control characters are not text
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
-    "c.speaker, c.moment"
+    "c.speaker, c.moment, (SELECT content FROM media WHERE chunk = c.id)"
 )
 """What `chunk_of` reads, in its order; `c` is the chunk and `d` its document."""
 
@@ -24,7 +24,21 @@ KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled F
 
 def chunk_of(row: Sequence[object]) -> Chunk:
     """Return the chunk of a row that begins with CHUNK_COLUMNS."""
-    _, path, source, start_line, end_line, text, heading, prefix, day, speaker, moment, *_ = row
+    (
+        _,
+        path,
+        source,
+        start_line,
+        end_line,
+        text,
+        heading,
+        prefix,
+        day,
+        speaker,
+        moment,
+        media,
+        *_,
+    ) = row
     return Chunk(
         path=str(path),
         source=SourceKind(str(source)),
@@ -36,6 +50,7 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         when=date.fromisoformat(str(day)) if day else None,
         speaker=str(speaker),
         moment=str(moment),
+        media=media.hex() if isinstance(media, bytes) else "",
     )
 
 

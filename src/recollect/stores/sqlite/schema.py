@@ -118,9 +118,17 @@ CREATE TABLE leases (
 ) STRICT;
 """
 
+_MEDIA = """
+CREATE TABLE media (
+    chunk INTEGER PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
+    content BLOB NOT NULL
+) STRICT;
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
+    ("chunks that stand for media files", _MEDIA),
 )
 """Named steps in order; a file's `user_version` counts those it has taken. Never edit one."""
 

@@ -13,6 +13,7 @@ import numpy as np
 from recollect.reports import StoreStatus
 from recollect.stores import bag
 from recollect.stores.base import KeywordPool, Loaded, Missing, VectorPool
+from recollect.stores.sqlite import media as files
 from recollect.stores.sqlite import schema, spaces
 from recollect.stores.sqlite.batches import SqliteBatches
 from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
@@ -59,7 +60,7 @@ _MISSING = """
     SELECT digest, prefix, text FROM chunks WHERE id IN (
         -- Walks the digest index alone: texts are read for the few that are wanted.
         SELECT min(c.id) FROM chunks c
-        WHERE c.digest > ?2
+        WHERE c.digest > ?2 AND c.id NOT IN (SELECT chunk FROM media)
           AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ?1 AND v.digest = c.digest)
         GROUP BY c.digest ORDER BY c.digest LIMIT ?3
     ) ORDER BY digest
@@ -203,6 +204,7 @@ class SqliteStore:
             ),
         )
         key = self._connection.last_insert_rowid()
+        files.put(self._connection, key, chunk)
         self._connection.execute(INSERT_TERMS, (key, *(" ".join(words) for words in fields)))
 
     def touch(self, document: Document) -> None:
@@ -231,11 +233,13 @@ class SqliteStore:
         )
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = ""
+        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
     ) -> Sequence[Missing]:
-        """Return texts that have no vector in this space, each once, in the order of digests."""
+        """Return texts or media without a vector, each once, in the order of digests."""
         with translated(self._path):
             space = spaces.id_of(self._connection, fingerprint)
+            if media:
+                return files.missing(self._connection, space=space, limit=limit, after=after)
             rows = self._connection.execute(_MISSING, (space, bytes.fromhex(after), limit))
             return [
                 Missing(digest.hex(), f"{prefix}\n{text}" if prefix else text)
@@ -326,7 +330,7 @@ class SqliteStore:
             has_vector=has_vector,
         )
 
-    def status(self, fingerprint: Fingerprint | None) -> StoreStatus:
+    def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
         """Return sizes and counts."""
         with translated(self._path), reading(self._connection):
             by_source = {
@@ -335,6 +339,7 @@ class SqliteStore:
             }
             space = spaces.id_of(self._connection, fingerprint)
             embedded = self._connection.execute(_EMBEDDED, (space,)).get
+            excused = 0 if media else files.waiting(self._connection, space=space)
         chunks = sum(counts[1] for counts in by_source.values())
         return StoreStatus(
             location=str(self._path),
@@ -343,7 +348,7 @@ class SqliteStore:
             chunks=chunks,
             by_source=by_source,
             vectors=embedded,
-            pending=chunks - embedded if fingerprint else 0,
+            pending=chunks - embedded - excused if fingerprint else 0,
             engine=self._engine.name,
             is_writable=self._is_writable,
         )

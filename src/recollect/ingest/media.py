@@ -1,0 +1,127 @@
+"""Images and recordings: which files they are, and reading one into a Document.
+
+A media file is found by its label, the text that stands for it, and by the vector of label and
+bytes together. The bytes themselves are never stored: they are read here to be checked, and once
+more when they are embedded.
+
+The formats are those that Google documents for gemini-embedding-2, PNG, JPEG, MP3 and WAV:
+ai.google.dev/gemini-api/docs/embeddings and
+docs.cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/embedding-2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from recollect.ingest.read import content_of, is_settled, opened, unreadable
+from recollect.ingest.when import when_of
+from recollect.providers.base import Media
+from recollect.types import Document, Modality, digest_of, media_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from recollect.ingest.walk import Found
+    from recollect.stores.base import Missing
+
+_LAYER_BITS = 0b0000_0110
+_LAYER_3 = 0b0000_0010
+_SYNC_BITS = 0b1110_0000
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One kind of media file."""
+
+    name: str
+    modality: Modality
+    mime: str
+    fits: Callable[[bytes], bool]
+    """Tells by its first bytes whether a file is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaOptions:
+    """Which media files are taken in; by default none."""
+
+    modalities: tuple[Modality, ...] = ()
+    max_file_bytes: int = 10 * 1024 * 1024
+
+
+def _is_mp3(head: bytes) -> bool:
+    """Tell whether a tag or an MPEG audio frame of layer III begins here."""
+    is_frame = head[:1] == b"\xff" and len(head) > 1 and head[1] & _SYNC_BITS == _SYNC_BITS
+    return head.startswith(b"ID3") or (is_frame and head[1] & _LAYER_BITS == _LAYER_3)
+
+
+_PNG = Format(
+    "PNG", Modality.IMAGE, "image/png", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n")
+)
+_JPEG = Format("JPEG", Modality.IMAGE, "image/jpeg", lambda head: head.startswith(b"\xff\xd8\xff"))
+_MP3 = Format("MP3", Modality.AUDIO, "audio/mpeg", _is_mp3)
+_WAV = Format(
+    "WAV", Modality.AUDIO, "audio/wav", lambda head: head[:4] == b"RIFF" and head[8:12] == b"WAVE"
+)
+_BY_SUFFIX = {".png": _PNG, ".jpg": _JPEG, ".jpeg": _JPEG, ".mp3": _MP3, ".wav": _WAV}
+
+
+def format_of(path: str) -> Format | None:
+    """Return which kind of media file a name says it is; None for all others."""
+    return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
+
+
+def modality_of(path: str) -> Modality | None:
+    """Return what a file is perceived as by its name; None where it is no media file."""
+    form = format_of(path)
+    return form.modality if form else None
+
+
+def label_of(path: str) -> str:
+    """Return the text that stands for a media file, such as `Image file: diagram.png`."""
+    form = format_of(path)
+    name = PurePosixPath(path).name
+    return f"{form.modality.capitalize()} file: {name}" if form else name
+
+
+def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
+    """Return a media file as a Document whose text is its label.
+
+    Raises:
+        UnreadableError: it is gone, not to be opened, too large or not what its name says.
+
+    """
+    form = format_of(found.path)
+    limit = options.max_file_bytes
+    action = f"Raise multimodal.max_file_bytes ({limit}), make the file smaller, or exclude it."
+    content, stat = content_of(found, max_bytes=limit, action=action)
+    if form is None or not form.fits(content):
+        named = form.name if form else "media"
+        action = "Give it the suffix of what it is, or exclude it."
+        raise unreadable(found.path, f"is named as {named} but holds something else", action)
+    return Document(
+        path=found.path,
+        source=found.source,
+        text=label_of(found.path),
+        digest=digest_of(content),
+        stat=stat,
+        when=when_of(found.path, front_matter={}),
+        is_settled=is_settled(stat, now_ns=now_ns),
+        is_media=True,
+    )
+
+
+def load_media(missing: Missing, *, workspace: Path) -> Media | None:
+    """Return what to embed of a media file; None when it is not what was taken in any more."""
+    form = format_of(missing.path)
+    try:
+        with open(workspace / missing.path, "rb", opener=opened) as stream:
+            # One more than there were: a file that has grown is seen without reading all of it.
+            content = stream.read(missing.size_bytes + 1)
+    except OSError:
+        return None
+    if form is None or media_digest(missing.text, digest_of(content)) != missing.digest:
+        return None
+    return Media(label=missing.text, mime=form.mime, content=content)
