@@ -414,6 +414,7 @@ def test_a_file_the_vendor_refuses_is_named_and_the_others_are_embedded(
     assert report.degraded is not None
     reason = report.degraded["vector"].reason
     assert reason.endswith("Left out: assets/meetings/2026-02-01-standup.mp3.")
+    assert "`exclude`" in report.degraded["vector"].action
     assert KEY not in reason
 
 

@@ -40,6 +40,7 @@ _PAGE = 1024  # texts asked of the store at once
 _UNANSWERED = 3  # parcels in a row that nobody answered: the server is gone
 _REFUSED_AT_ONCE = 3  # texts refused before any was taken: it is not the texts
 _LEAST_TOKENS = 128  # a text below this is not refused for its length
+_EXCLUDE = "Make such a file smaller or shorter, or name it in the setting `exclude`."
 _GRACE_SECONDS = 5.0  # an interrupted run waits so long for what is paid already
 
 
@@ -195,7 +196,8 @@ class _Run:
         self._report.is_complete = is_whole and self._end is None
         if error is not None:
             message = error.message + _named(self._refused)
-            self._report.degradation = Degradation(message, error.action)
+            is_files = self._end is None and all(missing.path for missing in self._refused)
+            self._report.degradation = Degradation(message, _EXCLUDE if is_files else error.action)
         return self._report
 
     def _next_parcel(self, packer: Packer) -> Parcel | None:
