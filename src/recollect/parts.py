@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from recollect.background.upkeep import Upkeep
 from recollect.errors import ProviderError, StoreCorruptError, StoreError
 from recollect.ingest.refresh import RefreshOptions, refresh
-from recollect.ingest.vectors import Batching
+from recollect.ingest.vectors import Ledger
 from recollect.providers.chain import Chain
 from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.stores.sqlite.cache import VectorCache
@@ -121,7 +121,7 @@ class Parts:
             ingest=config.ingest,
             chain=self.chain,
             cache=self.cache,
-            batching=Batching(self.store.batches, config.provider.remote.batch),
+            ledger=Ledger(self.store.batches, self.store.refusals, config.provider.remote.batch),
             today=today_here(),
             options=options,
         )

@@ -47,6 +47,8 @@ class Report:
     """Estimated US dollars; None where nothing is paid or no price is known."""
     pending: int = 0
     """Chunks that still have no vector."""
+    refused: int = 0
+    """Texts among those that the provider does not take."""
     degraded: Mapping[str, Degradation] | None = None
     notices: tuple[str, ...] = ()
     took_ms: float = 0.0

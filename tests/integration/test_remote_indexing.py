@@ -326,3 +326,29 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the number of attempts, and wait for next to nothing between them."""
     for name in ("FOR_INDEXING", "FOR_QUESTIONS"):
         monkeypatch.setattr(provider, name, replace(getattr(provider, name), first_seconds=0.001))
+
+
+def test_a_refused_text_is_asked_for_by_index_and_not_by_every_search(
+    workspace: Path, remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 10)
+    (workspace / "memory" / "odd.md").write_text("An unwanted text.\n", encoding="utf-8")
+    server.script = lambda _, request: (
+        refuse(400, "not this one") if "An unwanted text." in request.raw.decode() else None
+    )
+    with Memory.open(workspace, environ=remote) as memory:
+        report = memory.sync()
+        server.requests.clear()
+
+        results = memory.search("violin")
+        is_behind = memory.is_behind
+        asked = [request for request in server.requests if b"unwanted" in request.raw]
+        server.script = lambda *_: None
+        again = memory.sync()
+
+    assert (10, 1) == (report.embedded, report.pending)
+    assert report.degraded is not None
+    assert "hybrid" == results.mode
+    assert [] == asked
+    assert not is_behind
+    assert (1, 0) == (again.embedded, again.pending)

@@ -38,8 +38,13 @@ class Fresh:
     @property
     def is_behind(self) -> bool:
         """True when there is work left that nobody has taken up."""
-        waiting = self.report.left or (self.report.pending and not self.report.degraded)
-        return bool(waiting) and self.holder is None
+        return bool(self.report.left or self._waiting) and self.holder is None
+
+    @property
+    def _waiting(self) -> int:
+        """Chunks that could be embedded and are not."""
+        report = self.report
+        return 0 if report.degraded else max(report.pending - report.refused, 0)
 
     def notices(self) -> Iterator[str]:
         """Yield what the answer cannot know of yet, and why."""
@@ -48,9 +53,9 @@ class Fresh:
             yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
         if self.report.left:
             yield f"{self.report.left} new or changed files are not read yet."
-        if self.report.pending and not self.report.degraded:
-            yield f"{self.report.pending} chunks are not embedded yet; keywords find them."
-        if self.holder is not None and (self.report.left or self.report.pending):
+        if self._waiting:
+            yield f"{self._waiting} chunks are not embedded yet; keywords find them."
+        if self.holder is not None and (self.report.left or self._waiting):
             yield f"{described(self.holder)} is at work on it."
 
 

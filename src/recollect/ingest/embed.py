@@ -58,6 +58,8 @@ class Embedded:
     """Estimated US dollars; None where nothing is paid or no price is known."""
     degradation: Degradation | None = None
     """Why texts were left without a vector."""
+    refused: tuple[str, ...] = ()
+    """Digests of texts that the provider does not take."""
     is_complete: bool = False
     """Every text was sent and answered, be it by a refusal of the text itself."""
 
@@ -70,7 +72,8 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     pending: int,
     progress: Progress,
     most: int | None = None,
-    under_way: frozenset[str] = frozenset(),
+    left_alone: frozenset[str] = frozenset(),
+    is_owed: bool = False,
     media_root: Path | None = None,
 ) -> Embedded:
     """Embed every text that has no vector in the provider's space, then every media file.
@@ -82,12 +85,13 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
         pending: about how many are missing, for the progress.
         progress: is told how far the work has come.
         most: stop after so many texts; None is all of them.
-        under_way: digests of texts that a batch is to bring, to be left alone.
+        left_alone: digests of texts not to ask for: refused before, or to come by a batch.
+        is_owed: some of those are still to come.
         media_root: where the paths of media files begin; None leaves those alone.
 
     """
     run = _Run(provider, keep=keep, pending=pending, progress=progress)
-    texts = _missing(store, run=run, keep=keep, provider=provider, most=most, under_way=under_way)
+    texts = _missing(store, run=run, keep=keep, provider=provider, most=most, left_alone=left_alone)
     run.embed(texts, ask=run.ask_texts)
     if media_root is not None and isinstance(provider, EmbedsMedia):
         files = _missing(
@@ -96,12 +100,12 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
             keep=keep,
             provider=provider,
             most=most,
-            under_way=frozenset(),
+            left_alone=left_alone,
             media=True,
         )
         run.embed(files, ask=partial(run.ask_media, provider, media_root))
     is_whole = most is None or run.seen < most
-    return run.finished(is_whole=is_whole and not under_way)
+    return run.finished(is_whole=is_whole and not is_owed)
 
 
 def _missing(  # noqa: PLR0913 - as above
@@ -111,7 +115,7 @@ def _missing(  # noqa: PLR0913 - as above
     keep: Keep,
     provider: Provider,
     most: int | None,
-    under_way: frozenset[str],
+    left_alone: frozenset[str],
     media: bool = False,
 ) -> Iterator[Missing]:
     """Return the texts that nobody embedded before; those in the cache are stored on the way."""
@@ -121,7 +125,7 @@ def _missing(  # noqa: PLR0913 - as above
         if not page:
             return
         after = page[-1].digest
-        page = [missing for missing in page if missing.digest not in under_way]
+        page = [missing for missing in page if missing.digest not in left_alone]
         if most is not None:
             page = page[: most - run.seen]
         known = keep.reuse([missing.digest for missing in page])
@@ -194,6 +198,7 @@ class _Run:
         """Return what was done, and why not more."""
         error = self._end or self._left_out
         self._report.is_complete = is_whole and self._end is None
+        self._report.refused = tuple(missing.digest for missing in self._refused)
         if error is not None:
             message = error.message + _named(self._refused)
             is_files = self._end is None and all(missing.path for missing in self._refused)

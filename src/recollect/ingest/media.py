@@ -4,9 +4,9 @@ A media file is found by its label, the text that stands for it, and by the vect
 bytes together. The bytes themselves are never stored: they are read here to be checked, and once
 more when they are embedded.
 
-The formats are those that Google documents for gemini-embedding-2, PNG, JPEG, MP3 and WAV:
-ai.google.dev/gemini-api/docs/embeddings and
-docs.cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/embedding-2.
+The formats are those documented for gemini-embedding-2: PNG and JPEG at
+docs.cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/embedding-2, MP3 and WAV at
+docs.litellm.ai/blog/gemini_embedding_2_multimodal.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.ingest.sync import IngestOptions
-    from recollect.ingest.vectors import Batching
+    from recollect.ingest.vectors import Ledger
     from recollect.providers.chain import Chain
     from recollect.reports import Report
     from recollect.stores.base import Store
@@ -46,7 +46,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
     ingest: IngestOptions,
     chain: Chain,
     cache: VectorCache | None,
-    batching: Batching,
+    ledger: Ledger,
     today: date,
     options: RefreshOptions,
 ) -> Report:
@@ -65,19 +65,20 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
     status = store.status(wanted, media=ingest.takes_media)
     embedded = Embedded()
     notices: tuple[str, ...] = ()
+    served = wanted
     is_due = options.retry or status.pending or (status.chunks and published != wanted)
     if is_due and options.most != 0:
         choice = chain.choose(published, progress=options.progress, retry=options.retry)
         embedded.degradation = choice.degradation
         if choice.provider is not None and status.chunks:
             # Another provider of the chain than the expected one has texts of its own to embed.
-            fingerprint = choice.provider.fingerprint
-            pending = store.status(fingerprint, media=ingest.takes_media).pending
+            served = choice.provider.fingerprint
+            pending = store.status(served, media=ingest.takes_media).pending
             embedded, notices = give_vectors(
                 store,
                 provider=choice.provider,
                 cache=cache,
-                batching=batching,
+                ledger=ledger,
                 pending=pending,
                 most=options.most,
                 media_root=workspace if ingest.takes_media else None,
@@ -86,7 +87,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
             )
             if choice.notice is not None:
                 notices = (choice.notice, *notices)
-            status = store.status(fingerprint, media=ingest.takes_media)
+            status = store.status(served, media=ingest.takes_media)
     return replace(
         report,
         chunks=status.chunks,
@@ -96,6 +97,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         cost=embedded.cost,
         # Where not even a space is known, nothing has a vector in it.
         pending=status.chunks if wanted is None and embedded.degradation else status.pending,
+        refused=len(ledger.refusals.get(served)) if served else 0,
         degraded={Leg.VECTOR: embedded.degradation} if embedded.degradation else None,
         notices=notices,
         took_ms=(time.perf_counter() - started) * 1000,

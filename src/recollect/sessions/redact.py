@@ -35,6 +35,7 @@ _MIXED = "(?=[A-Za-z]{0,19}[0-9])(?=[a-z0-9]{0,19}[A-Z])(?=[A-Z0-9]{0,19}[a-z])[
 _SHAPES = (
     r"(?<![A-Za-z])sk-(?=[A-Za-z0-9_-]{8})(?=[A-Za-z_-]{0,64}[0-9]|[A-Za-z0-9]{16})",
     # After a letter (task-, disk-) only what no word looks like.
+    r"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{2,8}-){0,3}[A-Za-z0-9]{40})",
     r"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{2,8}-){0,3}(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32})",
     rf"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{{2,8}}-){{0,3}}{_MIXED})",
     r"[sr]k_(?:live|test)_(?=[A-Za-z0-9]{16})",
@@ -98,6 +99,7 @@ _BARE = re.compile(r"[^\s\"'`]+")
 _BARE_HEAD = re.compile(r"[^\s\"'`]{1,64}")
 """As much of a value as is looked at to judge it."""
 _CLOSING = ".,;:!?)]}>"
+_VALUE_END = re.compile(r"[.,;:!?)\]}>]{0,8}(?=[\s\"'`]|\Z)")
 
 _CODE = re.compile(
     r"[$<{%&*(]|https?:|env:|[A-Za-z_]\w*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+[(\[]?$", re.ASCII
@@ -224,8 +226,11 @@ def _value(text: str, spot: _Spot) -> tuple[int, int]:
     """Return where the secret is; an empty place when there is none."""
     start = spot.start
     quote = text[start : start + 1]
-    if quote and quote in _QUOTES:
-        start += 1
+    is_quoted = bool(quote) and quote in _QUOTES
+    start += is_quoted
+    if _is_key(text, start):
+        return start, start  # shown, or about to be: its ends tell more than nothing
+    if is_quoted:
         end = text.find(quote, start, start + _MAX_QUOTED_CHARS)
         if end >= 0:
             is_secret = _is_secret(text[start:end], spot.kind, is_tight=True)
@@ -238,13 +243,15 @@ def _value(text: str, spot: _Spot) -> tuple[int, int]:
     return start, max(start + 1, start + len(text[start:end].rstrip(_CLOSING)))
 
 
+def _is_key(text: str, start: int) -> bool:
+    found = _SHOWN.match(text, start) or _SHAPE.match(text, start)
+    return found is not None and _VALUE_END.match(text, found.end()) is not None
+
+
 def _is_secret(value: str, kind: _Kind, *, is_tight: bool) -> bool:
     least = _LEAST_TIGHT_CHARS if is_tight else _LEAST_CHARS
     if len(value) < least[kind] or value.lower() in _ORDINARY_VALUES or _CODE.match(value):
         return False
-    shape = _SHAPE.match(value)
-    if _SHOWN.fullmatch(value) or (shape and shape.end() == len(value)):
-        return False  # shown, or about to be: more is told by its ends than by nothing
     if kind is _Kind.PASSWORD and is_tight:
         return set(value) != {"*"}
     has_digit = any(map(str.isdigit, value))

@@ -19,6 +19,7 @@ from recollect.stores.sqlite.batches import SqliteBatches
 from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
 from recollect.stores.sqlite.inspection import Inspection
 from recollect.stores.sqlite.keyword import keyword_pool
+from recollect.stores.sqlite.refusals import SqliteRefusals
 from recollect.stores.sqlite.repair import INSERT_TERMS
 from recollect.stores.sqlite.rows import CHUNK_COLUMNS, HEADING_JOINT, KNOWN, chunk_of, known_of
 from recollect.stores.sqlite.scan import NumpyScan
@@ -156,6 +157,11 @@ class SqliteStore:
     def batches(self) -> SqliteBatches:
         """The batches that vendors have in hand."""
         return SqliteBatches(self._connection, path=self._path)
+
+    @property
+    def refusals(self) -> SqliteRefusals:
+        """The texts that providers refused."""
+        return SqliteRefusals(self._connection, path=self._path)
 
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
         """Return what is stored of each document, by source and path."""
