@@ -24,7 +24,6 @@ from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.refresh import RefreshOptions
 from recollect.ingest.sync import look
 from recollect.ingest.verify import verify
-from recollect.ingest.walk import watched
 from recollect.parts import Parts, today_here
 from recollect.reports import Status
 from recollect.search.fuse.base import VECTOR
@@ -32,10 +31,11 @@ from recollect.search.options import adapted
 from recollect.search.pipeline import search
 from recollect.search.question import ask
 from recollect.search.serve import finished, serve
+from recollect.transcripts import SESSIONS_TOP
 from recollect.types import Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
     from pathlib import Path
     from types import TracebackType
@@ -44,7 +44,14 @@ if TYPE_CHECKING:
     from recollect.config import Config
     from recollect.errors import RecollectError
     from recollect.providers.base import Provider
-    from recollect.reports import CacheStatus, Excerpt, Report, Verification
+    from recollect.reports import (
+        CacheStatus,
+        Excerpt,
+        Failure,
+        Report,
+        SessionStatus,
+        Verification,
+    )
     from recollect.types import Progress, Results
 
     Answer = TypeVar("Answer")
@@ -240,7 +247,7 @@ class Memory:
         return Worker(
             lambda: type(self)(Parts.open(self._parts.setup)),
             watcher=lambda changed: Watcher(
-                lambda: watched(self.workspace, options=config.ingest.walk),
+                self._parts.watched,
                 changed=changed,
                 told=told,
                 pause_ms=config.watch.debounce_ms,
@@ -256,6 +263,8 @@ class Memory:
             NotFoundError: there is no such file, or it is not a memory file.
 
         """
+        if path.startswith(SESSIONS_TOP) and SourceKind.SESSIONS.value in self.config.sources:
+            return self._parts.sessions.excerpt(path, start_line=start_line, lines=lines)
         found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
         try:
             document = read(found, now_ns=time.time_ns())
@@ -272,7 +281,7 @@ class Memory:
             deep: also embed one text, to see that the provider really works.
 
         """
-        staleness = look(self.workspace, store=self._parts.store, options=self.config.ingest)
+        staleness = look(self._parts.sources, store=self._parts.store)
         published = self._parts.store.published()
         probe = self._parts.chain.probe(published) if deep else None
         fingerprint = self._parts.chain.expected(published)
@@ -295,6 +304,31 @@ class Memory:
             notices=self._parts.take_notices(),
         )
 
+    def sessions(self) -> tuple[list[SessionStatus], list[Failure]]:
+        """Return the transcripts that belong to this memory, and what could not be looked at."""
+        return self._parts.sessions.statuses(self.paths())
+
+    def import_sessions(self, paths: Sequence[str] = ()) -> list[str]:
+        """Keep transcripts in the home, whatever their agent does with them; return which.
+
+        Raises:
+            UsageError: a path is no transcript.
+
+        """
+        return self._parts.sessions.bring(paths)
+
+    def forget_sessions(self, names: Sequence[str]) -> list[str]:
+        """Take transcripts out of the index for good; return their paths.
+
+        Raises:
+            UsageError: there is no such transcript.
+
+        """
+        forgotten = self._parts.sessions.forget(names)
+        for path in forgotten:
+            self._parts.store.drop(path, source=SourceKind.SESSIONS)
+        return forgotten
+
     def cache_status(self) -> CacheStatus | None:
         """Tell how full the embedding cache of this home is; None when there is none."""
         return self._parts.cache.status() if self._parts.cache else None
@@ -316,9 +350,8 @@ class Memory:
         """Prove that the index equals the files and that all legs know the same chunks."""
         store = self._parts.store
         return verify(
-            self.workspace,
+            self._parts.sources,
             store=store,
-            options=self.config.ingest,
             fingerprint=self._parts.chain.expected(store.published()),
             progress=progress,
         )

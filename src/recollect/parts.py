@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING
 from recollect.background.upkeep import Upkeep
 from recollect.errors import ProviderError, StoreCorruptError, StoreError
 from recollect.ingest.refresh import RefreshOptions, refresh
+from recollect.ingest.source import NotesSource
 from recollect.ingest.vectors import Ledger
+from recollect.ingest.walk import Watched, watched
 from recollect.providers.chain import Chain
 from recollect.providers.cross_encoder import open_cross_encoder
+from recollect.sessions.project import ProjectOptions
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
+from recollect.transcripts import SessionPlaces, SessionSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from recollect.config import Setup
+    from recollect.ingest.source import Source
     from recollect.reports import Report
     from recollect.stores.sqlite import SqliteStore
     from recollect.types import Progress
@@ -42,6 +47,7 @@ class Parts:
         limit = setup.config.cache_bytes
         self.cache = VectorCache(setup.places.cache, max_bytes=limit) if limit else None
         self.reranker = open_cross_encoder(setup.config.provider, cache=setup.places.models)
+        self.sessions = SessionSource(_session_places(setup), options=_projection(setup))
         self.is_behind = False
         self._upkeep = Upkeep(
             setup.index, refresh=self._refresh, is_new=lambda: not self.store.known()
@@ -60,6 +66,20 @@ class Parts:
         if store.is_writable:
             store.inspection.remember_workspace(str(setup.workspace))
         return cls(setup, store=store, notices=notices)
+
+    @property
+    def sources(self) -> list[Source]:
+        """Where texts come from, by the settings."""
+        wanted = self.setup.config.sources
+        notes = NotesSource(self.setup.workspace, options=self.setup.config.ingest)
+        return [source for source in (notes, self.sessions) if source.kind.value in wanted]
+
+    def watched(self) -> list[Watched]:
+        """Return where changes concern this memory."""
+        found = watched(self.setup.workspace, options=self.setup.config.ingest.walk)
+        if self.sessions.kind.value in self.setup.config.sources:
+            found += [Watched(place, is_deep=True) for place in self.sessions.places()]
+        return found
 
     def recovering(self, work: Callable[[], Answer]) -> Answer:
         """Do the work; a damaged index is set aside and rebuilt from the files, then once more."""
@@ -116,9 +136,9 @@ class Parts:
     def _refresh(self, options: RefreshOptions) -> Report:
         config = self.setup.config
         return refresh(
-            self.setup.workspace,
+            self.sources,
             store=self.store,
-            ingest=config.ingest,
+            media_root=self.setup.workspace if config.ingest.takes_media else None,
             chain=self.chain,
             cache=self.cache,
             ledger=Ledger(self.store.batches, self.store.refusals, config.provider.remote.batch),
@@ -130,3 +150,19 @@ class Parts:
 def today_here() -> date:
     """Return the day by the user's own calendar."""
     return datetime.now(tz=UTC).astimezone().date()
+
+
+def _session_places(setup: Setup) -> SessionPlaces:
+    return SessionPlaces(
+        workspace=setup.workspace,
+        agent=setup.named_agent,
+        user_home=setup.places.user,
+        environ=setup.environ,
+        extra=setup.config.session_paths,
+        archive=setup.places.archive_of(setup.agent),
+    )
+
+
+def _projection(setup: Setup) -> ProjectOptions:
+    chunk = setup.config.ingest.chunk
+    return ProjectOptions(tokens=chunk.tokens, overlap=chunk.overlap, zone=None)

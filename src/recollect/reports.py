@@ -191,3 +191,20 @@ class AgentStatus:
     chunks: int
     size_bytes: int
     problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatus:
+    """One transcript that belongs to a memory."""
+
+    path: str
+    """As stored and cited."""
+    file: str
+    format: str
+    size_bytes: int
+    is_indexed: bool
+    is_forgotten: bool
+    is_imported: bool
+    """Kept in the home, whatever its agent does with the original."""
+    excluded: str | None
+    """Why nothing of it is searched."""

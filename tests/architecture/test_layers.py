@@ -17,6 +17,7 @@ LAYERS = (
     ("memory",),
     ("parts",),
     ("config",),
+    ("transcripts",),
     ("background",),
     ("ingest", "search", "facts", "sessions"),
     ("stores", "providers"),

@@ -95,13 +95,22 @@ def codex_row(role: str, text: str) -> dict[str, Any]:
     return {"type": "event_msg", "payload": {"type": kind, "message": text}}
 
 
+def codex_twin(role: str, text: str) -> dict[str, Any]:
+    content = [{"type": "input_text", "text": text}]
+    return {
+        "type": "response_item",
+        "payload": {"type": "message", "role": role, "content": content},
+    }
+
+
 ROLES = st.sampled_from(["user", "assistant"])
 RESET: dict[str, Any] = {"type": "reset"}
 OPENCLAW_ROWS = st.builds(openclaw_row, ROLES, SAID) | st.just(RESET)
+CODEX_ROWS = st.builds(codex_row, ROLES, SAID) | st.builds(codex_twin, ROLES, SAID)
 CONVERSATIONS = [
     pytest.param(openclaw.read_lines, OPENCLAW_ROWS, id="openclaw"),
     pytest.param(claude_code.read_lines, st.builds(claude_row, ROLES, SAID), id="claude"),
-    pytest.param(codex.read_lines, st.builds(codex_row, ROLES, SAID), id="codex"),
+    pytest.param(codex.read_lines, CODEX_ROWS, id="codex"),
 ]
 
 

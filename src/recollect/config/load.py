@@ -56,6 +56,9 @@ class Config:
     cache_bytes: int
     """How much the embedding cache of the home may hold."""
     vector_engine: str
+    sources: tuple[str, ...]
+    """Which kinds of sources are indexed."""
+    session_paths: tuple[str, ...]
     sync_on_search: bool
     watch: WatchOptions
     values: Mapping[str, object]
@@ -172,6 +175,8 @@ def compose(
         ),
         cache_bytes=cast(int, get("cache.max_megabytes")) * _MEGA,
         vector_engine=cast(str, get("vector.engine")),
+        sources=cast(tuple[str, ...], get("sources")),
+        session_paths=cast(tuple[str, ...], get("sessions.paths")),
         sync_on_search=cast(bool, get("sync.on_search")),
         watch=WatchOptions(
             debounce_ms=cast(int, get("watch.debounce_ms")),

@@ -29,6 +29,8 @@ class Places:
     """Holds fetched models; shared by all homes."""
     settings: Path
     """The user's config file, there or not."""
+    user: Path
+    """The user's own folder, below which agents keep their transcripts."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Places:
@@ -41,12 +43,17 @@ class Places:
             settings=Path(settings).expanduser()
             if settings
             else _platform(environ, "config") / "recollect" / "config.toml",
+            user=_user_home(environ),
         )
 
     @property
     def cache(self) -> Path:
         """Return the file with the vectors that all agents of this home share."""
         return self.home / "cache" / "embeddings.sqlite"
+
+    def archive_of(self, agent: str) -> Path:
+        """Return the folder of an agent's imported transcripts."""
+        return self.home / "sessions" / agent
 
     def index_of(self, agent: str) -> Path:
         """Return the index file of an agent."""
@@ -84,10 +91,14 @@ def agent_of(workspace: Path, *, named: str | None) -> str:
     return f"{readable}-{digest_of(str(real).encode())[:8]}"
 
 
+def _user_home(environ: Mapping[str, str]) -> Path:
+    return Path(environ["HOME"]) if "HOME" in environ else Path.home()
+
+
 def _platform(environ: Mapping[str, str], kind: str) -> Path:
     if named := environ.get(f"XDG_{kind.upper()}_HOME"):
         return Path(named)
-    home = Path(environ["HOME"]) if "HOME" in environ else Path.home()
+    home = _user_home(environ)
     if sys.platform == "darwin":
         library = home / "Library"
         return library / ("Caches" if kind == "cache" else "Application Support")

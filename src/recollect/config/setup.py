@@ -21,6 +21,8 @@ class Setup:
 
     workspace: Path
     agent: str
+    named_agent: str | None
+    """The agent's id where someone gave it; None where it was derived from the workspace."""
     places: Places
     config: Config
     environ: Mapping[str, str] = field(repr=False)
@@ -58,8 +60,8 @@ class Setup:
             environ=environ,
             arguments=settings or {},
         )
-        identity = agent_of(root, named=agent or environ.get("RECOLLECT_AGENT"))
-        return cls(root, identity, places, config, environ)
+        given = agent or environ.get("RECOLLECT_AGENT")
+        return cls(root, agent_of(root, named=given), given, places, config, environ)
 
     @property
     def index(self) -> Path:

@@ -12,10 +12,11 @@ from recollect.ingest.vectors import give_vectors
 from recollect.types import Leg, silent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import date
     from pathlib import Path
 
-    from recollect.ingest.sync import IngestOptions
+    from recollect.ingest.source import Source
     from recollect.ingest.vectors import Ledger
     from recollect.providers.chain import Chain
     from recollect.reports import Report
@@ -40,29 +41,32 @@ class RefreshOptions:
 
 
 def refresh(  # noqa: PLR0913 - the parts that meet here
-    workspace: Path,
+    sources: Sequence[Source],
     *,
     store: Store,
-    ingest: IngestOptions,
+    media_root: Path | None,
     chain: Chain,
     cache: VectorCache | None,
     ledger: Ledger,
     today: date,
     options: RefreshOptions,
 ) -> Report:
-    """Bring documents, terms and vectors into agreement with the files."""
+    """Bring documents, terms and vectors into agreement with the files.
+
+    Media files are embedded where their paths have a root to begin at.
+    """
     started = time.perf_counter()
+    takes_media = media_root is not None
     report = sync(
-        workspace,
+        sources,
         store=store,
-        options=ingest,
         force=options.force,
         progress=options.progress,
         deadline=None if options.seconds is None else time.monotonic() + options.seconds,
     )
     published = store.published()
     wanted = chain.expected(published)
-    status = store.status(wanted, media=ingest.takes_media)
+    status = store.status(wanted, media=takes_media)
     embedded = Embedded()
     notices: tuple[str, ...] = ()
     served = wanted
@@ -73,7 +77,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         if choice.provider is not None and status.chunks:
             # Another provider of the chain than the expected one has texts of its own to embed.
             served = choice.provider.fingerprint
-            pending = store.status(served, media=ingest.takes_media).pending
+            pending = store.status(served, media=takes_media).pending
             embedded, notices = give_vectors(
                 store,
                 provider=choice.provider,
@@ -81,13 +85,13 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
                 ledger=ledger,
                 pending=pending,
                 most=options.most,
-                media_root=workspace if ingest.takes_media else None,
+                media_root=media_root,
                 today=today,
                 progress=options.progress,
             )
             if choice.notice is not None:
                 notices = (choice.notice, *notices)
-            status = store.status(served, media=ingest.takes_media)
+            status = store.status(served, media=takes_media)
     return replace(
         report,
         chunks=status.chunks,

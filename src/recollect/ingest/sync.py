@@ -1,29 +1,30 @@
-"""Making the store agree with the files: walk, plan, read, chunk, put, embed."""
+"""Making the store agree with its sources: find, plan, take, put."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
-from recollect.ingest.media import read_media
-from recollect.ingest.plan import Plan, make_plan
-from recollect.ingest.read import UnreadableError, read
-from recollect.ingest.walk import WalkOptions, walk
+from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions
+from recollect.ingest.plan import make_plan
+from recollect.ingest.read import UnreadableError
+from recollect.ingest.walk import WalkOptions
 from recollect.reports import Report, Staleness
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
+    from recollect.ingest.source import Source, Taken
     from recollect.ingest.walk import Found
     from recollect.reports import Failure
     from recollect.stores.base import Store
-    from recollect.types import Document, Known, Progress, SourceKind
+    from recollect.types import Known, Progress, SourceKind
+
+    Stored = Mapping[tuple[SourceKind, str], Known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,20 @@ class IngestOptions:
         return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
 
 
-def sync(  # noqa: PLR0913 - what a sync needs
-    workspace: Path,
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What a look at all sources showed."""
+
+    suspects: tuple[tuple[Source, Found], ...]
+    gone: tuple[Known, ...]
+    unchanged: int
+    failed: tuple[Failure, ...]
+
+
+def sync(
+    sources: Sequence[Source],
     *,
     store: Store,
-    options: IngestOptions,
     force: bool,
     progress: Progress,
     deadline: float | None = None,
@@ -59,109 +69,99 @@ def sync(  # noqa: PLR0913 - what a sync needs
     those changed last come first then.
     """
     known = store.known()
-    plan, unreadable = _survey(workspace, known, options=options, force=force)
+    survey = _survey(sources, known, force=force)
+    suspects = survey.suspects
     if deadline is not None:
-        newest = sorted(plan.suspects, key=lambda each: each.stat.mtime_ns, reverse=True)
-        plan = replace(plan, suspects=tuple(newest))
-    counts, failed = _take_in(
-        plan, known, store=store, options=options, progress=progress, deadline=deadline
-    )
-    for gone in plan.gone:
+        suspects = tuple(sorted(suspects, key=lambda each: -each[1].stat.mtime_ns))
+    departed = Counter(gone.digest for gone in survey.gone)
+    counts: Counter[str] = Counter()
+    failed: list[Failure] = []
+    for done, (source, suspect) in enumerate(suspects):
+        progress(Step("read", done, len(suspects)))
+        if deadline is not None and time.monotonic() > deadline:
+            counts["left"] = len(suspects) - done
+            break
+        try:
+            taken = source.take(suspect)
+        except UnreadableError as error:
+            failed.append(error.failure)
+        else:
+            counts[_take_in(taken, known, source=source, store=store, departed=departed)] += 1
+    progress(Step("read", len(suspects), len(suspects)))
+    for gone in survey.gone:
         store.drop(gone.path, source=gone.source)
     return Report(
         added=counts["added"],
         changed=counts["changed"],
         moved=counts["moved"],
-        removed=len(plan.gone) - counts["moved"],
-        unchanged=plan.unchanged + counts["unchanged"],
-        failed=(*unreadable, *failed),
+        removed=len(survey.gone) - counts["moved"],
+        unchanged=survey.unchanged + counts["unchanged"],
+        failed=(*survey.failed, *failed),
         left=counts["left"],
     )
 
 
-def look(workspace: Path, *, store: Store, options: IngestOptions) -> Staleness:
+def look(sources: Sequence[Source], *, store: Store) -> Staleness:
     """Tell what a sync would change, without changing anything."""
     known = store.known()
-    plan, unreadable = _survey(workspace, known, options=options, force=False)
+    survey = _survey(sources, known, force=False)
     changed: list[str] = []
-    failed = list(unreadable)
-    for suspect in plan.suspects:
+    failed = list(survey.failed)
+    for source, suspect in survey.suspects:
         try:
-            document = _read(suspect, options=options)
+            taken = source.take(suspect)
         except UnreadableError as error:
             failed.append(error.failure)
             continue
-        if not _is_current(document, known, options):
-            changed.append(document.path)
-    return Staleness(tuple(changed), tuple(gone.path for gone in plan.gone), tuple(failed))
+        if not _is_current(taken, known, source):
+            changed.append(taken.document.path)
+    return Staleness(tuple(changed), tuple(gone.path for gone in survey.gone), tuple(failed))
 
 
-def _survey(
-    workspace: Path,
-    known: Mapping[tuple[SourceKind, str], Known],
-    *,
-    options: IngestOptions,
-    force: bool,
-) -> tuple[Plan, list[Failure]]:
-    found, unreadable = walk(workspace, options=options.walk)
-    plan = make_plan(
-        found,
-        known=known,
-        recipe=options.recipe,
-        unreadable={failure.path for failure in unreadable},
-        force=force,
-    )
-    return plan, unreadable
+def _survey(sources: Sequence[Source], known: Stored, *, force: bool) -> _Survey:
+    suspects: list[tuple[Source, Found]] = []
+    failed: list[Failure] = []
+    gone: list[Known] = []
+    unchanged = 0
+    for source in sources:
+        found, failures = source.find()
+        plan = make_plan(
+            found,
+            known={key: own for key, own in known.items() if own.source is source.kind},
+            recipe=source.recipe,
+            unreadable={failure.path for failure in failures},
+            force=force,
+        )
+        suspects += [(source, suspect) for suspect in plan.suspects]
+        failed += failures
+        gone += plan.gone
+        unchanged += plan.unchanged
+    # What is stored of a source that is no longer wanted goes.
+    kinds = {source.kind for source in sources}
+    gone += [own for own in known.values() if own.source not in kinds]
+    return _Survey(tuple(suspects), tuple(gone), unchanged, tuple(failed))
 
 
-def _read(found: Found, *, options: IngestOptions) -> Document:
-    if found.media is not None:
-        return read_media(found, options=options.walk.media, now_ns=time.time_ns())
-    return read(found, now_ns=time.time_ns())
-
-
-def _is_current(
-    document: Document, known: Mapping[tuple[SourceKind, str], Known], options: IngestOptions
-) -> bool:
+def _is_current(taken: Taken, known: Stored, source: Source) -> bool:
+    document = taken.document
     before = known.get((document.source, document.path))
     return (
-        before is not None and before.digest == document.digest and before.recipe == options.recipe
+        before is not None and before.digest == document.digest and before.recipe == source.recipe
     )
 
 
-def _take_in(  # noqa: PLR0913 - what taking in needs
-    plan: Plan,
-    known: Mapping[tuple[SourceKind, str], Known],
-    *,
-    store: Store,
-    options: IngestOptions,
-    progress: Progress,
-    deadline: float | None,
-) -> tuple[Counter[str], list[Failure]]:
-    counts: Counter[str] = Counter()
-    failed: list[Failure] = []
-    departed = Counter(gone.digest for gone in plan.gone)
-    for done, suspect in enumerate(plan.suspects):
-        progress(Step("read", done, len(plan.suspects)))
-        if deadline is not None and time.monotonic() > deadline:
-            counts["left"] = len(plan.suspects) - done
-            break
-        try:
-            document = _read(suspect, options=options)
-        except UnreadableError as error:
-            failed.append(error.failure)
-            continue
-        if _is_current(document, known, options):
-            store.touch(document)
-            counts["unchanged"] += 1
-            continue
-        store.put(document, chunk(document, options=options.chunk), recipe=options.recipe)
-        if (document.source, document.path) in known:
-            counts["changed"] += 1
-        elif departed[document.digest]:
-            departed[document.digest] -= 1
-            counts["moved"] += 1
-        else:
-            counts["added"] += 1
-    progress(Step("read", len(plan.suspects), len(plan.suspects)))
-    return counts, failed
+def _take_in(
+    taken: Taken, known: Stored, *, source: Source, store: Store, departed: Counter[str]
+) -> str:
+    """Store a document if it changed; return what it was: unchanged, changed, moved or added."""
+    document = taken.document
+    if _is_current(taken, known, source):
+        store.touch(document)
+        return "unchanged"
+    store.put(document, taken.chunks(), recipe=source.recipe)
+    if (document.source, document.path) in known:
+        return "changed"
+    if departed[document.digest]:
+        departed[document.digest] -= 1
+        return "moved"
+    return "added"

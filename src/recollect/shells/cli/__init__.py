@@ -20,6 +20,7 @@ COMMANDS = {
     "index": "recollect.shells.cli.index",
     "reset": "recollect.shells.cli.reset",
     "search": "recollect.shells.cli.search",
+    "sessions": "recollect.shells.cli.sessions",
     "status": "recollect.shells.cli.status",
     "tune": "recollect.shells.cli.tune",
     "verify": "recollect.shells.cli.verify",

@@ -1,0 +1,80 @@
+"""`recollect sessions`: the conversations that belong to a memory."""
+
+from __future__ import annotations
+
+import click
+
+from recollect.shells.cli.shared import (
+    given,
+    open_memory,
+    print_json,
+    print_lines,
+    shared_options,
+)
+
+
+@click.group("sessions")
+@shared_options
+@click.pass_context
+def command(context: click.Context, /, **options: object) -> None:
+    """List, keep and forget the transcripts that belong to this memory."""
+    context.obj = given(context, options)
+
+
+@command.command("list")
+@shared_options
+@click.pass_context
+def list_command(context: click.Context, /, **options: object) -> None:
+    """Show the transcripts that belong to this memory and what became of them."""
+    from recollect.shells import render_sessions  # noqa: PLC0415 - not needed for --help
+
+    common = given(context, options)
+    with open_memory(common) as memory:
+        sessions, failures = memory.sessions()
+        is_wanted = "sessions" in memory.config.sources
+    print_lines(render_sessions.list_remarks(failures, is_wanted=is_wanted), to_stderr=True)
+    if common["as_json"]:
+        print_json(render_sessions.list_json(sessions, failures, is_wanted=is_wanted))
+    else:
+        print_lines(render_sessions.list_text(sessions))
+
+
+@command.command("import")
+@click.argument("paths", nargs=-1, type=click.Path())
+@shared_options
+@click.pass_context
+def import_command(context: click.Context, /, *, paths: tuple[str, ...], **options: object) -> None:
+    """Keep transcripts in the home, so that they outlive their agent's clean-up.
+
+    PATHS are files or folders; without any, all transcripts that belong to this memory.
+    """
+    common = given(context, options)
+    with open_memory(common) as memory:
+        brought = memory.import_sessions(paths)
+        is_wanted = "sessions" in memory.config.sources
+    if common["as_json"]:
+        print_json({"imported": brought})
+    else:
+        print_lines([(f"{len(brought)} imported", ""), *((path, "dim") for path in brought)])
+    if not is_wanted:
+        hint = 'They are searched once the settings have sources = ["memory", "sessions"].'
+        print_lines([(hint, "yellow")], to_stderr=True)
+
+
+@command.command("forget")
+@click.argument("names", nargs=-1, required=True)
+@shared_options
+@click.pass_context
+def forget_command(context: click.Context, /, *, names: tuple[str, ...], **options: object) -> None:
+    """Take transcripts out of the index for good, and delete imported copies.
+
+    NAMES are paths as `sessions list` shows them, file names or session ids. The agent's own
+    files are not touched.
+    """
+    common = given(context, options)
+    with open_memory(common) as memory:
+        forgotten = memory.forget_sessions(names)
+    if common["as_json"]:
+        print_json({"forgotten": forgotten})
+    else:
+        print_lines([(f"forgotten: {path}", "") for path in forgotten])

@@ -1,0 +1,231 @@
+"""Conversations in the index: found, searched, kept, forgotten."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recollect import Memory, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BOTH = {"sources": ["memory", "sessions"], "provider": "none"}
+
+
+def row(role: str, text: str, *, at: str, cwd: Path) -> str:
+    return json.dumps(
+        {
+            "type": role,
+            "message": {"role": role, "content": text},
+            "uuid": f"{role}-{at}",
+            "timestamp": at,
+            "sessionId": "5f0c",
+            "cwd": str(cwd),
+        }
+    )
+
+
+@pytest.fixture
+def claude(environ: dict[str, str], workspace: Path, tmp_path: Path) -> Path:
+    """A conversation of Claude Code in the workspace, and one held elsewhere."""
+    projects = tmp_path / "user" / ".claude" / "projects"
+    own = projects / "".join(c if c.isalnum() else "-" for c in str(workspace))
+    own.mkdir(parents=True)
+    rows = [
+        row("user", "Where do we keep the spare key?", at="2026-02-01T09:00:00Z", cwd=workspace),
+        row(
+            "assistant",
+            "The spare key hangs behind the blue barrel. My token is ghp_" + "a1B2" * 9,
+            at="2026-02-01T09:00:05Z",
+            cwd=workspace,
+        ),
+    ]
+    file = own / "5f0c.jsonl"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    other = projects / "-somewhere-else"
+    other.mkdir()
+    (other / "77aa.jsonl").write_text(
+        row("user", "The barrel elsewhere is red.", at="2026-02-02T09:00:00Z", cwd=tmp_path / "x")
+        + "\n",
+        encoding="utf-8",
+    )
+    del environ
+    return file
+
+
+def test_transcripts_are_not_read_unless_asked_for(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    del claude
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        assert () == memory.search("blue barrel").hits
+
+
+def test_a_hit_carries_transcript_lines_speaker_and_time_and_no_secret(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        [hit] = memory.search("blue barrel").hits
+        excerpt = memory.get(hit.path, start_line=2, lines=1)
+
+    assert f"sessions/claude/{claude.parent.name}/5f0c.jsonl" == hit.path
+    assert (1, 2) == (hit.start_line, hit.end_line)
+    assert "sessions" == hit.source
+    assert ("user,assistant", "2026-02-01T09:00:00Z") == (hit.speaker, hit.moment)
+    assert "2026-02-01" == str(hit.date)
+    assert "a1B2a1B2" not in hit.snippet
+    assert "a1B2a1B2" not in excerpt.text
+    assert excerpt.text.startswith("Assistant: The spare key hangs behind the blue barrel.")
+
+
+def test_the_source_and_the_days_narrow_a_search(
+    workspace: Path, environ: dict[str, str], claude: Path, write: Callable[[str, str], Path]
+) -> None:
+    del claude
+    write("memory/2026-03-01.md", "The blue barrel leaks.\n")
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        notes = memory.search("blue barrel", source="memory").hits
+        talk = memory.search("blue barrel", source="sessions").hits
+        both = memory.search("blue barrel").hits
+
+    assert ["memory/2026-03-01.md"] == [hit.path for hit in notes]
+    assert [True] == [hit.path.startswith("sessions/") for hit in talk]
+    assert 2 == len(both)
+    assert "memory/2026-03-01.md" == both[0].path
+
+
+def test_a_conversation_that_goes_on_is_found_at_once_and_keeps_its_vectors(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    settings = {"sources": ["memory", "sessions"]}
+    with Memory.open(workspace, environ=environ, settings=settings) as memory:
+        first = memory.sync()
+        with claude.open("a", encoding="utf-8") as stream:
+            stream.write(
+                row("user", "And the ladder? " * 300, at="2026-02-01T09:05:00Z", cwd=workspace)
+                + "\n"
+            )
+        results = memory.search("ladder", source="sessions")
+        verification = memory.verify()
+
+    assert 1 == first.embedded
+    assert results.hits
+    assert () == verification.differences
+    assert 0 == verification.pending
+
+
+def test_switching_sessions_off_takes_them_out_again(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    del claude
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        memory.sync()
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        report = memory.sync()
+
+    assert (1, 0) == (report.removed, report.chunks)
+
+
+def test_an_imported_transcript_outlives_its_original(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        brought = memory.import_sessions()
+        again = memory.import_sessions()
+        claude.unlink()
+        [hit] = memory.search("blue barrel").hits
+        [status], failures = memory.sessions()
+
+    assert [hit.path] == brought
+    assert [] == again
+    assert status.is_imported
+    assert [] == failures
+
+
+def test_a_forgotten_transcript_stays_forgotten_when_the_index_is_made_anew(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        memory.import_sessions()
+        memory.sync()
+        forgotten = memory.forget_sessions(["5f0c"])
+        gone = memory.search("blue barrel").hits
+        memory.reset()
+        after = memory.search("blue barrel").hits
+        with pytest.raises(NotFoundError):
+            memory.get(forgotten[0])
+
+    assert 1 == len(forgotten)
+    assert () == gone == after
+    assert claude.is_file()
+
+
+def test_a_named_agent_has_the_transcripts_of_that_agent_of_openclaw(
+    workspace: Path, environ: dict[str, str], tmp_path: Path
+) -> None:
+    for agent, word in (("main", "lighthouse"), ("other", "windmill")):
+        folder = tmp_path / "user" / ".openclaw" / "agents" / agent / "sessions"
+        folder.mkdir(parents=True)
+        rows: list[dict[str, Any]] = [
+            {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-02-01T09:00:00Z"},
+            {
+                "type": "message",
+                "id": "m1",
+                "timestamp": "2026-02-01T09:00:01Z",
+                "message": {"role": "user", "content": f"Remember the {word}."},
+            },
+        ]
+        (folder / "s1.jsonl").write_text(
+            "".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8"
+        )
+
+    with Memory.open(workspace, agent="main", environ=environ, settings=BOTH) as memory:
+        own = memory.search("lighthouse").hits
+        foreign = memory.search("windmill").hits
+
+    assert ["sessions/main/s1.jsonl"] == [hit.path for hit in own]
+    assert () == foreign
+
+
+def test_the_commands_list_import_and_forget(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    del claude
+    both = {
+        **environ,
+        "RECOLLECT_SOURCES": "memory,sessions",
+        "RECOLLECT_PROVIDER": "none",
+    }
+
+    def run(*arguments: str, env: dict[str, str] = both) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    off = run("sessions", "list", "--json", env=environ)
+    run("index")
+    listed = json.loads(run("sessions", "list", "--json").stdout)
+    imported = json.loads(run("sessions", "import", "--json").stdout)
+    shown = run("search", "barrel").stdout
+    forgotten = json.loads(run("sessions", "forget", "5f0c.jsonl", "--json").stdout)
+    unknown = run("sessions", "forget", "nobody")
+    after = run("sessions", "list").stdout
+
+    assert json.loads(off.stdout)["searched"] is False
+    assert 'sources = ["memory", "sessions"]' in off.stderr
+    assert ["indexed"] == [each["state"] for each in listed["sessions"]]
+    assert imported["imported"] == forgotten["forgotten"]
+    assert "user,assistant, 2026-02-01T09:00:00Z" in shown
+    assert 0 != unknown.returncode
+    assert "sessions list" in unknown.stderr
+    assert "forgotten" in after
