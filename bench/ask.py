@@ -1,15 +1,16 @@
 """Saving a note and asking for it at once, again and again, through one open Memory.
 
-usage: python bench/ask.py WORKSPACE NAME     asks until its standard input is closed
+usage: python -m bench.ask WORKSPACE NAME     asks until its standard input is closed
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import threading
 import time
 from pathlib import Path
+
+from bench.edits import closing_of
 
 from recollect import Memory
 
@@ -37,8 +38,7 @@ def save(workspace: Path, *, name: str, turn: int) -> tuple[str, str]:
 def main() -> None:
     """Ask until told to stop; say how often, how long it took and what was not found."""
     workspace, name = Path(sys.argv[1]), sys.argv[2]
-    stopped = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stopped.set()), daemon=True).start()
+    stopped = closing_of(sys.stdin)
     searches, longest = 0, 0.0
     failures: list[str] = []
     with Memory.open(workspace) as memory:

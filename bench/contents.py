@@ -50,9 +50,7 @@ def contents(file: Path) -> dict[str, Rows]:
         connection.execute(
             "CREATE VIRTUAL TABLE temp.instances USING fts5vocab(main, terms, instance)"
         )
-        return {
-            kind: sorted(connection.execute(sql), key=repr) for kind, sql in _QUERIES.items()
-        }
+        return {kind: sorted(connection.execute(sql), key=repr) for kind, sql in _QUERIES.items()}
     finally:
         connection.close()
 

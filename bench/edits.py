@@ -1,6 +1,6 @@
 """Changing a workspace as people and their tools do: by chance, repeatably, without an end.
 
-usage: python bench/edits.py WORKSPACE SEED     edits until its standard input is closed
+usage: python -m bench.edits WORKSPACE SEED     edits until its standard input is closed
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
-_WORDS = (
+_WORDS = (  # noqa: SIM905 - a list of them would take a page
     "harbour violin ledger cactus turbine meadow proposal lantern router biscuit anchor quarry "
     "velvet magnet orchard pencil glacier saddle tunnel whistle copper lagoon monsoon thistle"
 ).split()
@@ -25,6 +26,7 @@ _FOLDERS = ("people", "projects", "projects/alpha", "projects/beta", "journal")
 _LONGEST_PAUSE_SECONDS = 0.15
 _MANY = 30  # files a busy tool writes at once
 _LONG_NOTE = 40  # paragraphs: several chunks
+_LONG_SHARE = 0.1  # of the notes that are created
 
 
 class Editor:
@@ -72,7 +74,8 @@ class Editor:
             beside.replace(note)
 
     def _create(self) -> None:
-        self._write(self._fresh(), paragraphs=_LONG_NOTE if self._chance.random() < 0.1 else 3)
+        is_long = self._chance.random() < _LONG_SHARE
+        self._write(self._fresh(), paragraphs=_LONG_NOTE if is_long else 3)
 
     def _delete(self) -> None:
         if note := self._any_note():
@@ -133,13 +136,24 @@ class Editor:
         return f"# {self._chance.choice(_WORDS)}\n\n" + "\n\n".join(lines) + "\n"
 
 
+def closing_of(stream: TextIO) -> threading.Event:
+    """Return an event that is set when nothing more can come from a stream."""
+    closed = threading.Event()
+
+    def read_all() -> None:
+        stream.read()
+        closed.set()
+
+    threading.Thread(target=read_all, daemon=True).start()
+    return closed
+
+
 def main() -> None:
     """Edit until told to stop; say how often."""
     workspace, seed = Path(sys.argv[1]), int(sys.argv[2])
     editor = Editor(workspace, seed=seed)
     pause = random.Random(seed)  # noqa: S311 - repeatable, not secret
-    stopped = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stopped.set()), daemon=True).start()
+    stopped = closing_of(sys.stdin)
     edits = 0
     while not stopped.is_set():
         editor.edit()

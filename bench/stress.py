@@ -3,10 +3,10 @@
 usage: python bench/stress.py [--seconds 300] [--seed 1]
 
 Two run `recollect index` again and again, two `recollect watch`, two save a note and ask for it by
-`recollect search`, one does so through the façade, one edits, deletes and renames notes and folders.
-Index and watch are killed by chance and begun anew. Every exit code and every word on standard
-error is looked at: besides the kills nothing may go wrong, every note just saved must be found, and
-in the end the index must equal one built from nothing. Exits 1 otherwise.
+`recollect search`, one does so through the façade, one edits, deletes and renames notes and
+folders. Index and watch are killed by chance and begun anew. Every exit code and every word on
+standard error is looked at: besides the kills nothing may go wrong, every note just saved must be
+found, and in the end the index must equal one built from nothing. Exits 1 otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import random
 import signal
 import subprocess
@@ -27,19 +26,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
 
 from bench.ask import save  # noqa: E402 - found from the folder above
 from bench.contents import contents, differences, index_file  # noqa: E402
 from bench.edits import Editor  # noqa: E402
-from tests.vendors.openai import OpenAiFormat  # noqa: E402
-from tests.vendors.server import VendorServer, slow  # noqa: E402
+from bench.vendor import loopback_vendor  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-KEY = "sk-stress"
 NOTES = 300
 _ANSWER_SECONDS = 0.02  # of the embedding server, so that a run can be killed while it waits
 _KILL_PAUSE_SECONDS = (0.1, 1.5)
@@ -59,6 +56,16 @@ class Cast:
     editing: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a script says of itself when it ends."""
+
+    searches: int = 0
+    edits: int = 0
+    longest: float = 0.0
+    failures: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Ledger:
     """What happened."""
@@ -69,20 +76,6 @@ class Ledger:
     """The longest `recollect search`, with the start of its interpreter, in seconds."""
     longest_search: float = 0.0
     """The longest search through the façade, in seconds."""
-
-
-def vendor_environ(folder: Path, server: VendorServer) -> dict[str, str]:
-    """Return an environment of its own whose provider is the server on loopback."""
-    return {
-        "HOME": str(folder / "user"),
-        "PATH": os.environ["PATH"],
-        "RECOLLECT_HOME": str(folder / "home"),
-        "RECOLLECT_PROVIDER": "openai",
-        "RECOLLECT_DIMENSIONS": "32",
-        "RECOLLECT_WATCH_DEBOUNCE_MS": "100",
-        "OPENAI_API_KEY": KEY,
-        "OPENAI_BASE_URL": f"{server.url}/v1",
-    }
 
 
 class Stress:
@@ -158,16 +151,16 @@ class Stress:
                 self._fail(f"{word} in {path} was not found by the command: {answer}")
 
     def _ask(self, name: str) -> None:
-        told = self._script("ask.py", str(self._workspace), name)
-        self._count("searches by façade", told.get("searches", 0))
+        told = self._script("bench.ask", str(self._workspace), name)
+        self._count("searches by façade", told.searches)
         with self._lock:
-            self.ledger.longest_search = max(self.ledger.longest_search, told.get("longest", 0.0))
-        for failure in told.get("failures", ()):
+            self.ledger.longest_search = max(self.ledger.longest_search, told.longest)
+        for failure in told.failures:
             self._fail(f"façade: {failure}")
 
     def _edit(self, seed: int) -> None:
-        told = self._script("edits.py", str(self._workspace), str(seed))
-        self._count("edits", told.get("edits", 0))
+        told = self._script("bench.edits", str(self._workspace), str(seed))
+        self._count("edits", told.edits)
 
     def _kill(self) -> None:
         while not self._stopped.wait(self._chance.uniform(*_KILL_PAUSE_SECONDS)):
@@ -178,9 +171,7 @@ class Stress:
                     self._killed.add(victim.pid)
                     victim.send_signal(signal.SIGKILL)
 
-    def _command(
-        self, *arguments: str, is_mortal: bool = True, until_stopped: bool = False
-    ) -> str:
+    def _command(self, *arguments: str, is_mortal: bool = True, until_stopped: bool = False) -> str:
         """Run a command to its end, note how it ended, and return what it printed."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
             child = subprocess.Popen(  # noqa: S603 - our own program
@@ -221,10 +212,11 @@ class Stress:
             child.kill()
             child.wait()
 
-    def _script(self, name: str, *arguments: str) -> dict[str, object]:
+    def _script(self, name: str, *arguments: str) -> Told:
         """Run a script until all is stopped; return what it told."""
         child = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, str(HERE / name), *arguments],
+            [sys.executable, "-m", name, *arguments],
+            cwd=ROOT,
             env=self._environ,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -236,8 +228,8 @@ class Stress:
         told, complaint = child.communicate()  # closes its standard input: it ends
         if child.returncode != 0 or complaint:
             self._fail(f"{name} ended with {child.returncode}: {complaint}")
-            return {}
-        return dict(json.loads(told))
+            return Told()
+        return Told(**json.loads(told))
 
     def _conclude(self) -> None:
         """Index once more, verify, and compare with an index built from nothing."""
@@ -270,9 +262,9 @@ class Stress:
         if damaged:
             self._fail(f"an index was set aside as damaged: {damaged}")
 
-    def _count(self, what: str, times: object = 1) -> None:
+    def _count(self, what: str, times: int = 1) -> None:
         with self._lock:
-            self.ledger.counts[what] += int(str(times))
+            self.ledger.counts[what] += times
 
     def _fail(self, failure: str) -> None:
         with self._lock:
@@ -295,9 +287,7 @@ def _runs_with(mark: bytes) -> Iterator[bool]:
 
 def stress(folder: Path, *, seconds: float, seed: int, cast: Cast, notes: int = NOTES) -> Ledger:
     """Run it in an empty folder and return what happened."""
-    with VendorServer(OpenAiFormat(), key=KEY) as server:
-        server.script = lambda _number, _request: slow(_ANSWER_SECONDS)
-        environ = vendor_environ(folder, server)
+    with loopback_vendor(folder, answer_seconds=_ANSWER_SECONDS) as environ:
         return Stress(folder, environ=environ, cast=cast, seed=seed).run(
             seconds=seconds, notes=notes
         )

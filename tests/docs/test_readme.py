@@ -102,7 +102,7 @@ def test_shell_completion_knows_the_commands(shell: dict[str, str]) -> None:
         env={
             **shell,
             "_RECOLLECT_COMPLETE": "bash_complete",
-            "COMP_WORDS": "recollect se",
+            "COMP_WORDS": "recollect sea",
             "COMP_CWORD": "1",
         },
         capture_output=True,

@@ -6,6 +6,7 @@ holder, and can say who that is. Reading never needs it.
 
 from __future__ import annotations
 
+import contextvars
 import os
 import socket
 import threading
@@ -14,11 +15,13 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreError
+from recollect.errors import StoreBusyError, StoreError
 from recollect.stores.sqlite.leases import Holder, SqliteLeases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from recollect.types import Progress, Step
 
 WRITER = "writer"
 _BEAT_SECONDS = 5.0
@@ -26,6 +29,10 @@ _SILENT_SECONDS = (
     30.0  # a holder on this machine that is dead is noticed at once; this is for hung ones
 )
 _ASK_AGAIN_SECONDS = 0.2
+
+
+class LeaseLostError(Exception):
+    """Another process took the lease over. Never leaves the background: the work is begun anew."""
 
 
 class WriterLease:
@@ -64,7 +71,7 @@ class WriterLease:
         started = time.monotonic()
         was_told = False
         try:
-            while (holder := leases.take(WRITER, self._claim(), is_gone=is_gone)) is not None:
+            while (holder := self._take(leases)) is not None:
                 if wait_seconds is not None and time.monotonic() - started >= wait_seconds:
                     return holder
                 if not was_told:
@@ -84,6 +91,30 @@ class WriterLease:
         self._heart.join()
         self._heart = None
 
+    def guarded(self, progress: Progress) -> Progress:
+        """Return a progress that ends the work it is told of once the lease is lost.
+
+        A process that was stopped for a while, by a signal or a laptop's lid, finds another one at
+        its work: two of them would do everything twice.
+        """
+
+        def check(step: Step) -> None:
+            if self._is_lost:
+                raise LeaseLostError
+            progress(step)
+
+        return check
+
+    def _take(self, leases: SqliteLeases) -> Holder | None:
+        try:
+            return leases.take(WRITER, self._claim(), is_gone=is_gone)
+        except StoreBusyError:
+            # A transaction that does not end, of a stopped process say: reading needs no turn.
+            holder = leases.holder(WRITER)
+            if holder is None:
+                raise
+            return holder
+
     def _claim(self) -> Holder:
         now = time.time()
         self._token = uuid.uuid4().hex
@@ -92,7 +123,11 @@ class WriterLease:
     def _start_heart(self) -> None:
         self._ended.clear()
         self._is_lost = False
-        self._heart = threading.Thread(target=self._live, name="recollect-lease", daemon=True)
+        # In the caller's context: who is in a hurry does not wait long to give the lease back.
+        live = contextvars.copy_context().run
+        self._heart = threading.Thread(
+            target=live, args=(self._live,), name="recollect-lease", daemon=True
+        )
         self._heart.start()
 
     def _live(self) -> None:
@@ -100,15 +135,22 @@ class WriterLease:
         leases = SqliteLeases(self._path)
         try:
             while not self._ended.wait(_BEAT_SECONDS):
-                if not leases.beat(WRITER, token=self._token, now=time.time()):
-                    self._is_lost = True
+                self._beat(leases)
+                if self._is_lost:
                     return
             leases.give_back(WRITER, token=self._token)
         except StoreError:
-            # The index cannot be written: whoever works on it finds that out and reports it.
+            # The index cannot be written: whoever works on it finds that out and reports it. A
+            # lease that could not be given back lapses, as that of a silent holder does.
             self._is_lost = True
         finally:
             leases.close()
+
+    def _beat(self, leases: SqliteLeases) -> None:
+        try:
+            self._is_lost = not leases.beat(WRITER, token=self._token, now=time.time())
+        except StoreBusyError:
+            return  # a long transaction, maybe our own: the next beat tells
 
 
 def is_gone(holder: Holder) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,4 +29,14 @@ def spawn(arguments: Sequence[str], *, environ: Mapping[str, str]) -> int:
     )
     # It outlives this process; without this the interpreter would warn that nobody waited for it.
     started.returncode = 0
+    if os.name != "nt":
+        # Where this process outlives it, as a server does, someone has to take note of its end.
+        threading.Thread(
+            target=_reap, args=(started.pid,), name="recollect-spawned", daemon=True
+        ).start()
     return started.pid
+
+
+def _reap(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)

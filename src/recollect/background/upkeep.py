@@ -7,11 +7,12 @@ cheap, never waits for another process, and says what it left.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.background.lease import WriterLease
+from recollect.background.lease import LeaseLostError, WriterLease
 from recollect.ingest.refresh import RefreshOptions
+from recollect.stores.sqlite.connect import impatient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ CHEAP_SECONDS = 1.0
 """A search reads changed files for so long before it answers."""
 CHEAP_TEXTS = 64
 """And embeds so many texts: a few seconds on a slow machine, one request elsewhere."""
+PATIENCE_SECONDS = 2.0
+"""And waits so long for its turn to write: a document takes another process milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +87,29 @@ class Upkeep:
     def run(self, options: RefreshOptions, *, purpose: str, told: Callable[[str], None]) -> Report:
         """Do everything there is to do, after whoever is at it."""
         lease = WriterLease(self._path, purpose=purpose)
-        lease.acquire(
-            wait_seconds=None,
-            told=lambda holder: told(f"Waiting for {described(holder)} to finish …"),
-        )
-        try:
-            return self._refresh(options)
-        finally:
-            lease.release()
+        while True:
+            lease.acquire(
+                wait_seconds=None,
+                told=lambda holder: told(f"Waiting for {described(holder)} to finish …"),
+            )
+            try:
+                return self._refresh(replace(options, progress=lease.guarded(options.progress)))
+            except LeaseLostError:
+                continue  # whoever took over does this work now; what it leaves is done after it
+            finally:
+                lease.release()
 
     def freshen(self, *, progress: Progress) -> Fresh:
-        """Do what is cheap; the first time, everything: an empty index answers nothing."""
+        """Do what is cheap; the first time, everything: an empty index answers nothing.
+
+        Raises:
+            StoreBusyError: another process does not let it write; the index can be read.
+
+        """
+        with impatient(PATIENCE_SECONDS):
+            return self._freshen(progress)
+
+    def _freshen(self, progress: Progress) -> Fresh:
         lease = WriterLease(self._path, purpose="a search")
         holder = lease.acquire(wait_seconds=0.0)
         cheap = RefreshOptions(

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
     from recollect.ingest.walk import Watched
 
+    Place = tuple[Path, int, int]
+    """A path, and which folder or file is there: its device and its number on it."""
+
 _PATIENCE = 10  # pauses; a file that is written without a pause is looked at after so many
-_WAKE_MS = 500  # how soon a watcher notices that it was stopped
+_WAKE_MS = 500  # how soon a watcher notices that it was stopped, or that a place is another one
 _SCAN_SECONDS = 5.0  # between looks, where the system gives no notices
 
 
@@ -34,8 +37,8 @@ class Watcher:
         """Store what to watch and whom to tell.
 
         Args:
-            places: what to watch; asked again after every change, since folders come and go.
-            changed: called when something changed.
+            places: what to watch; asked again and again, since folders come and go.
+            changed: called when something changed, or may have.
             told: called with a sentence when the system cannot watch.
             pause_ms: how long changes must have paused.
 
@@ -45,11 +48,13 @@ class Watcher:
         self._told = told
         self._pause_ms = pause_ms
         self._stopped = threading.Event()
+        self._was_told = threading.Lock()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Begin to watch."""
         self._stopped.clear()
+        self._was_told = threading.Lock()
         self._threads = [
             threading.Thread(
                 target=self._watch, args=(is_deep,), name="recollect-watch", daemon=True
@@ -68,12 +73,12 @@ class Watcher:
 
     def _watch(self, is_deep: bool) -> None:  # noqa: FBT001 - a thread's only argument
         while not self._stopped.is_set():
-            wanted = self._wanted(is_deep=is_deep)
-            if not wanted:
-                self._stopped.wait(_SCAN_SECONDS)
-                continue
             try:
-                self._listen(wanted, is_deep=is_deep)
+                wanted = self._wanted(is_deep=is_deep)
+                if wanted:
+                    self._listen(wanted, is_deep=is_deep)
+                else:
+                    self._stopped.wait(_WAKE_MS / 1000)
             except FileNotFoundError:
                 # A place vanished between being asked for and being watched.
                 self._changed()
@@ -81,37 +86,46 @@ class Watcher:
             except (OSError, RuntimeError) as error:
                 self._scan(error)
 
-    def _wanted(self, *, is_deep: bool) -> list[Path]:
-        return [
-            place.path
-            for place in self._places()
-            if place.is_deep is is_deep and place.path.exists()
-        ]
+    def _wanted(self, *, is_deep: bool) -> list[Place]:
+        wanted = [place.path for place in self._places() if place.is_deep is is_deep]
+        return [_place(path) for path in wanted if path.exists()]
 
-    def _listen(self, wanted: Sequence[Path], *, is_deep: bool) -> None:
+    def _listen(self, wanted: Sequence[Place], *, is_deep: bool) -> None:
         """Pass changes on until stopped, or until there are other places to watch."""
         import watchfiles  # noqa: PLC0415 - only a watcher needs it
 
-        for _ in watchfiles.watch(
-            *wanted,
+        is_first = True
+        for changes in watchfiles.watch(
+            *(path for path, _, _ in wanted),
             watch_filter=None,  # which files count is decided where they are walked
             step=self._pause_ms,
             debounce=self._pause_ms * _PATIENCE,
             rust_timeout=_WAKE_MS,
+            yield_on_timeout=True,
             stop_event=self._stopped,
             recursive=is_deep,
             raise_interrupt=False,
             ignore_permission_denied=True,
         ):
-            self._changed()
+            # What happened before the system began to watch is in no notice: once, look anyway.
+            if changes or is_first:
+                self._changed()
+            is_first = False
+            # A folder that was removed and made again has its old path, and nobody watches it.
             if self._wanted(is_deep=is_deep) != wanted:
                 return
 
     def _scan(self, error: Exception) -> None:
         """Say that the system cannot watch, and have a look now and then instead."""
-        self._told(
-            f"The system cannot watch the files ({error}): they are looked through every "
-            f"{_SCAN_SECONDS:.0f} seconds instead."
-        )
+        if self._was_told.acquire(blocking=False):  # once, not once a thread
+            self._told(
+                f"The system cannot watch the files ({error}): they are looked through every "
+                f"{_SCAN_SECONDS:.0f} seconds instead."
+            )
         while not self._stopped.wait(_SCAN_SECONDS):
             self._changed()
+
+
+def _place(path: Path) -> Place:
+    status = path.stat()
+    return path, status.st_dev, status.st_ino

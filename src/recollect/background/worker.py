@@ -5,8 +5,8 @@ Start and stop are explicit; a stopped worker has left no thread and no open fil
 
 from __future__ import annotations
 
+import logging
 import threading
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
     from recollect.background.watch import Watcher
     from recollect.reports import Report
+    from recollect.types import Progress, Step
 
+_LOG = logging.getLogger(__name__)
 _RETRY_SECONDS = 30.0  # after a sync that failed
+_HELD_SECONDS = 1.0  # between attempts while another process is at work on the index
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,12 @@ class WatchOptions:
 class Syncs(Protocol):
     """What a worker works on."""
 
-    def sync(self, *, retry: bool) -> Report:
+    def sync(self, *, retry: bool, progress: Progress, told: Callable[[str], None]) -> Report:
         """Bring the index into agreement with the files."""
+
+
+class _InterruptedError(Exception):
+    """A sync ended early: the worker is to stop, or another process is at work. Never gets out."""
 
 
 class Worker:
@@ -63,21 +70,24 @@ class Worker:
         self._done = done
         self._interval_seconds = interval_seconds
         self._due = threading.Event()
-        self._stopped = False
+        self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._watcher = watcher(self._due.set)
 
     def start(self) -> None:
         """Begin: the first sync is due at once."""
-        self._stopped = False
+        self._stopped.clear()
         self._due.set()
         self._thread = threading.Thread(target=self._work, name="recollect-worker", daemon=True)
         self._thread.start()
         self._watcher.start()
 
     def stop(self) -> None:
-        """Stop after the sync that is under way; returns when all is released."""
-        self._stopped = True
+        """Stop at the next file or answer of the sync that is under way; what it did is kept.
+
+        Returns when all is released.
+        """
+        self._stopped.set()
         self._due.set()
         self._watcher.stop()
         if self._thread is not None:
@@ -85,31 +95,36 @@ class Worker:
             self._thread = None
 
     def _work(self) -> None:
-        while not self._stopped:
+        while not self._stopped.is_set():
             try:
                 with self._opened() as memory:
                     self._serve(memory)
             except RecollectError as error:
                 # What cannot be opened now, a full disk or a file in the way, may be later.
                 self._done(error)
-                self._sleep(_RETRY_SECONDS)
+                self._stopped.wait(_RETRY_SECONDS)
+            except Exception:  # noqa: BLE001 - a mistake of ours must not end the watch unseen
+                _LOG.exception("A sync in the background failed; it is tried again.")
+                self._stopped.wait(_RETRY_SECONDS)
+            # What was due when it failed still is.
+            self._due.set()
 
     def _serve(self, memory: Syncs) -> None:
-        wait: float | None = 0.0
         while True:
-            due = self._due.wait(wait)
-            if self._stopped:
+            self._due.wait(self._interval_seconds or None)
+            if self._stopped.is_set():
                 return
             self._due.clear()
-            if due or wait:
-                # What a holder of the lease is to embed is its business; files come first.
-                self._done(memory.sync(retry=False))
-            wait = self._interval_seconds or None
+            try:
+                self._done(memory.sync(retry=False, progress=self._go_on, told=self._leave))
+            except _InterruptedError:
+                self._stopped.wait(_HELD_SECONDS)
+                self._due.set()
 
-    def _sleep(self, seconds: float) -> None:
-        ends_at = time.monotonic() + seconds
-        while not self._stopped and time.monotonic() < ends_at:
-            self._due.wait(0.2)
-            if not self._stopped:
-                self._due.clear()
-                time.sleep(0.1)
+    def _go_on(self, _step: Step) -> None:
+        if self._stopped.is_set():
+            raise _InterruptedError
+
+    def _leave(self, _sentence: str) -> None:
+        """Do not wait for the other process in there, where nobody could stop it."""
+        raise _InterruptedError

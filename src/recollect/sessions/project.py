@@ -7,7 +7,7 @@ It knows conversations and chunks, nothing of files or of how they are found.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -52,7 +52,7 @@ class ProjectOptions:
     tokens: int = 400
     overlap: int = 80
     """Tokens repeated from the chunk before, in whole lines."""
-    zone: tzinfo | None = field(default=UTC)
+    zone: tzinfo | None = UTC
     """Whose calendar tells the day of a message; None is the machine's."""
 
 

@@ -102,7 +102,9 @@ _CLOSING = ".,;:!?)]}>"
 _VALUE_END = re.compile(r"[.,;:!?)\]}>]{0,8}(?=[\s\"'`]|\Z)")
 
 _CODE = re.compile(
-    r"[$<{%&*(]|https?:|env:|[A-Za-z_]\w*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+[(\[]?$", re.ASCII
+    r"[<{(]|\$(?:[{(]|[A-Z_][A-Z0-9_]*$)|%(?:[sd(]|[A-Z_]+%)|\*+$|https?:|env:"
+    r"|[A-Za-z_]\w*(?:\.\w+)*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+$",
+    re.ASCII,
 )
 """A reference to a value, not the value: a variable, a call, a placeholder."""
 _ORDINARY = """
@@ -248,9 +250,15 @@ def _is_key(text: str, start: int) -> bool:
     return found is not None and _VALUE_END.match(text, found.end()) is not None
 
 
+def _is_reference(value: str) -> bool:
+    lowered = value.lower().lstrip("$")
+    is_variable = "_" in value and lowered.endswith(_NAMES)
+    return is_variable or lowered in _ORDINARY_VALUES or _CODE.match(value) is not None
+
+
 def _is_secret(value: str, kind: _Kind, *, is_tight: bool) -> bool:
     least = _LEAST_TIGHT_CHARS if is_tight else _LEAST_CHARS
-    if len(value) < least[kind] or value.lower() in _ORDINARY_VALUES or _CODE.match(value):
+    if len(value) < least[kind] or _is_reference(value):
         return False
     if kind is _Kind.PASSWORD and is_tight:
         return set(value) != {"*"}

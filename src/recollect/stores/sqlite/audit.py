@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores import bag
-from recollect.stores.sqlite.repair import find_drift
+from recollect.stores.sqlite.repair import MISCOUNTED, find_drift
 from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of
 from recollect.stores.vectors import encode
 
@@ -27,7 +27,17 @@ _INSTANCES = """
     WHERE doc IN (SELECT value FROM json_each(?)) GROUP BY doc, term, col
 """
 _ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
+_MISSHAPEN = """
+    SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.space
+    WHERE length(v.vector) != s.dimensions * ?
+"""
+_CODED = """
+    SELECT v.id, v.vector FROM json_each(?1) asked
+    JOIN vectors v ON v.id = asked.value AND v.space = ?2
+"""
 _PAGE = 2000
+_FLOAT_BYTES = 4
+_ID_BYTES = 8
 _FIELDS = ("body", "heading", "path")
 
 
@@ -43,6 +53,7 @@ def audit(connection: apsw.Connection) -> Iterator[str]:
     if drift.codes:
         yield "the codes of the vector leg do not cover its vectors"
     yield from _wrong_terms(connection)
+    yield from _wrong_vectors(connection)
     yield from _wrong_codes(connection)
 
 
@@ -73,24 +84,31 @@ def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
                 yield f"the vector of the chunk at {place} is looked for under another text"
 
 
+def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
+    for (fingerprint,) in connection.execute(_MISSHAPEN, (_FLOAT_BYTES,)):
+        yield f"vectors of {fingerprint} are not of its length"
+    for (space,) in connection.execute(MISCOUNTED):
+        yield f"space {space} does not hold as many vectors as it counts"
+
+
 def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:
     coded = "SELECT id, fingerprint, centre FROM spaces WHERE centre IS NOT NULL"
     for space, fingerprint, centre in list(connection.execute(coded)):
-        middle = np.frombuffer(centre, dtype=np.float32)
         segments = "SELECT ids, codes FROM codes WHERE space = ?"
         for ids, codes in list(connection.execute(segments, (space,))):
-            keys = np.frombuffer(ids, dtype=np.int64).tolist()
-            rows = dict(
-                connection.execute(
-                    "SELECT v.id, v.vector FROM json_each(?) asked "
-                    "JOIN vectors v ON v.id = asked.value",
-                    (json.dumps(keys),),
-                )
-            )
-            if len(rows) != len(keys):
-                yield f"codes of {fingerprint} belong to vectors that are gone"
-                break
-            vectors = np.stack([np.frombuffer(rows[key], dtype=np.float32) for key in keys])
-            if encode(vectors, middle).tobytes() != codes:
+            if _codes(connection, space=space, ids=ids, centre=centre) != codes:
                 yield f"codes of {fingerprint} are not those of its vectors"
                 break
+
+
+def _codes(connection: apsw.Connection, *, space: int, ids: bytes, centre: bytes) -> bytes | None:
+    """Return the codes these vectors ought to have; None where they cannot have any."""
+    if len(ids) % _ID_BYTES:
+        return None
+    keys = np.frombuffer(ids, dtype=np.int64).tolist()
+    rows = dict(connection.execute(_CODED, (json.dumps(keys), space)))
+    if any(len(rows.get(key, b"")) != len(centre) for key in keys):
+        return None
+    floats = np.frombuffer(b"".join(rows[key] for key in keys), dtype=np.float32)
+    middle = np.frombuffer(centre, dtype=np.float32)
+    return encode(floats.reshape(len(keys), -1), middle).tobytes() if keys else b""

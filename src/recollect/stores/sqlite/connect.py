@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 import apsw
@@ -25,6 +26,7 @@ _BUSY_TIMEOUT_MS = 30_000  # a writer holds the file for one document at a time:
 _WAL_SWITCH_ATTEMPTS = 50  # switching to WAL does not honour the busy time-out, so it is retried
 _WAL_SWITCH_PAUSE_SECONDS = 0.05
 _CACHE_KIB = 32_000
+_patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
 
 
 def connect(path: Path, *, writable: bool) -> apsw.Connection:
@@ -85,7 +87,11 @@ def _enter_wal(connection: apsw.Connection) -> None:
 @contextlib.contextmanager
 def writing(connection: apsw.Connection) -> Iterator[None]:
     """Run the body as one transaction that is the only writer from its first statement on."""
-    connection.execute("BEGIN IMMEDIATE")
+    connection.set_busy_timeout(_patience_ms.get())
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    finally:
+        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
     try:
         yield
     except BaseException:
@@ -94,6 +100,20 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def impatient(seconds: float) -> Iterator[None]:
+    """Let the body's transactions wait no longer than this for one that another process has begun.
+
+    It holds for this thread and for every connection the body uses, however deep: whoever answers
+    a question bounds the wait once, and no stage has to pass it on.
+    """
+    former = _patience_ms.set(round(seconds * 1000))
+    try:
+        yield
+    finally:
+        _patience_ms.reset(former)
 
 
 @contextlib.contextmanager
@@ -114,8 +134,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except apsw.BusyError as error:
         raise StoreBusyError(
-            f"The index {path} is held by another process ({error}).",
-            action="Wait for the other process to finish and run the command again.",
+            f"Another process has been writing the index {path} for longer than usual.",
+            action="Run it again when the other has finished; searching works meanwhile.",
         ) from error
     except apsw.FullError as error:
         raise StoreFullError(

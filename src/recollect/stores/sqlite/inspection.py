@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.stores.sqlite.audit import audit
-from recollect.stores.sqlite.connect import translated, writing
+from recollect.stores.sqlite.connect import reading, translated, writing
 from recollect.stores.sqlite.repair import find_drift, mend
 from recollect.stores.sqlite.rows import CHUNK_COLUMNS, KNOWN, chunk_of, known_of
 
@@ -58,7 +58,8 @@ class Inspection:
 
     def audit(self) -> list[str]:
         """Return where terms, counts or codes are not those of the chunks."""
-        with translated(self._path):
+        # On one snapshot: what others write meanwhile is no disagreement.
+        with translated(self._path), reading(self._connection):
             return list(audit(self._connection))
 
     def mend(self) -> int:

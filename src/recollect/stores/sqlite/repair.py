@@ -38,7 +38,7 @@ _UNCODED = """
         SELECT coalesce(sum(length(k.ids)), 0) / 8 FROM codes k WHERE k.space = s.id
     )
 """
-_MISCOUNTED = """
+MISCOUNTED = """
     SELECT s.id FROM spaces s
     WHERE s.vectors != (SELECT count(*) FROM vectors v WHERE v.space = s.id)
 """
@@ -79,7 +79,7 @@ def mend(connection: apsw.Connection) -> int:
         fields = bag.field_terms(chunk_of(row))
         connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
     connection.execute(_RECOUNT)
-    wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
+    wrong = {int(row[0]) for sql in (_UNCODED, MISCOUNTED) for row in connection.execute(sql)}
     for space in wrong:
         connection.execute(
             "UPDATE spaces SET vectors = (SELECT count(*) FROM vectors WHERE space = ?1) "

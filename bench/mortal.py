@@ -1,0 +1,127 @@
+"""Index runs that die at a chosen point, each a fork of one interpreter that has all modules.
+
+usage: python bench/mortal.py     reads one run a line as JSON, answers each with how it ended
+
+A point is the N-th SQLite statement or file operation of a run. Some die right before it, by their
+own hand; some are killed from outside shortly after it, wherever they are then: in the middle of a
+commit, say. A run without a point tells how many there are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+import httpx  # noqa: F401 - loaded once, before the forks, like all that a run needs
+
+import recollect.memory
+import recollect.providers.openai
+import recollect.shells.cli.index
+import recollect.shells.render  # noqa: F401
+from recollect.shells.cli import cli
+from recollect.shells.cli.fail import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_FILE_OPERATIONS = frozenset({"open", "os.scandir", "os.listdir", "os.mkdir", "os.rename"})
+_RUN_SECONDS = 60.0
+
+
+def answer(wanted: Mapping[str, object]) -> dict[str, object]:
+    """Fork a run, end it as asked, and return how it ended and what it said."""
+    said = Path(str(wanted["said"]))
+    reached, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reached)
+        _be_the_run(wanted, said=said, tell=tell)
+    os.close(tell)
+    told = _read_until_point(reached)
+    if told == b"!":
+        time.sleep(float(str(wanted["after_seconds"])))
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    told += _read_until_point(reached)
+    os.close(reached)
+    return {
+        "code": os.waitstatus_to_exitcode(status),
+        "points": int(told.strip(b"!") or 0),
+        "said": said.read_text(encoding="utf-8"),
+    }
+
+
+def _read_until_point(reached: int) -> bytes:
+    """Return what the run has told: a mark at its point, or at its end how many there were."""
+    ready, _, _ = select.select([reached], [], [], _RUN_SECONDS)
+    return os.read(reached, 100) if ready else b"!"
+
+
+def _be_the_run(wanted: Mapping[str, object], *, said: Path, tell: int) -> None:
+    """Run the command in this process, which does not return."""
+    code = 1
+    try:
+        file = os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        os.environ.clear()
+        os.environ.update(dict(wanted["environ"]))  # type: ignore[call-overload]  # from JSON
+        point = int(str(wanted["point"]))
+        counted = _count_points(_ending(point, tell=tell, is_own=not wanted["after_seconds"]))
+        code = run(cli, [str(part) for part in wanted["arguments"]])  # type: ignore[attr-defined]
+        sys.stdout.flush()
+        os.write(tell, str(counted()).encode())
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _ending(point: int, *, tell: int, is_own: bool) -> Callable[[int], None]:
+    def reach(number: int) -> None:
+        if number == point and is_own:
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif number == point:
+            os.write(tell, b"!")
+
+    return reach
+
+
+def _count_points(reach: Callable[[int], None]) -> Callable[[], int]:
+    """Call back at every point from now on; return what tells how many there were."""
+    numbers = itertools.count(1)
+    last = 0
+
+    def passed() -> None:
+        nonlocal last
+        last = next(numbers)
+        reach(last)
+
+    def trace(*_statement: object) -> bool:
+        passed()
+        return True
+
+    def audit(event: str, _arguments: tuple[object, ...]) -> None:
+        if event in _FILE_OPERATIONS:
+            passed()
+
+    apsw.connection_hooks.append(lambda connection: connection.set_exec_trace(trace))
+    sys.addaudithook(audit)
+    return lambda: last
+
+
+def main() -> None:
+    """Answer until there is nothing more to read."""
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
