@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.providers.prompts import Prompts, prompts_of
+from recollect.providers.prompts import prompts_of
 from recollect.providers.remote.provider import RemoteProvider
-from recollect.providers.remote.wire import Call, Model, Vendor, bearer, listed_by_index
+from recollect.providers.remote.wire import ListWire, Model, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from recollect.providers.base import ProviderOptions
-    from recollect.types import Role
 
 MISTRAL = Vendor(
     name="mistral",
@@ -32,41 +30,10 @@ MISTRAL = Vendor(
 )
 
 
-class MistralWire:
-    """`POST /embeddings` with a list of inputs."""
-
-    def __init__(self, model: str, *, prompts: Prompts, dimensions: int | None) -> None:
-        self._model = model
-        self._prompts = prompts
-        self._dimensions = dimensions
-
-    @property
-    def identity(self) -> str:
-        """Return the prompts."""
-        return self._prompts.identity
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the bearer token."""
-        return bearer(key)
-
-    def ask(self, texts: Sequence[str], *, role: Role) -> Call:
-        """Return the request for these texts."""
-        body: dict[str, object] = {
-            "model": self._model,
-            "input": [self._prompts.apply(text, role=role) for text in texts],
-        }
-        if self._dimensions is not None:
-            body["output_dimension"] = self._dimensions
-        return Call("embeddings", body)
-
-    def read(self, answer: object) -> Sequence[Sequence[float]]:
-        """Return the vectors in the order of the texts."""
-        return listed_by_index(answer)
-
-
 def open_mistral(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
     """Return the provider; nothing is asked yet."""
     del cache
     model = options.model or MISTRAL.default_model
-    wire = MistralWire(model, prompts=prompts_of(model, options), dimensions=options.dimensions)
+    prompts = prompts_of(model, options)
+    wire = ListWire(model, prompts=prompts, dimensions=options.dimensions)
     return RemoteProvider(MISTRAL, wire, model=model, options=options)

@@ -8,16 +8,15 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from recollect.providers.prompts import Prompts, prompts_of
+from recollect.providers.prompts import prompts_of
 from recollect.providers.remote.provider import RemoteProvider
-from recollect.providers.remote.wire import Call, Model, Vendor, bearer
+from recollect.providers.remote.wire import ListWire, Model, Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from recollect.providers.base import ProviderOptions
-    from recollect.types import Role
 
 _PORT = "11434"
 _HIGHEST_PORT = 65535
@@ -90,37 +89,8 @@ OLLAMA = Vendor(
 )
 
 
-class OllamaWire:
-    """`POST /api/embed` with a list of inputs; Ollama puts no prompts in front of them."""
-
-    def __init__(self, model: str, *, prompts: Prompts, dimensions: int | None) -> None:
-        self._model = model
-        self._prompts = prompts
-        self._dimensions = dimensions
-
-    @property
-    def identity(self) -> str:
-        """Return the prompts."""
-        return self._prompts.identity
-
-    def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the bearer token, which servers of Ollama's maker and proxies want."""
-        return bearer(key)
-
-    def ask(self, texts: Sequence[str], *, role: Role) -> Call:
-        """Return the request for these texts; one that is too long is refused, not cut."""
-        body: dict[str, object] = {
-            "model": self._model,
-            "input": [self._prompts.apply(text, role=role) for text in texts],
-            "truncate": False,
-        }
-        if self._dimensions is not None:
-            body["dimensions"] = self._dimensions
-        return Call("api/embed", body)
-
-    def read(self, answer: object) -> Sequence[Sequence[float]]:
-        """Return the vectors in the order of the texts."""
-        return list(answer["embeddings"])  # type: ignore[index]  # a wrong shape raises, as agreed
+def _vectors_of(answer: object) -> Sequence[Sequence[float]]:
+    return list(answer["embeddings"])  # type: ignore[index]  # a wrong shape raises, as agreed
 
 
 def open_ollama(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
@@ -128,5 +98,13 @@ def open_ollama(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
     del cache
     # A name without a tag is the latest one: both are the same space.
     model = (options.model or OLLAMA.default_model).removesuffix(_LATEST)
-    wire = OllamaWire(model, prompts=prompts_of(model, options), dimensions=options.dimensions)
+    wire = ListWire(
+        model,
+        prompts=prompts_of(model, options),  # Ollama itself puts none in front
+        dimensions=options.dimensions,
+        path="api/embed",
+        dimensions_field="dimensions",
+        constants={"truncate": False},  # a text that is too long is refused, not cut
+        vectors_of=_vectors_of,
+    )
     return RemoteProvider(OLLAMA, wire, model=model, options=options)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from recollect.providers.prompts import Prompts
     from recollect.types import Role
 
 
@@ -85,3 +86,46 @@ def listed_by_index(answer: object) -> Sequence[Sequence[float]]:
     if [int(row["index"]) for row in ordered] != list(range(len(ordered))):
         raise ValueError("the answer's indexes are not those of the texts")
     return [row["embedding"] for row in ordered]
+
+
+@dataclass(frozen=True, slots=True)
+class ListWire:
+    """A list of inputs in one JSON body: what most vendors take, with names of their own."""
+
+    model: str
+    prompts: Prompts
+    dimensions: int | None
+    path: str = "embeddings"
+    dimensions_field: str = "output_dimension"
+    input_types: Mapping[Role, str | None] = field(default_factory=dict)
+    """The field `input_type`, where a server is told questions from passages."""
+    constants: Mapping[str, object] = field(default_factory=dict)
+    """Sent with every request."""
+    vectors_of: Callable[[object], Sequence[Sequence[float]]] = listed_by_index
+
+    @property
+    def identity(self) -> str:
+        """Return the prompts, and the input types where they are told."""
+        types = [f"{role}={own}" for role, own in self.input_types.items() if own]
+        return "-".join([self.prompts.identity, *types])
+
+    def headers(self, key: str | None) -> Mapping[str, str]:
+        """Return the bearer token."""
+        return bearer(key)
+
+    def ask(self, texts: Sequence[str], *, role: Role) -> Call:
+        """Return the request for these texts."""
+        body: dict[str, object] = {
+            "model": self.model,
+            "input": [self.prompts.apply(text, role=role) for text in texts],
+            **self.constants,
+        }
+        if self.dimensions is not None:
+            body[self.dimensions_field] = self.dimensions
+        if input_type := self.input_types.get(role):
+            body["input_type"] = input_type
+        return Call(self.path, body)
+
+    def read(self, answer: object) -> Sequence[Sequence[float]]:
+        """Return the vectors in the order of the texts."""
+        return self.vectors_of(answer)

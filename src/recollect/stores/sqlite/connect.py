@@ -118,12 +118,17 @@ def impatient(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(connection: apsw.Connection) -> Iterator[None]:
-    """Run the body on one snapshot, so that its statements agree with each other."""
-    connection.execute("BEGIN")
+    """Run the body on one snapshot, so that its statements agree with each other.
+
+    Inside another one it is part of that.
+    """
+    is_inner = connection.in_transaction
+    if not is_inner:
+        connection.execute("BEGIN")
     try:
         yield
     finally:
-        if connection.in_transaction:
+        if connection.in_transaction and not is_inner:
             connection.execute("ROLLBACK")
 
 
