@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.vendors.openai import OpenAiFormat
-from tests.vendors.server import VendorServer, refuse, slow
+from tests.vendors.server import VendorServer, hang, refuse, slow
 
 from recollect import Memory
+from recollect.ingest import refresh
 from recollect.providers.calibrate import NOTES, QUESTIONS
 from recollect.providers.remote import provider
 from recollect.text.size import estimate_tokens
@@ -352,3 +353,25 @@ def test_a_refused_text_is_asked_for_by_index_and_not_by_every_search(
     assert [] == asked
     assert not is_behind
     assert (1, 0) == (again.embedded, again.pending)
+
+
+def test_a_server_that_hangs_does_not_hang_a_search(
+    workspace: Path,
+    remote: dict[str, str],
+    server: VendorServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_notes(workspace, 5)
+    released = threading.Event()
+    monkeypatch.setattr(refresh, "EMBED_SECONDS", 0.2)
+    with Memory.open(workspace, environ=remote) as memory:
+        memory.sync()
+        (workspace / "memory" / "later.md").write_text("A later lantern.\n", encoding="utf-8")
+        server.script = lambda _, request: hang(released) if b"later" in request.raw else None
+
+        results = memory.search("lantern")
+        released.set()
+
+    assert "memory/later.md" in [hit.path for hit in results.hits]
+    assert "hybrid" == results.mode
+    assert any("1 chunks are not embedded yet" in notice for notice in results.notices)

@@ -8,7 +8,8 @@ again. A provider that gives up is a value, and what it embedded before is kept.
 from __future__ import annotations
 
 import collections
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ _UNANSWERED = 3  # parcels in a row that nobody answered: the server is gone
 _REFUSED_AT_ONCE = 3  # texts refused before any was taken: it is not the texts
 _LEAST_TOKENS = 128  # a text below this is not refused for its length
 _EXCLUDE = "Make such a file smaller or shorter, or name it in the setting `exclude`."
+_SMALL = 8  # texts of a parcel where time is short
 _GRACE_SECONDS = 5.0  # an interrupted run waits so long for what is paid already
 
 
@@ -72,6 +74,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     pending: int,
     progress: Progress,
     most: int | None = None,
+    deadline: float | None = None,
     left_alone: frozenset[str] = frozenset(),
     is_owed: bool = False,
     media_root: Path | None = None,
@@ -85,12 +88,13 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
         pending: about how many are missing, for the progress.
         progress: is told how far the work has come.
         most: stop after so many texts; None is all of them.
+        deadline: a time of the monotonic clock; what is not answered by then is left.
         left_alone: digests of texts not to ask for: refused before, or to come by a batch.
         is_owed: some of those are still to come.
         media_root: where the paths of media files begin; None leaves those alone.
 
     """
-    run = _Run(provider, keep=keep, pending=pending, progress=progress)
+    run = _Run(provider, keep=keep, pending=pending, progress=progress, deadline=deadline)
     texts = _missing(store, run=run, keep=keep, provider=provider, most=most, left_alone=left_alone)
     run.embed(texts, ask=run.ask_texts)
     if media_root is not None and isinstance(provider, EmbedsMedia):
@@ -146,7 +150,15 @@ class _Answer:
 class _Run:
     """One pass over the missing texts, and one over the missing media files."""
 
-    def __init__(self, provider: Provider, *, keep: Keep, pending: int, progress: Progress) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        *,
+        keep: Keep,
+        pending: int,
+        progress: Progress,
+        deadline: float | None,
+    ) -> None:
         self._provider = provider
         self._keep = keep
         self._pending = pending
@@ -159,18 +171,23 @@ class _Run:
         self._dollars: float | None = 0.0
         self._left_out: ProviderError | None = None
         self._end: ProviderError | None = None
+        self._deadline = deadline
+        self._is_late = False
         self.seen = 0
         """Texts that were missing, as far as the run came."""
 
     def embed(self, texts: Iterator[Missing], *, ask: Callable[[Parcel], _Answer]) -> None:
         """Send parcels until all are answered or there is no sense in going on."""
         limits = self._provider.limits
+        if self._deadline is not None and limits.in_flight == 1:
+            # Between parcels is where a run without threads can stop: they are small then.
+            limits = replace(limits, texts=min(limits.texts, _SMALL))
         crew: Crew[Parcel, _Answer] = Crew(ask, size=limits.in_flight)
         self._sizes = Sizes()  # how many texts a server takes says nothing of media files
         packer = Packer(texts, limits=limits)
         try:
             while True:
-                while crew.has_room and self._end is None:
+                while crew.has_room and self._end is None and self._time_left() != 0:
                     parcel = self._next_parcel(packer)
                     if parcel is None:
                         break
@@ -178,7 +195,12 @@ class _Run:
                     crew.start(parcel)
                 if crew.is_idle:
                     break
-                self._take(crew.next_outcome())
+                ended = crew.next_outcome(wait_seconds=self._time_left())
+                if ended is None:  # the answers may still come; nobody waits for them
+                    self._is_late = True
+                    return
+                self._take(ended)
+            self._is_late = self._time_left() == 0
         except BaseException:
             # What is under way is paid for; a second interruption ends this wait too.
             while not crew.is_idle:
@@ -189,6 +211,10 @@ class _Run:
             raise
         self._tell_progress()
 
+    def _time_left(self) -> float | None:
+        """Return the seconds there are, 0 when there are none; None is no limit."""
+        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+
     def found(self, *, page: int, reused: int) -> None:
         """Count texts that were missing, and those of them that need no embedding."""
         self.seen += page
@@ -197,7 +223,7 @@ class _Run:
     def finished(self, *, is_whole: bool) -> Embedded:
         """Return what was done, and why not more."""
         error = self._end or self._left_out
-        self._report.is_complete = is_whole and self._end is None
+        self._report.is_complete = is_whole and self._end is None and not self._is_late
         self._report.refused = tuple(missing.digest for missing in self._refused)
         if error is not None:
             message = error.message + _named(self._refused)

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from recollect.types import Progress
 
 
+EMBED_SECONDS = 3.0
+"""How long a sync that is in a hurry embeds: a server that hangs must not hang a search."""
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshOptions:
     """How much one sync is to do."""
@@ -36,7 +40,7 @@ class RefreshOptions:
     most: int | None = None
     """Embed so many texts at most; None is all of them."""
     seconds: float | None = None
-    """Stop reading files after so long; None reads all."""
+    """Stop reading files after so long, and embedding after a few seconds; None does all."""
     progress: Progress = silent
 
 
@@ -62,7 +66,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         store=store,
         force=options.force,
         progress=options.progress,
-        deadline=None if options.seconds is None else time.monotonic() + options.seconds,
+        deadline=_after(options.seconds),
     )
     published = store.published()
     wanted = chain.expected(published)
@@ -86,6 +90,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
                 pending=pending,
                 most=options.most,
                 media_root=media_root,
+                deadline=_after(None if options.seconds is None else EMBED_SECONDS),
                 today=today,
                 progress=options.progress,
             )
@@ -106,3 +111,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         notices=notices,
         took_ms=(time.perf_counter() - started) * 1000,
     )
+
+
+def _after(seconds: float | None) -> float | None:
+    return None if seconds is None else time.monotonic() + seconds

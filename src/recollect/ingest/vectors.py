@@ -57,6 +57,7 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
     pending: int,
     most: int | None,
     media_root: Path | None,
+    deadline: float | None,
     today: date,
     progress: Progress,
 ) -> tuple[Embedded, tuple[str, ...]]:
@@ -68,7 +69,9 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
     fingerprint = provider.fingerprint
     keep = Keep(store, fingerprint, cache=cache, today=today)
     try:
-        keep.measure(provider)
+        # A search does not wait for two more requests; what it embeds is read by the next index.
+        if deadline is None:
+            keep.measure(provider)
     except ProviderError as error:
         return Embedded(degradation=Degradation(error.message, error.action)), ()
     embedded = Embedded()
@@ -96,6 +99,7 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
         pending=pending,
         progress=progress,
         most=most,
+        deadline=deadline,
         # An index run asks for everything again; a search does not repeat what was refused.
         left_alone=under_way if most is None else under_way | ledger.refusals.get(fingerprint),
         media_root=media_root,

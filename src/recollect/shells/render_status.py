@@ -95,9 +95,7 @@ def status_text(status: Status) -> Iterator[Line]:
         yield f"           {source}: {documents} files, {chunks} chunks", "dim"
     model = f", {status.model}, {status.dimensions} dimensions" if status.model else ""
     yield f"Provider   {status.provider or 'none'} (asked: {status.requested_provider}){model}", ""
-    for name, why in status.skipped.items():
-        yield f"           {name} not taken: {why.reason}", "yellow"
-        yield f"           → {why.action}", "yellow"
+    yield from _skipped_text(status)
     counts = f"{store.vectors} chunks embedded, {store.pending} waiting"
     yield f"Vectors    {counts} ({store.engine})", ""
     if status.published is not None and status.published != status.fingerprint:
@@ -113,6 +111,18 @@ def status_text(status: Status) -> Iterator[Line]:
         yield f"Probe      {outcome} ({status.probe.took_ms:.0f} ms)", ""
     for notice in status.notices:
         yield notice, "yellow"
+
+
+def _skipped_text(status: Status) -> Iterator[Line]:
+    """Yield why providers of the chain were not taken: what failed in full, the rest in a line."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in status.skipped.items():
+        by_reason.setdefault(why.reason, []).append(name)
+    for reason, names in by_reason.items():
+        is_alone = len(names) == 1
+        yield f"           {', '.join(names)} not taken: {reason}", "yellow" if is_alone else "dim"
+        if is_alone:
+            yield f"           → {status.skipped[names[0]].action}", "yellow"
 
 
 def _staleness_text(status: Status) -> Iterator[Line]:

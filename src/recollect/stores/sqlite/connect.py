@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -27,6 +29,7 @@ _WAL_SWITCH_ATTEMPTS = 50  # switching to WAL does not honour the busy time-out,
 _WAL_SWITCH_PAUSE_SECONDS = 0.05
 _CACHE_KIB = 32_000
 _patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
+_is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
 
 
 def connect(path: Path, *, writable: bool) -> apsw.Connection:
@@ -40,19 +43,56 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
     with translated(path):
         if writable:
             path.parent.mkdir(parents=True, exist_ok=True)
-            connection = apsw.Connection(str(path))
+            with _folder_locked(path, is_exclusive=False):
+                return _opened(apsw.Connection(str(path)), writable=True)
         else:
             # Immutable: a reader in a folder it cannot write has no place for WAL's shared memory.
             uri = f"{path.absolute().as_uri()}?immutable=1"
             connection = apsw.Connection(
                 uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             )
+            return _opened(connection, writable=False)
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Run the body while no other process opens or sets aside an index of this folder.
+
+    A file and the two beside it cannot be renamed in one step, and whoever opens them halfway
+    mixes two databases.
+    """
+    with _folder_locked(path, is_exclusive=True):
+        former = _is_alone.set(True)
         try:
-            _configure(connection, writable=writable)
-        except apsw.Error:
-            connection.close()
-            raise
-        return connection
+            yield
+        finally:
+            _is_alone.reset(former)
+
+
+@contextlib.contextmanager
+def _folder_locked(path: Path, *, is_exclusive: bool) -> Iterator[None]:
+    # On Windows nobody can rename a file that another has open.
+    if sys.platform == "win32" or _is_alone.get():
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - not there on Windows
+
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a disk without such locks is used by one machine
+            fcntl.flock(folder, fcntl.LOCK_EX if is_exclusive else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(folder)  # which also unlocks
+
+
+def _opened(connection: apsw.Connection, *, writable: bool) -> apsw.Connection:
+    try:
+        _configure(connection, writable=writable)
+    except apsw.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _configure(connection: apsw.Connection, *, writable: bool) -> None:

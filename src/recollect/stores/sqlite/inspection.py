@@ -20,8 +20,8 @@ _OF_DOCUMENT = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
     WHERE d.source = ? AND d.path = ? ORDER BY c.id
 """  # noqa: S608 - our own column names
-_WORKSPACE = "SELECT value FROM meta WHERE key = 'workspace'"
-_REMEMBER_WORKSPACE = "INSERT OR REPLACE INTO meta (key, value) VALUES ('workspace', ?)"
+_REMEMBERED = "SELECT value FROM meta WHERE key = ?"
+_REMEMBER = "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)"
 
 
 class Inspection:
@@ -72,12 +72,27 @@ class Inspection:
 
     def workspace(self) -> str | None:
         """Return whose index this is."""
-        with translated(self._path):
-            found = self._connection.execute(_WORKSPACE).get
-        return None if found is None else str(found)
+        return self._remembered("workspace")
 
     def remember_workspace(self, workspace: str) -> None:
         """Keep whose index this is, for those who list the indexes of a home."""
         if self.workspace() != workspace:
-            with translated(self._path), writing(self._connection):
-                self._connection.execute(_REMEMBER_WORKSPACE, (workspace,))
+            self._remember("workspace", workspace)
+
+    def begun(self) -> float | None:
+        """Return when it was begun in the place of a damaged one, in seconds of the wall clock."""
+        found = self._remembered("begun")
+        return None if found is None else float(found)
+
+    def remember_begun(self, seconds: float) -> None:
+        """Keep that it was begun in the place of a damaged one."""
+        self._remember("begun", str(seconds))
+
+    def _remembered(self, key: str) -> str | None:
+        with translated(self._path):
+            found = self._connection.execute(_REMEMBERED, (key,)).get
+        return None if found is None else str(found)
+
+    def _remember(self, key: str, value: str) -> None:
+        with translated(self._path), writing(self._connection):
+            self._connection.execute(_REMEMBER, (key, value))

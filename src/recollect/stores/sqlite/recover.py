@@ -5,14 +5,17 @@ What was done about it comes back as a notice for the user.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreCorruptError, StoreReadOnlyError
-from recollect.stores.sqlite.connect import files_of, translated
+from recollect.errors import StoreCorruptError, StoreError, StoreReadOnlyError
+from recollect.stores.sqlite.connect import alone, files_of, translated
 from recollect.stores.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_RECENT_SECONDS = 60.0  # an index begun since is another process's answer to the same damage
 
 
 def open_store(path: Path, *, engine: str) -> tuple[SqliteStore, tuple[str, ...]]:
@@ -46,10 +49,38 @@ def _mended(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
 def replace_store(
     path: Path, *, engine: str, error: StoreCorruptError
 ) -> tuple[SqliteStore, tuple[str, ...]]:
-    """Set a damaged index aside and return an empty one in its place."""
-    kept = set_aside(path)
+    """Set a damaged index aside and return an empty one in its place.
+
+    Several processes find out at once: the first one does it, the others use what it began.
+    """
+    with translated(path), alone(path):
+        begun = _begun_just_now(path, engine=engine)
+        if begun is not None:
+            return begun, (f"{error.message} It was set aside and is rebuilt from the files.",)
+        kept = set_aside(path)
+        store = SqliteStore.open(path, engine=engine)
+        store.inspection.remember_begun(time.time())
     notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files."
-    return SqliteStore.open(path, engine=engine), (notice,)
+    return store, (notice,)
+
+
+def _begun_just_now(path: Path, *, engine: str) -> SqliteStore | None:
+    """Return the index that another process has put in a damaged one's place, if it is sound."""
+    if not path.is_file():
+        return None
+    try:
+        store = SqliteStore.open(path, engine=engine)
+    except StoreError:
+        return None
+    try:
+        begun = store.inspection.begun()
+        is_recent = begun is not None and time.time() - begun < _RECENT_SECONDS
+        if is_recent and not store.inspection.check():
+            return store
+    except StoreError:
+        pass
+    store.close()
+    return None
 
 
 def set_aside(path: Path) -> Path:

@@ -1,0 +1,37 @@
+"""What the tests of the background need: an index file, and waiting for a condition."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_BOUND_SECONDS = 20.0
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """An index file with its tables and nothing in them."""
+    path = tmp_path / "index.sqlite"
+    SqliteStore.open(path).close()
+    return path
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object]], None]:
+    """Wait until a condition holds; fail when it does not."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        ends_at = time.monotonic() + _BOUND_SECONDS
+        while not condition():
+            assert time.monotonic() < ends_at, "it did not happen"
+            time.sleep(0.005)
+
+    return wait

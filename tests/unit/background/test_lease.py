@@ -1,0 +1,243 @@
+"""The writer's lease: who holds it, who may take it over, and what a holder notices."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from recollect.background import lease
+from recollect.background.lease import WRITER, LeaseLostError, WriterLease, is_gone
+from recollect.errors import StoreBusyError
+from recollect.stores.sqlite.connect import impatient
+from recollect.stores.sqlite.leases import Holder, SqliteLeases
+from recollect.types import Step, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    Eventually = Callable[[Callable[[], object]], None]
+
+STEP = Step("read", 1, 2)
+
+
+@pytest.fixture
+def leases(index: Path) -> Iterator[SqliteLeases]:
+    opened = SqliteLeases(index)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ended_pid() -> int:
+    """The id of a process that is no more."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    return ended.pid
+
+
+def someone(pid: int, *, host: str = "", silent_seconds: float = 0.0) -> Holder:
+    now = time.time()
+    return Holder("theirs", "a test", pid, host or socket.gethostname(), now, now - silent_seconds)
+
+
+def hold(leases: SqliteLeases, holder: Holder) -> None:
+    assert leases.take(WRITER, holder, is_gone=lambda _: True) is None
+
+
+def test_a_lease_is_held_until_it_is_given_back(index: Path, leases: SqliteLeases) -> None:
+    own = WriterLease(index, purpose="a test")
+
+    assert own.acquire(wait_seconds=0.0) is None
+    held = leases.holder(WRITER)
+    own.release()
+
+    assert held is not None
+    assert "a test" == held.purpose
+    assert leases.holder(WRITER) is None
+
+
+def test_who_comes_second_is_told_who_was_first(index: Path) -> None:
+    first, second = WriterLease(index, purpose="the first"), WriterLease(index, purpose="second")
+    first.acquire(wait_seconds=0.0)
+
+    holder = second.acquire(wait_seconds=0.0)
+    second.release()
+    again = WriterLease(index, purpose="third").acquire(wait_seconds=0.0)
+    first.release()
+
+    assert holder is not None
+    assert again is not None
+    assert ("the first", "the first") == (holder.purpose, again.purpose)
+
+
+def test_waiting_says_once_for_whom_and_ends_with_the_lease(index: Path) -> None:
+    first, second = WriterLease(index, purpose="the first"), WriterLease(index, purpose="second")
+    first.acquire(wait_seconds=0.0)
+    told: list[str] = []
+    is_told = threading.Event()
+
+    def tell(holder: Holder) -> None:
+        told.append(holder.purpose)
+        is_told.set()
+
+    def wait_for_it() -> None:
+        second.acquire(wait_seconds=None, told=tell)
+        second.release()
+
+    waiting = threading.Thread(target=wait_for_it)
+    waiting.start()
+    assert is_told.wait(20)
+    first.release()
+    waiting.join(20)
+
+    assert ["the first"] == told
+    assert not waiting.is_alive()
+
+
+def test_the_lease_of_a_process_that_died_is_taken_over_at_once(
+    index: Path, leases: SqliteLeases, ended_pid: int
+) -> None:
+    hold(leases, someone(ended_pid))
+    own = WriterLease(index, purpose="a test")
+
+    assert own.acquire(wait_seconds=0.0) is None
+    own.release()
+
+
+def test_a_process_that_ended_and_was_not_waited_for_is_gone(eventually: Eventually) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    zombie = someone(ended.pid)
+
+    eventually(lambda: is_gone(zombie))
+    ended.wait()
+
+    assert is_gone(zombie)
+
+
+def test_a_process_of_another_machine_is_judged_by_its_silence_alone(ended_pid: int) -> None:
+    elsewhere = someone(ended_pid, host="elsewhere")
+
+    assert not is_gone(elsewhere)
+    assert is_gone(someone(ended_pid, host="elsewhere", silent_seconds=31))
+
+
+def test_a_process_that_is_alive_and_silent_for_too_long_is_gone() -> None:
+    own = someone(os.getpid())
+
+    assert not is_gone(replace(own, beat=own.beat - 29))
+    assert is_gone(replace(own, beat=own.beat - 31))
+
+
+def test_the_heart_gives_signs_of_life(
+    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
+    own = WriterLease(index, purpose="a test")
+    own.acquire(wait_seconds=0.0)
+    first = leases.holder(WRITER)
+
+    eventually(lambda: (held := leases.holder(WRITER)) and first and held.beat > first.beat)
+    own.release()
+
+
+def test_a_holder_whose_lease_was_taken_over_notices_and_ends_its_work(
+    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
+    own = WriterLease(index, purpose="a test")
+    own.acquire(wait_seconds=0.0)
+    progress = own.guarded(silent)
+    progress(STEP)
+
+    hold(leases, someone(1))
+    eventually(lambda: own.is_lost)
+    with pytest.raises(LeaseLostError):
+        progress(STEP)
+    own.release()
+
+    assert "theirs" == getattr(leases.holder(WRITER), "token", None)
+
+
+def test_a_lease_taken_again_is_not_lost(
+    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
+    own = WriterLease(index, purpose="a test")
+    own.acquire(wait_seconds=0.0)
+    hold(leases, someone(1))
+    eventually(lambda: own.is_lost)
+    own.release()
+    leases.give_back(WRITER, token="theirs")  # noqa: S106 - a name, not a secret
+
+    own.acquire(wait_seconds=0.0)
+    own.guarded(silent)(STEP)
+
+    assert not own.is_lost
+    own.release()
+
+
+def test_a_long_transaction_does_not_cost_the_holder_its_lease(
+    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
+    missed = threading.Event()
+    beat = SqliteLeases.beat
+
+    def counted(self: SqliteLeases, name: str, *, token: str, now: float) -> bool:
+        try:
+            return beat(self, name, token=token, now=now)
+        except StoreBusyError:
+            missed.set()
+            raise
+
+    monkeypatch.setattr(SqliteLeases, "beat", counted)
+    own = WriterLease(index, purpose="a test")
+    with impatient(0.02):
+        own.acquire(wait_seconds=0.0)
+    other = apsw.Connection(str(index))
+    other.execute("BEGIN IMMEDIATE")
+
+    assert missed.wait(20)
+    other.execute("ROLLBACK")
+    other.close()
+    first = leases.holder(WRITER)
+    eventually(lambda: (held := leases.holder(WRITER)) and first and held.beat > first.beat)
+    assert not own.is_lost
+    own.release()
+    assert leases.holder(WRITER) is None
+
+
+def test_while_another_writes_without_an_end_its_holder_is_still_named(
+    index: Path, leases: SqliteLeases
+) -> None:
+    hold(leases, someone(1))
+    other = apsw.Connection(str(index))
+    other.execute("BEGIN IMMEDIATE")
+
+    with impatient(0.02):
+        holder = WriterLease(index, purpose="a test").acquire(wait_seconds=0.0)
+    other.close()
+
+    assert "theirs" == getattr(holder, "token", None)
+
+
+def test_an_index_that_nobody_lets_write_is_named_without_sqlites_words(index: Path) -> None:
+    other = apsw.Connection(str(index))
+    other.execute("BEGIN IMMEDIATE")
+
+    with impatient(0.02), pytest.raises(StoreBusyError) as raised:
+        WriterLease(index, purpose="a test").acquire(wait_seconds=None)
+    other.close()
+
+    assert "locked" not in raised.value.message + raised.value.action
+    assert str(index) in raised.value.message

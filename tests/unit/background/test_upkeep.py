@@ -1,0 +1,175 @@
+"""How much a command and a search do, what a search leaves, and what it says of it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect import Memory
+from recollect.background import lease, upkeep
+from recollect.background.lease import WRITER, WriterLease
+from recollect.background.upkeep import CHEAP_SECONDS, CHEAP_TEXTS, Fresh, Upkeep
+from recollect.ingest.refresh import RefreshOptions
+from recollect.reports import Failure, Report
+from recollect.stores.sqlite.leases import Holder, SqliteLeases
+from recollect.types import Degradation, Step, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Eventually = Callable[[Callable[[], object]], None]
+
+HOLDER = Holder("theirs", "recollect index", 4711, "here", 0.0, 0.0)
+
+
+class Refreshed:
+    """Stands in for the work, and remembers how much of it was asked for."""
+
+    def __init__(self, report: Report | None = None) -> None:
+        self.asked: list[RefreshOptions] = []
+        self._report = report or Report()
+
+    def __call__(self, options: RefreshOptions) -> Report:
+        self.asked.append(options)
+        return self._report
+
+
+def held_by_another(index: Path) -> None:
+    leases = SqliteLeases(index)
+    now = time.time()
+    other = Holder("theirs", "another", os.getppid(), socket.gethostname(), now, now)
+    assert leases.take(WRITER, other, is_gone=lambda _: True) is None
+    leases.close()
+
+
+def test_a_search_of_an_index_that_has_something_does_what_is_cheap(index: Path) -> None:
+    work = Refreshed()
+
+    fresh = Upkeep(index, refresh=work, is_new=lambda: False).freshen(progress=silent)
+
+    assert fresh.holder is None
+    assert [(CHEAP_TEXTS, CHEAP_SECONDS, False)] == [
+        (asked.most, asked.seconds, asked.retry) for asked in work.asked
+    ]
+
+
+def test_the_first_search_does_everything(index: Path) -> None:
+    work = Refreshed()
+
+    Upkeep(index, refresh=work, is_new=lambda: True).freshen(progress=silent)
+
+    assert [(None, None)] == [(asked.most, asked.seconds) for asked in work.asked]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_while_another_is_at_it_a_search_reads_files_and_embeds_nothing(
+    index: Path, *, is_new: bool
+) -> None:
+    held_by_another(index)
+    work = Refreshed()
+
+    fresh = Upkeep(index, refresh=work, is_new=lambda: is_new).freshen(progress=silent)
+
+    assert "another" == getattr(fresh.holder, "purpose", None)
+    assert [(0, CHEAP_SECONDS)] == [(asked.most, asked.seconds) for asked in work.asked]
+
+
+def test_a_search_gives_the_lease_back_when_its_work_fails(index: Path) -> None:
+    def fail(_options: RefreshOptions) -> Report:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Upkeep(index, refresh=fail, is_new=lambda: False).freshen(progress=silent)
+
+    own = WriterLease(index, purpose="a test")
+    assert own.acquire(wait_seconds=0.0) is None
+    own.release()
+
+
+def test_a_run_that_lost_its_lease_waits_for_the_other_and_does_the_rest(
+    index: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
+    steps = itertools.count()
+    told: list[str] = []
+
+    def work(options: RefreshOptions) -> Report:
+        if next(steps) == 0:
+            held_by_another(index)
+            # Goes on for as long as nobody objects.
+            eventually(lambda: options.progress(Step("read", 1, 2)))
+        return Report(added=7)
+
+    def tell(sentence: str) -> None:
+        told.append(sentence)
+        leases = SqliteLeases(index)
+        leases.give_back(WRITER, token="theirs")  # noqa: S106 - a name, not a secret
+        leases.close()
+
+    report = Upkeep(index, refresh=work, is_new=lambda: False).run(
+        RefreshOptions(), purpose="a test", told=tell
+    )
+
+    assert 7 == report.added
+    assert 2 == next(steps)
+    assert [f"Waiting for another (process {os.getppid()}, for 0 s) to finish …"] == told
+
+
+def test_what_is_left_is_counted_and_someone_at_work_is_named() -> None:
+    fresh = Fresh(Report(left=3, pending=5), HOLDER)
+
+    said = list(fresh.notices())
+
+    assert "3 new or changed files are not read yet." == said[0]
+    assert "5 chunks are not embedded yet; keywords find them." == said[1]
+    assert said[2].startswith("recollect index (process 4711, for ")
+    assert said[2].endswith(" is at work on it.")
+    assert not fresh.is_behind
+
+
+def test_work_is_behind_only_when_nobody_does_it_and_someone_could() -> None:
+    degraded = {"vector": Degradation("no server", "start it")}
+
+    assert Fresh(Report(left=1), None).is_behind
+    assert Fresh(Report(pending=1), None).is_behind
+    assert not Fresh(Report(pending=1), HOLDER).is_behind
+    assert not Fresh(Report(pending=1, degraded=degraded), None).is_behind
+    assert not Fresh(Report(), None).is_behind
+
+
+def test_a_file_that_cannot_be_read_is_said_with_what_to_do() -> None:
+    failed = (Failure("memory/a.md", "cannot be read: Permission denied", "Make it readable."),)
+
+    [said] = Fresh(Report(failed=failed), None).notices()
+
+    assert (
+        "memory/a.md is not up to date: cannot be read: Permission denied. Make it readable."
+    ) == said
+
+
+def test_out_of_time_the_files_saved_last_are_read_and_the_rest_is_counted(
+    workspace: Path, write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = {"RECOLLECT_HOME": str(workspace.parent / "home"), "RECOLLECT_PROVIDER": "none"}
+    os.utime(write("memory/known.md", "Known before.\n"), (1, 1))
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+        for number in range(5):
+            os.utime(write(f"memory/{number}.md", f"Word{number}.\n"), (number + 1, number + 1))
+        # Each look at the clock takes a second: two files are read in two and a half.
+        seconds = itertools.count(1000.0)
+        monkeypatch.setattr(upkeep, "CHEAP_SECONDS", 2.5)
+        monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+
+        results = memory.search("word")
+        monkeypatch.undo()
+
+        assert ("3 new or changed files are not read yet.",) == results.notices
+        assert {"memory/known.md", "memory/3.md", "memory/4.md"} == memory.paths()
+        assert memory.is_behind

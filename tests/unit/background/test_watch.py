@@ -1,0 +1,153 @@
+"""What a watcher notices, also of places that come late or come back, and when it cannot watch."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pytest
+import watchfiles
+
+from recollect.background import watch
+from recollect.background.watch import Watcher
+from recollect.ingest.walk import Watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+
+    Eventually = Callable[[Callable[[], object]], None]
+
+
+class Watching:
+    """A watcher at work on one folder, and how often it said that something changed."""
+
+    def __init__(self, folder: Path, *, is_deep: bool = True) -> None:
+        self.changes = 0
+        self.told: list[str] = []
+        self._watcher = Watcher(
+            lambda: [Watched(folder, is_deep=is_deep)],
+            changed=self._count,
+            told=self.told.append,
+            pause_ms=50,
+        )
+
+    def _count(self) -> None:
+        self.changes += 1
+
+    def __enter__(self) -> Self:
+        self._watcher.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._watcher.stop()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    assert "recollect-watch" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_what_happened_before_the_system_began_to_watch_is_looked_at(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    with Watching(tmp_path) as watching:
+        eventually(lambda: watching.changes == 1)
+
+
+def test_a_change_deep_inside_is_noticed(tmp_path: Path, eventually: Eventually) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    with Watching(tmp_path) as watching:
+        eventually(lambda: watching.changes == 1)
+
+        (tmp_path / "a" / "b" / "note.md").write_text("x", encoding="utf-8")
+
+        eventually(lambda: watching.changes > 1)
+
+
+def test_a_folder_that_comes_later_is_watched_from_then_on(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    folder = tmp_path / "memory"
+    with Watching(folder) as watching:
+        folder.mkdir()
+        eventually(lambda: watching.changes)
+        before = watching.changes
+
+        (folder / "note.md").write_text("x", encoding="utf-8")
+
+        eventually(lambda: watching.changes > before)
+
+
+def test_a_folder_removed_and_made_again_is_watched_again(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    with Watching(folder) as watching:
+        eventually(lambda: watching.changes)
+        for turn in range(3):
+            shutil.rmtree(folder)
+            folder.mkdir()
+            number = folder.stat().st_ino
+            # It is looked at anew once it is watched; only then is silence to be trusted.
+            eventually(lambda number=number: [number] == watched_numbers(watching))
+            before = watching.changes
+
+            (folder / f"note-{turn}.md").write_text("x", encoding="utf-8")
+
+            eventually(lambda before=before: watching.changes > before)
+
+
+def watched_numbers(watching: Watching) -> list[int]:
+    return [number for _, _, number in watching._watcher._wanted(is_deep=True)]
+
+
+def test_where_the_system_cannot_watch_it_says_so_once_and_looks_now_and_then(
+    tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_paths: Path, **_options: object) -> None:
+        raise OSError(28, "OS file watch limit reached")
+
+    monkeypatch.setattr(watchfiles, "watch", refuse)
+    monkeypatch.setattr(watch, "_SCAN_SECONDS", 0.01)
+    both = [Watched(tmp_path, is_deep=True), Watched(tmp_path, is_deep=False)]
+    changes: list[int] = []
+    told: list[str] = []
+    watcher = Watcher(
+        lambda: both, changed=lambda: changes.append(1), told=told.append, pause_ms=50
+    )
+    watcher.start()
+
+    eventually(lambda: len(changes) > 3)
+    watcher.stop()
+
+    assert 1 == len(told)
+    assert "OS file watch limit reached" in told[0]
+    assert "looked through every" in told[0]
+
+
+def test_a_place_that_cannot_be_asked_for_does_not_end_the_watch(
+    eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_SCAN_SECONDS", 0.01)
+    changes: list[int] = []
+
+    def forbidden() -> list[Watched]:
+        raise PermissionError(13, "Permission denied")
+
+    watcher = Watcher(
+        forbidden, changed=lambda: changes.append(1), told=lambda _: None, pause_ms=50
+    )
+    watcher.start()
+
+    eventually(lambda: changes)
+    watcher.stop()
