@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config import Places
+from recollect.config import Places, agent_of
 from recollect.errors import StoreError, StoreReadOnlyError
 from recollect.reports import AgentStatus
 from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite.connect import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,21 @@ def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
     places = Places.of(os.environ if environ is None else environ)
     folder = places.index_of("any").parent
     return [_described(path) for path in sorted(folder.glob("*.sqlite"))]
+
+
+def remove_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Delete an agent's index; the files it came from are not touched. False: there is none.
+
+    Raises:
+        ConfigError: that cannot be an agent's id.
+
+    """
+    places = Places.of(os.environ if environ is None else environ)
+    path = places.index_of(agent_of(Path(), named=agent))
+    was_there = path.is_file()
+    for file in files_of(path):
+        file.unlink(missing_ok=True)
+    return was_there
 
 
 def _described(path: Path) -> AgentStatus:

@@ -31,7 +31,7 @@ from recollect.search.options import adapted
 from recollect.search.pipeline import search
 from recollect.search.question import ask
 from recollect.search.serve import finished, serve
-from recollect.transcripts import SESSIONS_TOP
+from recollect.transcripts import NOT_SEARCHED, SESSIONS_TOP
 from recollect.types import Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -223,9 +223,21 @@ class Memory:
             results = answered(serving.second)
         notices = self._parts.take_notices()
         if not results.hits and not self._parts.store.known():
-            empty = f"{self.workspace} holds no memory files. Name a workspace with -w."
-            notices = (*notices, empty)
-        return finished(results, serving=serving, notices=notices, explain=explain)
+            notices = (*notices, self._why_empty(sync=sync))
+        if source == SourceKind.SESSIONS and SourceKind.SESSIONS.value not in self.config.sources:
+            notices = (*notices, NOT_SEARCHED)
+        return finished(
+            results,
+            serving=serving,
+            trouble=self._parts.trouble,
+            notices=notices,
+            explain=explain,
+        )
+
+    def _why_empty(self, *, sync: bool | None) -> str:
+        if sync is False or (sync is None and not self.config.sync_on_search):
+            return "The index is empty. Run `recollect index`."
+        return f"{self.workspace} holds no memory files. Name a workspace with -w."
 
     def finish_in_background(self) -> int:
         """Start a process that does what the last search left; return its id."""

@@ -22,6 +22,7 @@ from recollect.sessions.project import ProjectOptions
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
 from recollect.transcripts import SessionPlaces, SessionSource
+from recollect.types import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from recollect.ingest.source import Source
     from recollect.reports import Report
     from recollect.stores.sqlite import SqliteStore
-    from recollect.types import Progress
+    from recollect.types import Degradation, Progress
 
     Answer = TypeVar("Answer")
 
@@ -49,6 +50,8 @@ class Parts:
         self.reranker = open_cross_encoder(setup.config.provider, cache=setup.places.models)
         self.sessions = SessionSource(_session_places(setup), options=_projection(setup))
         self.is_behind = False
+        self.trouble: Degradation | None = None
+        """Why the last sync of a search could not embed."""
         self._upkeep = Upkeep(
             setup.index, refresh=self._refresh, is_new=lambda: not self.store.known()
         )
@@ -64,7 +67,9 @@ class Parts:
         """
         store, notices = open_store(setup.index, engine=setup.config.vector_engine)
         if store.is_writable:
-            store.inspection.remember_workspace(str(setup.workspace))
+            former = store.inspection.remember_workspace(str(setup.workspace))
+            if former is not None:
+                notices += (f"This index was that of {former}; it becomes this workspace's.",)
         return cls(setup, store=store, notices=notices)
 
     @property
@@ -112,6 +117,7 @@ class Parts:
             self._notices += (f"Not brought up to date: {error.message} {error.action}",)
         else:
             self.is_behind = fresh.is_behind
+            self.trouble = (fresh.report.degraded or {}).get(Leg.VECTOR)
             self._notices += tuple(fresh.notices())
 
     def fetch_reranker(self, progress: Progress) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _TOP = "sessions"
 SESSIONS_TOP = f"{_TOP}/"
 """With what the stored path of every transcript begins."""
+NOT_SEARCHED = 'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
 _FORGOTTEN = "forgotten.json"
 
 

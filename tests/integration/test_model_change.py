@@ -272,3 +272,36 @@ def test_auto_takes_the_next_of_the_chain_for_a_new_index_and_says_why(
     assert ["local", "gemini", "voyage", "mistral"] == list(status.skipped)
     assert "cannot be" in status.skipped["local"].reason
     assert any("openai" in notice for notice in report.notices)
+
+
+def test_another_provider_with_a_model_of_its_own_leaves_the_old_vectors_serving(
+    workspace: Path, environ: dict[str, str], remote: dict[str, str]
+) -> None:
+    write_notes(workspace, 5)
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+
+    with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": "my/own"}) as memory:
+        results = memory.search("violin", sync=False)
+
+    assert ("hybrid", "local") == (results.mode, results.provider)
+
+
+def test_trouble_of_the_new_provider_is_told_while_the_old_vectors_answer(
+    workspace: Path, environ: dict[str, str], remote: dict[str, str], server: VendorServer
+) -> None:
+    write_notes(workspace, 5)
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+    server.script = lambda *_: refuse(401, "wrong key")
+
+    with Memory.open(workspace, environ=remote) as memory:
+        results = memory.search("violin")
+    deep = command(workspace, remote, "status", "--deep")
+
+    assert ("hybrid", "local") == (results.mode, results.provider)
+    assert results.degraded is not None
+    assert "401" in results.degraded["vector"].reason
+    assert "OPENAI_API_KEY" in results.degraded["vector"].action
+    assert "401" in deep.stdout
+    assert "OPENAI_API_KEY" in deep.stdout

@@ -95,8 +95,9 @@ class Watcher:
         import watchfiles  # noqa: PLC0415 - only a watcher needs it
 
         is_first = True
+        places = {str(path) for path, _, _ in wanted}
         for changes in watchfiles.watch(
-            *(path for path, _, _ in wanted),
+            *places,
             watch_filter=None,  # which files count is decided where they are walked
             step=self._pause_ms,
             debounce=self._pause_ms * _PATIENCE,
@@ -111,8 +112,12 @@ class Watcher:
             if changes or is_first:
                 self._changed()
             is_first = False
-            # A folder that was removed and made again has its old path, and nobody watches it.
-            if self._wanted(is_deep=is_deep) != wanted:
+            # A folder that was removed and made again has its old path, and often its old number,
+            # and nobody watches it.
+            is_gone = any(
+                kind is watchfiles.Change.deleted and path in places for kind, path in changes
+            )
+            if is_gone or self._wanted(is_deep=is_deep) != wanted:
                 return
 
     def _scan(self, error: Exception) -> None:

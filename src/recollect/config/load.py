@@ -287,5 +287,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
         variable = name.removeprefix(_PREFIX)
         if variable == name or variable in _NOT_SETTINGS or variable.startswith(_TESTS):
             continue
+        if not value:  # as everywhere, an empty variable is one that is not set
+            continue
         found[by_variable.get(variable, variable.lower())] = value
     return found

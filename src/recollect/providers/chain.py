@@ -142,18 +142,19 @@ class Chain:
         return Choice(taken, skipped, is_auto=is_auto)
 
     def _find_former(self, fingerprint: Fingerprint) -> Provider | Degradation:
-        try:
-            for options in _variants(self._options, fingerprint):
+        why = Degradation(
+            f"The settings no longer lead to {fingerprint}, which embedded this index.",
+            action="Run `recollect index` to embed with the provider that is set now.",
+        )
+        for options in _variants(self._options, fingerprint):
+            try:
                 provider = open_provider(fingerprint.provider, options, cache=self._cache)
                 if provider.fingerprint == fingerprint:
                     provider.prepare(progress=silent, retry=False)
                     return provider
-        except ProviderError as error:
-            return Degradation(error.message, error.action)
-        return Degradation(
-            f"The settings no longer lead to {fingerprint}, which embedded this index.",
-            action="Run `recollect index` to embed with the provider that is set now.",
-        )
+            except ProviderError as error:  # today's model may be one that this provider has not
+                why = Degradation(error.message, error.action)
+        return why
 
 
 def _variants(options: ProviderOptions, fingerprint: Fingerprint) -> Iterator[ProviderOptions]:
@@ -162,7 +163,8 @@ def _variants(options: ProviderOptions, fingerprint: Fingerprint) -> Iterator[Pr
     What a fingerprint cannot tell, an address or a key, is never taken from the index.
     """
     named = replace(options, provider=fingerprint.provider)
-    yield named
+    if options.provider == fingerprint.provider:
+        yield named
     plain = replace(named, remote=replace(named.remote, base_url=None, api_key=None))
     for own in (named, plain):
         yield replace(own, model=None, dimensions=None)

@@ -155,7 +155,8 @@ def _llama() -> Any:  # noqa: ANN401 - xllamacpp has no types
         import xllamacpp  # noqa: PLC0415 - 40 ms and an optional package
     except ImportError as error:
         raise ProviderSetupError(
-            "A GGUF model needs the package xllamacpp.", action="pip install 'recollect[gguf]'"
+            "A GGUF model needs the package xllamacpp.",
+            action="Install the extra in Recollect's checkout: pip install '.[gguf]'",
         ) from error
     return xllamacpp
 

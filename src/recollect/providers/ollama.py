@@ -85,6 +85,7 @@ OLLAMA = Vendor(
     url_variable="OLLAMA_HOST",
     url_of=url_of_host,
     in_flight=1,
+    start_action="Start it with `ollama serve`, or set remote.base_url to where it runs.",
     model_action="Run `ollama pull {model}`, or set `model` to one that `ollama list` shows.",
 )
 

@@ -54,12 +54,21 @@ def serve(store: Store, *, chain: Chain, progress: Progress) -> Serving:
 
 
 def finished(
-    results: Results, *, serving: Serving, notices: tuple[str, ...], explain: bool
+    results: Results,
+    *,
+    serving: Serving,
+    trouble: Degradation | None,
+    notices: tuple[str, ...],
+    explain: bool,
 ) -> Results:
-    """Return the answer with all that is to be said of how it came about."""
+    """Return the answer with all that is to be said of how it came about.
+
+    Trouble of the provider that is set is told even where another one's vectors answer.
+    """
     degraded = dict(results.degraded or {})
-    if serving.degradation is not None:
-        degraded[Leg.VECTOR] = serving.degradation
+    why = serving.degradation or (trouble if serving.second is not None else None)
+    if why is not None:
+        degraded[Leg.VECTOR] = why
     hits = results.hits if explain else tuple(replace(hit, trace=None) for hit in results.hits)
     said = (*notices, serving.notice) if serving.notice is not None else notices
     return replace(results, hits=hits, degraded=degraded or None, notices=(*said, *results.notices))
@@ -68,7 +77,7 @@ def finished(
 def _under_way(store: Store, wanted: Provider) -> str:
     status = store.status(wanted.fingerprint)
     done = f"{status.vectors} of {status.chunks} chunks"
-    return f"The index is being embedded anew with {wanted.fingerprint.model}: {done} are done."
+    return f"The index is to be embedded anew with {wanted.fingerprint.model}: {done} are done."
 
 
 def _meanwhile(published: Fingerprint) -> str:

@@ -170,7 +170,7 @@ def _what_failed(leg: str, results: Results) -> str:
 def report_text(report: Report) -> Iterator[Line]:
     """Yield what `index` prints."""
     if not (report.added or report.changed or report.moved or report.unchanged):
-        yield "No memory files found; nothing indexed.", ""
+        yield "No memory files found; nothing indexed. Name a workspace with -w.", ""
     else:
         counts = {
             "added": report.added,
@@ -201,7 +201,8 @@ def report_remarks(report: Report) -> Iterator[Line]:
         yield f"{failure.path}: {failure.reason}", "yellow"
         yield f"  → {failure.action}", "yellow"
     for why in (report.degraded or {}).values():
-        what = "Not all is embedded" if report.embedded else "Indexed for keyword search only"
+        is_new = report.pending == report.chunks and not report.embedded
+        what = "Indexed for keyword search only" if is_new else "Not all is embedded"
         yield f"{what}: {why.reason}", "yellow"
         yield f"  → {why.action}", "yellow"
 

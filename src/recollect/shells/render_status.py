@@ -98,17 +98,20 @@ def status_text(status: Status) -> Iterator[Line]:
     yield from _skipped_text(status)
     counts = f"{store.vectors} chunks embedded, {store.pending} waiting"
     yield f"Vectors    {counts} ({store.engine})", ""
+    if store.pending:
+        yield "           → `recollect index` embeds what is waiting.", "dim"
     if status.published is not None and status.published != status.fingerprint:
         yield f"           searches are served from {status.published} until all are", "yellow"
     if status.cache is not None:
         held, limit = status.cache.size_bytes / 1e6, status.cache.max_bytes / 1e6
         yield f"Cache      {status.cache.vectors} vectors, {held:.1f} of {limit:.0f} MB", ""
-    if store.pending:
-        yield "           → `recollect index` embeds what is waiting.", "dim"
     yield from _staleness_text(status)
     if status.probe is not None:
         outcome = "works" if status.probe.works else "no embedding"
         yield f"Probe      {outcome} ({status.probe.took_ms:.0f} ms)", ""
+        if status.probe.degradation is not None:
+            yield f"           {status.probe.degradation.reason}", "yellow"
+            yield f"           → {status.probe.degradation.action}", "yellow"
     for notice in status.notices:
         yield notice, "yellow"
 
@@ -233,5 +236,7 @@ def agents_text(agents: Sequence[AgentStatus]) -> Iterator[Line]:
         size = f"{each.documents} files, {each.chunks} chunks, {each.size_bytes / 1e6:.1f} MB"
         yield f"{each.agent}  {size}", "bold"
         yield f"  {each.workspace or 'workspace not known'}{gone}", "dim"
+        if gone:
+            yield f"  → `recollect agents remove {each.agent} --yes` deletes its index.", "dim"
         if each.problem:
             yield f"  {each.problem}", "yellow"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import pytest
@@ -16,6 +15,7 @@ from recollect.ingest.walk import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
     from types import TracebackType
 
     Eventually = Callable[[Callable[[], object]], None]
@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 class Watching:
     """A watcher at work on one folder, and how often it said that something changed."""
 
-    def __init__(self, folder: Path, *, is_deep: bool = True) -> None:
+    def __init__(self, folder: Path, eventually: Eventually) -> None:
+        self._eventually = eventually
         self.changes = 0
         self.told: list[str] = []
         self._watcher = Watcher(
-            lambda: [Watched(folder, is_deep=is_deep)],
+            lambda: [Watched(folder, is_deep=True)],
             changed=self._count,
             told=self.told.append,
             pause_ms=50,
         )
+
+    def await_more_than(self, changes: int) -> None:
+        self._eventually(lambda: self.changes > changes)
 
     def _count(self) -> None:
         self.changes += 1
@@ -59,13 +63,13 @@ def nothing_is_left() -> Iterator[None]:
 def test_what_happened_before_the_system_began_to_watch_is_looked_at(
     tmp_path: Path, eventually: Eventually
 ) -> None:
-    with Watching(tmp_path) as watching:
+    with Watching(tmp_path, eventually) as watching:
         eventually(lambda: watching.changes == 1)
 
 
 def test_a_change_deep_inside_is_noticed(tmp_path: Path, eventually: Eventually) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
-    with Watching(tmp_path) as watching:
+    with Watching(tmp_path, eventually) as watching:
         eventually(lambda: watching.changes == 1)
 
         (tmp_path / "a" / "b" / "note.md").write_text("x", encoding="utf-8")
@@ -77,7 +81,7 @@ def test_a_folder_that_comes_later_is_watched_from_then_on(
     tmp_path: Path, eventually: Eventually
 ) -> None:
     folder = tmp_path / "memory"
-    with Watching(folder) as watching:
+    with Watching(folder, eventually) as watching:
         folder.mkdir()
         eventually(lambda: watching.changes)
         before = watching.changes
@@ -92,23 +96,37 @@ def test_a_folder_removed_and_made_again_is_watched_again(
 ) -> None:
     folder = tmp_path / "memory"
     folder.mkdir()
-    with Watching(folder) as watching:
+    with Watching(folder, eventually) as watching:
         eventually(lambda: watching.changes)
         for turn in range(3):
+            before = watching.changes
             shutil.rmtree(folder)
             folder.mkdir()
-            number = folder.stat().st_ino
-            # It is looked at anew once it is watched; only then is silence to be trusted.
-            eventually(lambda number=number: [number] == watched_numbers(watching))
+            watching.await_more_than(before)
             before = watching.changes
 
             (folder / f"note-{turn}.md").write_text("x", encoding="utf-8")
 
-            eventually(lambda before=before: watching.changes > before)
+            watching.await_more_than(before)
 
 
-def watched_numbers(watching: Watching) -> list[int]:
-    return [number for _, _, number in watching._watcher._wanted(is_deep=True)]
+def test_another_folder_renamed_into_the_place_is_watched(
+    tmp_path: Path, eventually: Eventually
+) -> None:
+    folder, other = tmp_path / "memory", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    with Watching(folder, eventually) as watching:
+        eventually(lambda: watching.changes)
+        before = watching.changes
+        folder.rename(tmp_path / "former")
+        other.rename(folder)
+        watching.await_more_than(before)
+        before = watching.changes
+
+        (folder / "note.md").write_text("x", encoding="utf-8")
+
+        watching.await_more_than(before)
 
 
 def test_where_the_system_cannot_watch_it_says_so_once_and_looks_now_and_then(

@@ -12,7 +12,6 @@ from recollect.config import load_config
 from recollect.config.edit import amended
 from recollect.config.openclaw import translate
 from recollect.config.openclaw.rules import BESIDE, ELSEWHERE, QMD_TOGETHER, RULES, TOGETHER
-from recollect.config.schema import SETTINGS, Setting
 from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -466,17 +465,11 @@ def test_qmd_counts_only_where_it_is_the_backend(translated: Import) -> None:
     assert 9 == len([each for each in idle.unsupported if "unless" in each.reason])
 
 
-def test_images_are_mapped_once_there_is_a_setting_for_them(
-    translated: Import, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tree = search(multimodal={"enabled": True, "later": 1})
-    monkeypatch.delitem(SETTINGS, "multimodal.enabled", raising=False)
-    before = translated(tree)
-    row = Setting("multimodal.enabled", default=False, parse=bool, about="")
-    monkeypatch.setitem(SETTINGS, row.key, row)
+def test_sending_images_away_is_not_taken_over(translated: Import) -> None:
+    told = translated(search(multimodal={"enabled": True, "later": 1}))
 
-    assert {"multimodal.enabled", "multimodal.later"} == set(refused(before))
-    assert {"multimodal.enabled": True} == translated(tree).changes
+    assert {"multimodal.enabled", "multimodal.later"} == set(refused(told))
+    assert {} == told.changes
 
 
 @pytest.mark.parametrize(

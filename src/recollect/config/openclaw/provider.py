@@ -158,7 +158,7 @@ def _how(choice: _Choice, keys: Mapping[str, Found]) -> str | None:
     if choice.provider == _LOCAL and "local.modelPath" not in keys:
         return (
             "`local` is a small model of Recollect's choice; OpenClaw's is "
-            f'`model = "{EMBEDDINGGEMMA.id}"` after `pip install "recollect[gguf]"`'
+            f'`model = "{EMBEDDINGGEMMA.id}"` after the extra `gguf`'
         )
     return choice.how
 

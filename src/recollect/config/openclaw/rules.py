@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from recollect.config.openclaw.provider import BOUND
-from recollect.config.schema import SETTINGS, canonical
+from recollect.config.schema import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,9 +125,7 @@ RULES: dict[str, Rule] = {
     "remote.nonBatchConcurrency": _no(
         "Four requests are under way at once; `remote.requests_per_minute` holds them back."
     ),
-    "local.modelPath": _path(
-        "local.model_path", 'a GGUF file needs `pip install "recollect[gguf]"`'
-    ),
+    "local.modelPath": _path("local.model_path", "a GGUF file needs the extra `gguf`"),
     "local.modelCacheDir": _path("local.model_cache"),
     "local.contextSize": _no("A text longer than the model's input is embedded in parts."),
     "local.gpu": _no(_BY_ITSELF),
@@ -170,11 +168,9 @@ RULES: dict[str, Rule] = {
     "store.vector.enabled": _if(
         False,
         _to("vector.engine", "numpy", "cosine without sqlite-vec is the engine `numpy`"),
-        _done(
-            '`numpy` is as exact; `vector.engine` `sqlite-vec` needs `pip install "recollect[vec]"`'
-        ),
+        _done("`numpy` is as exact; `vector.engine` `sqlite-vec` needs the extra `vec`"),
     ),
-    "store.vector.extensionPath": _no('sqlite-vec comes with `pip install "recollect[vec]"`.'),
+    "store.vector.extensionPath": _no("sqlite-vec comes with the extra `vec`."),
 }
 """By the name below memory search. `multimodal` is missing: see `sort_key`."""
 
@@ -234,11 +230,12 @@ def sort_key(found: Found, *, sorting: Sorting) -> None:
     if rule := RULES.get(found.name):
         rule(found, sorting)
     elif found.name.startswith("multimodal."):
-        setting = canonical(found.name)
-        if setting in SETTINGS:
-            sorting.carry(found, setting, found.value)
-        else:
-            sorting.refuse(found, "Only text is indexed.")
+        sorting.refuse(
+            found,
+            "Images and recordings are sent to a server only when you say so here: set "
+            f'`{canonical(found.name)}` beside provider = "gemini" and model = '
+            '"gemini-embedding-2".',
+        )
     else:
         _unknown(found, known=(*RULES, *TOGETHER), sorting=sorting)
 

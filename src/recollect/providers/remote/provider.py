@@ -182,6 +182,7 @@ class RemoteProvider:
                     timeout_seconds=self._options.remote.timeout_seconds,
                     pace=self._pace,
                     model_action=self._vendor.model_action.format(model=self._model),
+                    start_action=self._vendor.start_action,
                 )
             return self._sender
 

@@ -30,7 +30,7 @@ class Patience:
 FOR_INDEXING = Patience(attempts=8, first_seconds=0.5, longest_seconds=60.0, total_seconds=300.0)
 """Long enough to outlast a limit per minute; a run that gives up is resumed by the next."""
 FOR_QUESTIONS = Patience(
-    attempts=3, first_seconds=0.25, longest_seconds=4.0, total_seconds=20.0, turn_seconds=6.0
+    attempts=2, first_seconds=0.25, longest_seconds=2.0, total_seconds=8.0, turn_seconds=3.0
 )
 """Someone waits for the answer, and keywords can give one."""
 UNREACHABLE_ATTEMPTS = 3

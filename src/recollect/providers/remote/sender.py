@@ -57,6 +57,7 @@ class Sender:
         timeout_seconds: float,
         pace: Pace,
         model_action: str = "Check the setting `model`.",
+        start_action: str = "",
     ) -> None:
         self._vendor = vendor
         self._base_url = base_url.rstrip("/")
@@ -66,6 +67,7 @@ class Sender:
         self._timeout_seconds = timeout_seconds
         self._pace = pace
         self._model_action = model_action
+        self._start_action = start_action
         self._connections = Connections()
         self._chance = random.Random()  # noqa: S311 - jitter, not a secret
 
@@ -157,6 +159,8 @@ class Sender:
 
     def _gave_up(self, again: _TryAgain) -> ProviderBusyError:
         when = f"in {again.wait_seconds:.0f} seconds" if again.wait_seconds else "later"
+        if again.is_unreachable and self._start_action:
+            return ProviderBusyError(f"{self._vendor} {again.reason}.", action=self._start_action)
         return ProviderBusyError(
             f"{self._vendor} {again.reason}.",
             action=f"Try again {when}, and run `recollect status --deep` to see whether it "
@@ -193,6 +197,7 @@ class Sender:
                 raise _TryAgain(
                     f"cannot be reached at {_host(request.url)} ({self._safe(str(error))})",
                     most_attempts=UNREACHABLE_ATTEMPTS,
+                    is_unreachable=True,
                 ) from None
             except (CutError, httpx.TimeoutException):
                 reason = f"did not answer in {seconds:.3g} s"
@@ -225,7 +230,7 @@ class Sender:
     def _refused(self, status: int, said: str, refusal: Refusal) -> ProviderError:
         message = f"{self._vendor} answered {status}{said}."
         if status in _KEY_REFUSED or refusal.is_key_refused:
-            return ProviderSetupError(message, action=f"Check the key in {self._key_name}.")
+            return ProviderSetupError(message, action=self._key_action())
         if status in _MODEL_REFUSED and refusal.is_model_unknown:
             return ProviderSetupError(message, action=self._model_action)
         if status in _NOT_THERE:
@@ -233,6 +238,14 @@ class Sender:
                 message, action="Check the settings `model` and `remote.base_url`."
             )
         return RequestRefusedError(message, action="Check the settings `model` and `dimensions`.")
+
+    def _key_action(self) -> str:
+        if self._key is None:
+            return (
+                "No key was sent: name the variable that holds one, as in remote.api_key = "
+                '"env:OPENAI_API_KEY".'
+            )
+        return f"Check the key in {self._key_name}."
 
     def _refusal(self, answer: Answer) -> Refusal:
         return read_refusal(
@@ -263,12 +276,14 @@ class _TryAgain(Exception):  # noqa: N818 - not an error yet
         wait_seconds: float | None = None,
         most_attempts: int = 1000,
         hint: str = "",
+        is_unreachable: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.wait_seconds = wait_seconds
         self.most_attempts = most_attempts
         self.hint = hint
+        self.is_unreachable = is_unreachable
 
 
 def _parsed(body: bytes) -> object:

@@ -41,6 +41,8 @@ class Vendor:
     """How that variable's value names an address."""
     in_flight: int = 4
     model_action: str = "Check the setting `model`."
+    start_action: str = ""
+    """What to do when nothing answers, where it is a server of one's own."""
     """What to do when the server has no such model; `{model}` is its name."""
 
 

@@ -7,17 +7,37 @@ import click
 from recollect.shells.cli.shared import given, print_json, print_lines, shared_options
 
 
-@click.command("agents")
+@click.group("agents", invoke_without_command=True)
 @shared_options
 @click.pass_context
 def command(context: click.Context, /, **options: object) -> None:
-    """List the indexes of this home and whose they are."""
+    """List the indexes of this home and whose they are, or remove one."""
+    context.obj = given(context, options)
+    if context.invoked_subcommand is not None:
+        return
     from recollect.agents import list_agents  # noqa: PLC0415 - pulls in SQLite
     from recollect.shells import render_status  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
     agents = list_agents()
-    if common["as_json"]:
+    if context.obj["as_json"]:
         print_json(render_status.agents_json(agents))
     else:
         print_lines(render_status.agents_text(agents))
+
+
+@command.command("remove")
+@click.argument("agent")
+@click.option("--yes", is_flag=True, required=True, help="Do it without asking.")
+@shared_options
+@click.pass_context
+def remove(context: click.Context, /, *, agent: str, yes: bool, **options: object) -> None:
+    """Delete the index of AGENT; the files it came from are not touched."""
+    from recollect.agents import remove_agent  # noqa: PLC0415 - pulls in SQLite
+
+    del yes
+    if not remove_agent(agent):
+        raise click.UsageError(f"No agent {agent!r} has an index here. See `recollect agents`.")
+    if given(context, options)["as_json"]:
+        print_json({"removed": agent})
+    else:
+        print_lines([(f"The index of {agent} is removed.", "")])

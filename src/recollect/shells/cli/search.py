@@ -13,6 +13,7 @@ from recollect.shells.cli.shared import (
     print_json,
     print_lines,
     progress_bar,
+    say,
     shared_options,
 )
 
@@ -76,6 +77,7 @@ def command(
             )
         if memory.is_behind:
             memory.finish_in_background()
+            say("A process in the background does what is left.")
     if common["as_json"]:
         print_json(render.results_json(results))
     else:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     Command = TypeVar("Command", bound=Callable[..., object])
 
 _MEGA = 1_000_000
+_MANY = 64  # texts that take long enough to be announced
 _STAGES = {
-    "fetch": "Fetching the embedding model, MB",
+    "fetch": "Fetching a model, MB",
     "read": "Reading files",
     "embed": "Embedding",
     "ask": "Asking the cases",
@@ -120,7 +121,7 @@ def print_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) ->
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Show progress on a terminal; elsewhere say once that the model is being fetched."""
+    """Show progress on a terminal; elsewhere say once what takes long."""
     if not sys.stderr.isatty():
         announced: set[str] = set()
 
@@ -128,7 +129,10 @@ def progress_bar() -> Iterator[Progress]:
             if step.stage == "fetch" and step.stage not in announced:
                 announced.add(step.stage)
                 size = step.total // _MEGA
-                click.echo(f"Fetching the embedding model ({size} MB) …", err=True)
+                click.echo(f"Fetching a model ({size} MB) …", err=True)
+            if step.stage == "embed" and step.stage not in announced and step.total > _MANY:
+                announced.add(step.stage)
+                click.echo(f"Embedding {step.total} texts …", err=True)
 
         yield announce
         return

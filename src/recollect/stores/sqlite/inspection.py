@@ -74,10 +74,13 @@ class Inspection:
         """Return whose index this is."""
         return self._remembered("workspace")
 
-    def remember_workspace(self, workspace: str) -> None:
-        """Keep whose index this is, for those who list the indexes of a home."""
-        if self.workspace() != workspace:
-            self._remember("workspace", workspace)
+    def remember_workspace(self, workspace: str) -> str | None:
+        """Keep whose index this is; return whose it was, if that was another's."""
+        former = self.workspace()
+        if former == workspace:
+            return None
+        self._remember("workspace", workspace)
+        return former
 
     def begun(self) -> float | None:
         """Return when it was begun in the place of a damaged one, in seconds of the wall clock."""

@@ -71,7 +71,7 @@ def load_extension(connection: apsw.Connection) -> None:
     except ImportError as error:
         raise StoreError(
             'vector.engine = "sqlite-vec" is set, but sqlite-vec is not installed.',
-            action="Install it with `pip install 'recollect[vec]'`, or remove the setting.",
+            action="Install it with `pip install '.[vec]'`, or remove the setting.",
         ) from error
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())

@@ -1,0 +1,283 @@
+"""One fact as one Markdown bullet, and back.
+
+    - Ada prefers dark mode <!-- f-06e5p3v8m1q0z entity=Ada key=theme value=dark by=owner -->
+    - ~~Ada prefers light mode~~ <!-- f-06e5p3v8m1q0y superseded-by=f-06e5p3v8m1q0z by=owner -->
+
+The text comes first, because people read it; the record is a comment on the same line, because then
+whatever a person does to the line, moving, deleting or copying it, is done to both, and a change is
+one line of a diff. Lines below would be left behind. What cannot stand in a line as it is, such as
+line breaks, invisible characters and `<!--`, is written as an HTML reference (`&#10;`), which
+Markdown shows as what it stands for.
+
+It knows one entry, not the file around it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.errors import UsageError
+from recollect.facts.decay import DecayClass
+from recollect.facts.identity import ID_PATTERN, is_id
+from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance, moment_of, moment_text
+from recollect.facts.scope import GLOBAL, FactScope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
+
+    Attributes = tuple[tuple[str, str], ...]
+
+BULLET = re.compile(r"( {0,3})[-*+][ \t]+(?=[^ \t\r\n])")
+"""How an entry begins."""
+
+_BLANK = " \t\r\n"
+"""Not all that Unicode takes for white space: a text may begin with some of that."""
+_STRIKE = "~~"
+_RECORD = re.compile(r"<!--\s*(?=f-)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL)
+_NEARLY_A_RECORD = re.compile(rf"<!--\s*f-|(?<![\w-]){ID_PATTERN}(?![\w-])[^\n]*-->")
+_ATTRIBUTE = re.compile(r"\s+([a-z][a-z0-9-]*)=(?:\"([^\"]*)\"|([^\s\"]*))")
+_NESTED = re.compile(r"[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
+_REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
+_LAST_CODE_POINT = 0x10FFFF
+
+_UNSEEN = (
+    "\x00-\x1f\x7f-\x9f\xad\u034f\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f"
+)
+"""Would break the line, be refused by an editor, or show the line as another than it is."""
+_IN_TEXT = re.compile(rf"[{_UNSEEN}]|&(?=#)|<(?=!--)|^ |^~|^`(?=``)| $|~$")
+_IN_VALUE = re.compile(rf"[{_UNSEEN}\"<>]|&(?=#)")
+_BARE = re.compile(r"[^\s\"&]+")
+
+
+class EntryError(Exception):
+    """A bullet whose record cannot be read. Never leaves the ledger: it is reported and kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A bullet that is a fact."""
+
+    fact: Fact
+    extra: Attributes = ()
+    """Attributes of the record that mean nothing here: kept for whoever wrote them."""
+    has_record: bool = True
+    """False for a plain bullet, whose id is derived from its words."""
+
+
+def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry:
+    """Return the fact that a bullet states.
+
+    Args:
+        raw: the bullet's line with the lines that belong to it.
+        category: of facts that do not name another.
+        derive: gives the id for the text of a plain bullet.
+
+    Raises:
+        EntryError: its record is broken, or it has no text.
+
+    """
+    records = list(_RECORD.finditer(raw))
+    if len(records) > 1:
+        raise EntryError("has two records: it may be two bullets that were joined")
+    shown = _shown(raw, records[0] if records else None)
+    if not records and _NEARLY_A_RECORD.search(raw):
+        raise EntryError("has a broken record")
+    fact_id, attributes = _attributes(records[0]["body"]) if records else ("", {})
+    text, is_struck = _text(shown, is_superseded="superseded-by" in attributes)
+    if not text.strip():
+        raise EntryError("has no text")
+    if is_struck:
+        attributes.setdefault("superseded-by", NO_SUCCESSOR)
+    attributes.setdefault("category", category)
+    fact = _fact(fact_id or derive(text), text, attributes)
+    extra = tuple((name, value) for name, value in attributes.items() if name not in _KNOWN)
+    return Entry(fact, extra, has_record=bool(records))
+
+
+def format_entry(fact: Fact, *, category: str, extra: Attributes = (), bullet: str = "- ") -> str:
+    """Return the line of a fact, without its end.
+
+    Args:
+        fact: to be written.
+        category: that the file stands for: it is not repeated.
+        extra: attributes kept from an entry that is written anew.
+        bullet: how the line begins.
+
+    """
+    text = _IN_TEXT.sub(_reference, fact.text)
+    if fact.is_superseded:
+        text = f"{_STRIKE}{text}{_STRIKE}"
+    return f"{bullet}{text} {_record(fact, category=category, extra=extra)}"
+
+
+def rewritten(raw: str, entry: Entry, fact: Fact, *, category: str) -> str:
+    """Return the entry with another fact of the same id; what did not change stays as written."""
+    begin = BULLET.match(raw)
+    bullet = begin[0] if begin else "- "
+    fresh = format_entry(fact, category=category, extra=entry.extra, bullet=bullet)
+    if fact.text != entry.fact.text:
+        return fresh
+    record = _record(fact, category=category, extra=entry.extra)
+    found = _RECORD.search(raw)
+    if fact.is_superseded != entry.fact.is_superseded:
+        shown = _shown(raw, found)
+        shown = f"{_STRIKE}{shown}{_STRIKE}" if fact.is_superseded else _bare(shown)
+        kept = f"{bullet}{shown} {record}"
+    elif found:
+        kept = f"{raw[: found.start()]}{record}{raw[found.end() :]}"
+    else:
+        kept = f"{raw.rstrip(_BLANK)} {record}"
+    return kept if _reads_as(kept, fact, category=category) else fresh
+
+
+def _reads_as(raw: str, fact: Fact, *, category: str) -> bool:
+    try:
+        return parse_entry(raw, category=category, derive=lambda _text: fact.id).fact == fact
+    except EntryError:
+        return False
+
+
+def _shown(raw: str, record: re.Match[str] | None) -> str:
+    """Return what a reader sees of an entry, with its line breaks."""
+    begin = BULLET.match(raw)
+    start = begin.end() if begin else 0
+    if record is None:
+        return raw[start:].rstrip(_BLANK)
+    before = raw[start : record.start()].rstrip(_BLANK)
+    after = raw[record.end() :].rstrip(_BLANK)
+    # A person who types at the end of the line types behind the record.
+    return f"{before}{after if after[:1].isspace() else ' ' + after}" if after else before
+
+
+def _text(shown: str, *, is_superseded: bool) -> tuple[str, bool]:
+    """Return the text of what is shown, and whether all of it is struck out."""
+    text = ""
+    for line in shown.split("\n"):
+        part = line.strip(_BLANK)
+        gap = "\n" if _NESTED.match(part) else " "
+        text = f"{text}{gap}{part}" if text else part
+    bare = _bare(text)
+    is_struck = bare != text and (is_superseded or _STRIKE not in bare)
+    return _REFERENCE.sub(_character, bare if is_struck else text), is_struck
+
+
+def _bare(text: str) -> str:
+    is_struck = text.startswith(_STRIKE) and text.endswith(_STRIKE)
+    inner = text[len(_STRIKE) : -len(_STRIKE)]
+    return inner if is_struck and inner else text
+
+
+def _attributes(body: str) -> tuple[str, dict[str, str]]:
+    """Return the id and the attributes of a record."""
+    fact_id = body.split(maxsplit=1)[0]
+    if not is_id(fact_id):
+        raise EntryError(f"has {fact_id!r} for an id")
+    found: dict[str, str] = {}
+    at = len(fact_id)
+    while body[at:].strip():
+        attribute = _ATTRIBUTE.match(body, at)
+        if attribute is None:
+            raise EntryError(f"has a broken record, at {body[at:].strip()[:40]!r}")
+        name, quoted, bare = attribute.groups()
+        if name in found:
+            raise EntryError(f"has {name!r} twice in its record")
+        found[name] = _REFERENCE.sub(_character, bare if quoted is None else quoted)
+        at = attribute.end()
+    return fact_id, found
+
+
+def _fact(fact_id: str, text: str, attributes: Mapping[str, str]) -> Fact:
+    given = attributes.get
+
+    def moment(name: str) -> datetime | None:
+        return moment_of(attributes[name]) if given(name) else None
+
+    try:
+        return Fact(
+            id=fact_id,
+            text=text,
+            category=attributes["category"],
+            entity=given("entity", ""),
+            key=given("key", ""),
+            value=given("value", ""),
+            tags=_listed(given("tags", "")),
+            scope=FactScope.parse(given("scope", str(GLOBAL))),
+            decay=DecayClass(given("decay", DecayClass.PERMANENT)),
+            confidence=float(given("confidence", "1")),
+            valid_from=moment("valid-from"),
+            valid_until=moment("valid-until"),
+            expires=moment("expires"),
+            supersedes=_listed(given("supersedes", "")),
+            superseded_by=given("superseded-by", ""),
+            provenance=Provenance(given("by", Provenance.OWNER)),
+            source=given("source", ""),
+            created=moment("created"),
+        )
+    except UsageError as error:
+        raise EntryError(f"cannot be read: {error.message} {error.action}") from error
+    except ValueError as error:
+        raise EntryError(f"cannot be read: {error}") from error
+
+
+_KNOWN = frozenset(
+    {
+        "category", "entity", "key", "value", "tags", "scope", "decay", "confidence", "valid-from",
+        "valid-until", "expires", "supersedes", "superseded-by", "by", "source", "created",
+    }
+)  # fmt: skip
+
+
+def _record(fact: Fact, *, category: str, extra: Attributes) -> str:
+    pairs = [*_pairs(fact, category=category), *extra]
+    written = (f"{name}={_value(value)}" for name, value in pairs)
+    return f"<!-- {' '.join([fact.id, *written])} -->"
+
+
+def _pairs(fact: Fact, *, category: str) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that say more than leaving them out would."""
+    for name, value, usual in (
+        ("category", fact.category, category),
+        ("entity", fact.entity, ""),
+        ("key", fact.key, ""),
+        ("value", fact.value, ""),
+        ("tags", ",".join(fact.tags), ""),
+        ("scope", str(fact.scope), str(GLOBAL)),
+        ("decay", str(fact.decay), str(DecayClass.PERMANENT)),
+        ("confidence", repr(float(fact.confidence)), "1.0"),
+        ("valid-from", _moment(fact.valid_from), ""),
+        ("valid-until", _moment(fact.valid_until), ""),
+        ("expires", _moment(fact.expires), ""),
+        ("supersedes", ",".join(fact.supersedes), ""),
+        ("superseded-by", fact.superseded_by, ""),
+        ("by", str(fact.provenance), ""),
+        ("source", fact.source, ""),
+        ("created", _moment(fact.created), ""),
+    ):
+        if value != usual:
+            yield name, value
+
+
+def _moment(moment: datetime | None) -> str:
+    return "" if moment is None else moment_text(moment)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(",") if part)
+
+
+def _value(value: str) -> str:
+    written = _IN_VALUE.sub(_reference, value)
+    return written if _BARE.fullmatch(written) else f'"{written}"'
+
+
+def _reference(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
+
+def _character(reference: re.Match[str]) -> str:
+    number = int(reference[1], 16) if reference[1] else int(reference[2])
+    return chr(number) if number <= _LAST_CODE_POINT else reference[0]

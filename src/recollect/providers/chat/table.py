@@ -1,0 +1,39 @@
+"""The language models by provider: one row each, loaded only when chosen."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from recollect.errors import ProviderSetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recollect.providers.chat.base import Chat, ChatOptions
+
+_ROWS = {
+    "openai": "recollect.providers.chat.openai:open_openai_chat",
+    "anthropic": "recollect.providers.chat.anthropic:open_anthropic_chat",
+    "gemini": "recollect.providers.chat.gemini:open_gemini_chat",
+    "ollama": "recollect.providers.chat.ollama:open_ollama_chat",
+}
+
+CHAT_NAMES = tuple(_ROWS)
+
+
+def open_chat(options: ChatOptions) -> Chat:
+    """Return the chat of the provider named, not yet prepared; nothing is asked.
+
+    Raises:
+        ProviderSetupError: there is no such provider.
+
+    """
+    if options.provider not in _ROWS:
+        raise ProviderSetupError(
+            f"There is no language model under the name {options.provider!r}.",
+            action=f"Set {options.section}.provider to one of {', '.join(CHAT_NAMES)}.",
+        )
+    module, _, function = _ROWS[options.provider].partition(":")
+    opener = cast("Callable[[ChatOptions], Chat]", getattr(import_module(module), function))
+    return opener(options)

@@ -1,0 +1,151 @@
+"""What tests of many processes need: a home without a model, a server that can be held up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+from bench.contents import index_file
+from bench.stress import wait_for_descendants
+from tests.vendors.openai import OpenAiFormat
+from tests.vendors.server import VendorServer, hang
+
+from recollect.background.lease import WRITER
+from recollect.stores.sqlite.leases import SqliteLeases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.vendors.server import Fault, Request
+
+    from recollect.stores.sqlite.leases import Holder
+
+_BOUND_SECONDS = 40.0
+_KEY = "sk-loopback"
+
+
+class Until(Protocol):
+    """Waits until a condition holds; fails when it does not."""
+
+    def __call__(self, condition: Callable[[], object], /) -> None: ...
+
+
+@pytest.fixture
+def until() -> Until:
+    def wait(condition: Callable[[], object], /) -> None:
+        ends_at = time.monotonic() + _BOUND_SECONDS
+        while not condition():
+            assert time.monotonic() < ends_at, "it did not happen"
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An environment of its own without a model; nothing that runs in it outlives the test."""
+    own = {
+        "HOME": str(tmp_path / "user"),
+        "PATH": os.environ["PATH"],
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "RECOLLECT_PROVIDER": "none",
+        "RECOLLECT_WATCH_DEBOUNCE_MS": "50",
+    }
+    yield own
+    wait_for_descendants(own)
+
+
+@dataclass
+class Commands:
+    """The command line over one workspace."""
+
+    workspace: Path
+    environ: dict[str, str]
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def run(
+        self, *arguments: str, timeout_seconds: float = 60.0
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, which must come in time."""
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "-w", str(self.workspace), *arguments],
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=timeout_seconds,
+            check=False,
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command and leave it running."""
+        child = subprocess.Popen(
+            [sys.executable, "-m", "recollect", "-w", str(self.workspace), *arguments],
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.started.append(child)
+        return child
+
+    @property
+    def index(self) -> Path:
+        """The index file."""
+        return index_file(Path(self.environ["RECOLLECT_HOME"]))
+
+    def holder(self) -> Holder | None:
+        """Return who holds the writer's lease, if there is an index yet."""
+        if not list((Path(self.environ["RECOLLECT_HOME"]) / "memory").glob("*.sqlite")):
+            return None
+        leases = SqliteLeases(self.index)
+        try:
+            return leases.holder(WRITER)
+        finally:
+            leases.close()
+
+
+@pytest.fixture
+def commands(workspace: Path, environ: dict[str, str]) -> Iterator[Commands]:
+    """The command line; what is still running at the end of the test is killed."""
+    opened = Commands(workspace, environ)
+    yield opened
+    for child in opened.started:
+        child.kill()
+        child.communicate()
+
+
+@dataclass
+class HeldUp:
+    """A vendor that answers questions at once, and notes only when it is let go."""
+
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def script(self, _number: int, request: Request) -> Fault | None:
+        texts = request.body["input"]
+        is_question = isinstance(texts, list) and len(texts) == 1
+        return None if is_question or self.released.is_set() else hang(self.released)
+
+
+@pytest.fixture
+def held_up(environ: dict[str, str]) -> Iterator[HeldUp]:
+    """Make the provider one whose index runs last until they are let go."""
+    vendor = HeldUp()
+    with VendorServer(OpenAiFormat(), key=_KEY, script=vendor.script) as server:
+        environ.update(
+            {
+                "RECOLLECT_PROVIDER": "openai",
+                "RECOLLECT_DIMENSIONS": "32",
+                "OPENAI_API_KEY": _KEY,
+                "OPENAI_BASE_URL": f"{server.url}/v1",
+            }
+        )
+        server._server.handle_error = lambda *_: None  # type: ignore[method-assign]
+        yield vendor
+        vendor.released.set()

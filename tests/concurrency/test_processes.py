@@ -1,0 +1,312 @@
+"""Many processes on one index: kills, leases, readers, cold starts, and what is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from bench.ask import save
+from bench.contents import contents, differences
+from bench.kill_points import kill_points
+from bench.stress import Cast, stress
+
+from recollect import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.concurrency.conftest import Commands, HeldUp, Until
+
+    Write = Callable[[str, str], Path]
+
+AT_ONCE_SECONDS = 20.0
+"""Far above what a search takes on a busy machine, and below what waiting for a holder takes."""
+
+HOLD_A_TRANSACTION = """
+import sys, apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("BEGIN IMMEDIATE; UPDATE totals SET length = length")
+print("begun", flush=True)
+sys.stdin.read()
+"""
+
+
+def write_notes(write: Write, count: int) -> None:
+    for number in range(count):
+        write(f"memory/{number}.md", f"# Note {number}\n\nSubject{number} and a lantern.\n")
+
+
+def paths_of(done: subprocess.CompletedProcess[str]) -> list[str]:
+    assert 0 == done.returncode, done.stderr
+    return [hit["path"] for hit in json.loads(done.stdout)["results"]]
+
+
+def test_indexing_searching_watching_editing_and_killing_at_once_ends_in_one_right_index(
+    tmp_path: Path,
+) -> None:
+    cast = Cast(indexing=1, watching=1, searching=1, asking=1, editing=1)
+
+    ledger = stress(tmp_path, seconds=8, seed=5, cast=cast, notes=40)
+
+    assert [] == ledger.failures
+    happened = {what for what, times in ledger.counts.items() if times}
+    assert {"kills", "edits", "searches by command", "searches by façade"} <= happened
+
+
+def test_a_run_killed_at_any_point_is_made_good_by_the_next_one(tmp_path: Path) -> None:
+    counts, failures = kill_points(tmp_path, count=12, seed=2)
+
+    assert [] == failures
+    assert 12 == sum(times for what, times in counts.items() if what.startswith("killed"))
+
+
+def test_a_note_saved_while_another_process_indexes_is_found_at_once(
+    workspace: Path, commands: Commands, held_up: HeldUp, until: Until, write: Write
+) -> None:
+    write_notes(write, 10)
+    running = commands.start("index")
+    until(commands.holder)
+
+    with Memory.open(workspace, environ=commands.environ) as memory:
+        for turn in range(20):
+            path, word = save(workspace, name="test", turn=turn)
+            results = memory.search(word)
+
+            assert path in [hit.path for hit in results.hits if word in hit.snippet]
+            assert f"(process {running.pid}, for " in results.notices[-1]
+    held_up.released.set()
+    _, said = running.communicate(timeout=60)
+
+    assert (0, "") == (running.returncode, said)
+
+
+def test_a_note_saved_while_others_take_in_the_same_files_is_found_at_once(
+    workspace: Path, commands: Commands, write: Write
+) -> None:
+    write_notes(write, 30)
+    stopped = threading.Event()
+    failures: list[str] = []
+
+    def sync_again_and_again() -> None:
+        with Memory.open(workspace, environ=commands.environ) as memory:
+            while not stopped.is_set():
+                if memory.sync(force=True).failed:
+                    failures.append("a file could not be read")
+
+    others = [threading.Thread(target=sync_again_and_again) for _ in range(2)]
+    for thread in others:
+        thread.start()
+    try:
+        with Memory.open(workspace, environ=commands.environ) as memory:
+            missed = []
+            for turn in range(60):
+                file = workspace / "memory" / "own.md"
+                file.write_text(f"The word is zq{turn}w.\n", encoding="utf-8")
+                if not memory.search(f"zq{turn}w").hits:
+                    missed.append(turn)
+    finally:
+        stopped.set()
+        for thread in others:
+            thread.join()
+
+    assert [] == missed
+    assert [] == failures
+
+
+def test_a_second_index_waits_and_says_for_whom(
+    commands: Commands, held_up: HeldUp, until: Until, write: Write
+) -> None:
+    write_notes(write, 3)
+    first = commands.start("index")
+    until(commands.holder)
+    second = commands.start("index")
+    assert second.stderr is not None
+
+    said = second.stderr.readline()
+    held_up.released.set()
+    codes = [child.wait(60) for child in (first, second)]
+
+    assert said.startswith(f"Waiting for recollect index (process {first.pid}, for ")
+    assert said.endswith(" s) to finish …\n")
+    assert [0, 0] == codes
+    assert commands.holder() is None
+
+
+@pytest.mark.parametrize("is_noticed", [False, True])
+def test_the_lease_of_a_killed_index_is_taken_over_at_once(
+    commands: Commands, held_up: HeldUp, until: Until, write: Write, *, is_noticed: bool
+) -> None:
+    write_notes(write, 3)
+    first = commands.start("index")
+    until(commands.holder)
+    first.send_signal(signal.SIGKILL)
+    if is_noticed:
+        first.wait()
+    left = commands.holder()
+    held_up.released.set()
+
+    done = commands.run("index", timeout_seconds=AT_ONCE_SECONDS)
+
+    assert first.pid == getattr(left, "pid", None)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert 0 == commands.run("verify").returncode
+    assert commands.holder() is None
+
+
+def test_after_a_kill_a_search_answers_and_finishes_what_was_left(
+    commands: Commands, held_up: HeldUp, until: Until, write: Write
+) -> None:
+    write_notes(write, 3)
+    first = commands.start("index")
+    until(commands.holder)
+    first.kill()
+    first.wait()
+    held_up.released.set()
+
+    done = commands.run("search", "subject1", "--json", timeout_seconds=AT_ONCE_SECONDS)
+
+    assert "memory/1.md" == paths_of(done)[0]
+    assert "is at work on it" not in done.stderr
+    assert 0 == json.loads(commands.run("verify", "--json").stdout)["pending"]
+
+
+def test_while_the_holder_is_stopped_searches_answer_at_once(
+    commands: Commands, held_up: HeldUp, until: Until, write: Write
+) -> None:
+    write_notes(write, 3)
+    first = commands.start("index")
+    until(commands.holder)
+    first.send_signal(signal.SIGSTOP)
+    write("memory/later.md", "Saved while the other slept.\n")
+
+    done = commands.run("search", "slept", "--json", timeout_seconds=AT_ONCE_SECONDS)
+    first.send_signal(signal.SIGCONT)
+    held_up.released.set()
+    _, said = first.communicate(timeout=60)
+
+    assert ["memory/later.md"] == paths_of(done)[:1]
+    assert f"recollect index (process {first.pid}, for " in done.stderr
+    assert (0, "") == (first.returncode, said)
+
+
+def test_a_holder_that_was_silent_for_too_long_is_replaced_and_does_not_go_on(
+    commands: Commands, held_up: HeldUp, until: Until, write: Write
+) -> None:
+    write_notes(write, 3)
+    first = commands.start("index")
+    until(commands.holder)
+    first.send_signal(signal.SIGSTOP)
+    connection = apsw.Connection(str(commands.index))
+    connection.execute("UPDATE leases SET beat = beat - 60")
+    connection.close()
+    second = commands.start("index")
+    until(lambda: (holder := commands.holder()) and holder.pid == second.pid)
+    first.send_signal(signal.SIGCONT)
+    held_up.released.set()
+
+    said = [child.communicate(timeout=60)[1] for child in (first, second)]
+
+    assert [0, 0] == [child.returncode for child in (first, second)], said
+    assert "" == said[1]
+    assert commands.holder() is None
+
+
+@pytest.mark.parametrize("command", [("search", "lantern"), ("status",), ("get", "memory/1.md")])
+def test_while_another_process_writes_without_an_end_reading_is_not_held_up(
+    commands: Commands, write: Write, command: tuple[str, ...]
+) -> None:
+    write_notes(write, 3)
+    commands.run("index")
+    write("memory/later.md", "Saved while the other writes: a lantern.\n")
+    writer = subprocess.Popen(
+        [sys.executable, "-c", HOLD_A_TRANSACTION, str(commands.index)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    assert "begun\n" == writer.stdout.readline()
+
+    done = commands.run(*command, timeout_seconds=AT_ONCE_SECONDS)
+    writer.communicate("")
+
+    assert 0 == done.returncode, done.stderr
+    assert "lantern" in done.stdout or command == ("status",)
+    assert "locked" not in done.stdout + done.stderr
+    if command[0] == "search":
+        assert "Not brought up to date: Another process has been writing" in done.stderr
+        assert "memory/later.md" in paths_of(commands.run("search", "lantern", "--json"))
+
+
+def test_eight_processes_open_a_new_index_at_once(
+    commands: Commands, write: Write, tmp_path: Path
+) -> None:
+    write_notes(write, 12)
+    alone = {**commands.environ, "RECOLLECT_HOME": str(tmp_path / "alone")}
+    undisturbed = type(commands)(commands.workspace, alone)
+    undisturbed.run("index")
+    ways = [("index",), ("search", "subject3", "--json"), ("status",), ("verify",)] * 2
+
+    children = [commands.start(*way) for way in ways]
+    ended = [(child, *child.communicate(timeout=60)) for child in children]
+
+    for way, (child, _, said) in zip(ways, ended, strict=True):
+        # Nothing is indexed yet when `verify` looks: that is a difference, and no error.
+        assert child.returncode == 0 or way == ("verify",), said
+        assert "Traceback" not in said
+        assert "locked" not in said
+    commands.run("index")
+    assert [] == differences(contents(undisturbed.index), contents(commands.index))
+
+
+@pytest.mark.parametrize("damage", ["header", "middle"])
+def test_six_processes_find_a_damaged_index_and_one_of_them_replaces_it(
+    commands: Commands, write: Write, damage: str
+) -> None:
+    write_notes(write, 40)
+    commands.run("index")
+    content = bytearray(commands.index.read_bytes())
+    if damage == "header":
+        content[:16] = b"not a database!!"
+    else:
+        content[4096:-4096] = random.Random(7).randbytes(len(content) - 8192)
+    commands.index.write_bytes(content)
+
+    children = [commands.start("search", f"subject{number}", "--json") for number in range(6)]
+    ended = [(child, *child.communicate(timeout=60)) for child in children]
+
+    for number, (child, answer, said) in enumerate(ended):
+        assert 0 == child.returncode, said
+        assert f"memory/{number}.md" == json.loads(answer)["results"][0]["path"]
+    kept = [path for path in commands.index.parent.iterdir() if ".damaged-" in path.name]
+    assert {f"{commands.index.name}.damaged-1"} == {path.name.removesuffix("-wal") for path in kept}
+    assert 0 == commands.run("verify").returncode
+
+
+def test_fifty_starts_and_stops_of_a_worker_leave_no_thread_and_no_descriptor(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write_notes(write, 3)
+    descriptors = Path(f"/proc/{os.getpid()}/fd")
+    before: tuple[int, set[str]] | None = None
+    with Memory.open(workspace, environ=environ) as memory:
+        synced = threading.Event()
+        for _ in range(50):
+            worker = memory.worker(done=lambda _: synced.set(), told=print)
+            worker.start()
+            assert synced.wait(60)
+            worker.stop()
+            synced.clear()
+            now = len(list(descriptors.iterdir())), {each.name for each in threading.enumerate()}
+            before = before or now
+
+        assert before == now

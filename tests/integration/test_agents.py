@@ -1,0 +1,87 @@
+"""Several memories in one home: apart from each other, listed, removed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from recollect import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+KEYWORDS = {"provider": "none"}
+
+
+def run(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "recollect", *arguments],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def second(workspace: Path) -> Path:
+    other = workspace.parent / "other"
+    (other / "memory").mkdir(parents=True)
+    (other / "memory" / "b.md").write_text("The windmill turns.\n", encoding="utf-8")
+    return other
+
+
+def test_memories_of_one_home_do_not_see_each_other(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The lighthouse shines.\n")
+    other = second(workspace)
+    with Memory.open(workspace, environ=environ, settings=KEYWORDS) as one:
+        with Memory.open(other, environ=environ, settings=KEYWORDS) as two:
+            assert one.agent != two.agent
+            assert 1 == len(two.search("windmill").hits)
+        assert 1 == len(one.search("lighthouse").hits)
+        assert () == one.search("windmill").hits
+
+
+def test_agents_are_listed_with_their_workspaces_and_can_be_removed(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The lighthouse shines.\n")
+    other = second(workspace)
+    for each in (workspace, other):
+        with Memory.open(each, environ=environ, settings=KEYWORDS) as memory:
+            memory.sync()
+            gone = memory.agent
+    shutil.rmtree(other)
+
+    listed = json.loads(run(environ, "agents", "--json").stdout)["agents"]
+    text = run(environ, "agents").stdout
+    removed = run(environ, "agents", "remove", gone, "--yes")
+    again = run(environ, "agents", "remove", gone, "--yes")
+    left = json.loads(run(environ, "agents", "--json").stdout)["agents"]
+
+    assert {str(workspace): True, str(other): False} == {
+        each["workspace"]: each["workspaceExists"] for each in listed
+    }
+    assert f"recollect agents remove {gone} --yes" in text
+    assert (0, 2) == (removed.returncode, again.returncode)
+    assert [str(workspace)] == [each["workspace"] for each in left]
+
+
+def test_an_index_taken_over_by_another_workspace_says_so(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The lighthouse shines.\n")
+    other = second(workspace)
+    with Memory.open(workspace, agent="shared", environ=environ, settings=KEYWORDS) as memory:
+        memory.sync()
+
+    with Memory.open(other, agent="shared", environ=environ, settings=KEYWORDS) as memory:
+        results = memory.search("windmill")
+
+    assert any(str(workspace) in notice for notice in results.notices)
+    assert 1 == len(results.hits)

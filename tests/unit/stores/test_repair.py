@@ -1,0 +1,222 @@
+"""Parts of an index that disagree: mended when it is opened, or found by the audit."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+import pytest
+
+from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite.recover import open_store
+from recollect.stores.sqlite.scan import NumpyScan
+from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPACE = Fingerprint("test", "model", 8, "plain")
+WORDS = ("ant", "elk", "fox", "owl", "ram", "yak")  # their own stems
+
+
+def vector_of(text: str) -> np.ndarray:
+    vector = np.random.default_rng(len(text) * 1000 + ord(text[0])).standard_normal(8)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+def put(store: SqliteStore, word: str) -> Chunk:
+    path = f"memory/{word}.md"
+    stat = Stat(len(word), 7)
+    document = Document(path, SourceKind.MEMORY, word, digest_of(word.encode()), stat, None)
+    chunk = Chunk(path, SourceKind.MEMORY, 1, 1, word)
+    store.put(document, [chunk], recipe="r")
+    return chunk
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """An index of six words with terms, vectors and codes."""
+    file = tmp_path / "index.sqlite"
+    with SqliteStore.open(file, engine=NumpyScan(exact_limit=2)) as store:
+        digests = [put(store, word).digest for word in WORDS]
+        vectors = np.stack([vector_of(word) for word in WORDS])
+        store.put_vectors(SPACE, digests=digests, vectors=vectors)
+    return file
+
+
+@pytest.fixture
+def damage(path: Path) -> Iterator[apsw.Connection]:
+    """A hand in the file that knows no rules."""
+    connection = apsw.Connection(str(path))
+    yield connection
+    connection.close()
+
+
+def found_by_words(store: SqliteStore) -> list[int]:
+    """How many chunks the keyword leg finds for each word."""
+    return [len(store.keyword([word], scope=Scope(), limit=10).keys) for word in WORDS]
+
+
+def audited(path: Path) -> list[str]:
+    """What the audit says of a file that nobody has mended."""
+    with SqliteStore.open(path) as store:
+        return store.inspection.audit()
+
+
+def mended(path: Path) -> tuple[str, ...]:
+    """Open the file as everyone does; see that all of it agrees then, and return the notices."""
+    store, notices = open_store(path, engine="numpy")
+    with store:
+        assert [1] * len(WORDS) == found_by_words(store)
+        nearest = store.nearest(SPACE, vector=vector_of("yak"), scope=Scope(), limit=1)
+        assert 1.0 == pytest.approx(nearest.cosines[0])
+        assert [] == store.inspection.audit()
+    return notices
+
+
+def test_an_index_whose_parts_agree_is_left_alone(path: Path) -> None:
+    assert [] == audited(path)
+    assert () == mended(path)
+
+
+def test_lost_terms_are_written_again(path: Path, damage: apsw.Connection) -> None:
+    damage.execute("DELETE FROM terms WHERE rowid IN (2, 3)")
+
+    assert "the keyword leg does not know as many chunks as there are" in audited(path)
+    assert ("2 entries of the index disagreed with its chunks and were mended.",) == mended(path)
+    assert () == mended(path)
+
+
+def test_terms_of_no_chunk_are_dropped(path: Path, damage: apsw.Connection) -> None:
+    damage.execute("INSERT INTO terms (rowid, body, heading, path) VALUES (99, 'ant', '', '')")
+
+    assert "the keyword leg does not know as many chunks as there are" in audited(path)
+    assert ("1 entries of the index disagreed with its chunks and were mended.",) == mended(path)
+
+
+def test_wrong_totals_are_counted_again(path: Path, damage: apsw.Connection) -> None:
+    damage.execute("UPDATE totals SET chunks = 4, length = 1")
+
+    assert "the keyword leg does not know as many chunks as there are" in audited(path)
+    mended(path)
+    assert (6, 6) == damage.execute("SELECT chunks, length FROM totals").get
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM codes",
+        "UPDATE codes SET ids = substr(ids, 1, 16)",
+        "UPDATE codes SET ids = x'0102030405'",
+        "UPDATE codes SET ids = x''",
+    ],
+)
+def test_codes_that_do_not_cover_the_vectors_are_given_up(
+    path: Path, damage: apsw.Connection, sql: str
+) -> None:
+    damage.execute(sql)
+
+    assert "the codes of the vector leg do not cover its vectors" in audited(path)
+    assert ("1 entries of the index disagreed with its chunks and were mended.",) == mended(path)
+    assert damage.execute("SELECT centre FROM spaces").get is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE codes SET codes = zeroblob(length(codes))",
+        "UPDATE codes SET codes = substr(codes, 2)",
+        "UPDATE spaces SET centre = substr(centre, 5)",
+        "UPDATE vectors SET id = id + 100 WHERE id = 3",
+    ],
+)
+def test_codes_of_other_vectors_are_found_by_the_audit(
+    path: Path, damage: apsw.Connection, sql: str
+) -> None:
+    damage.execute(sql)
+
+    assert [f"codes of {SPACE} are not those of its vectors"] == audited(path)
+
+
+def test_a_vector_cut_short_is_found_by_the_audit(path: Path, damage: apsw.Connection) -> None:
+    damage.execute("UPDATE vectors SET vector = substr(vector, 1, 12) WHERE id = 2")
+
+    assert f"vectors of {SPACE} are not of its length" in audited(path)
+
+
+def test_vectors_that_were_not_counted_are_found_by_the_audit(
+    path: Path, damage: apsw.Connection
+) -> None:
+    damage.execute("UPDATE spaces SET vectors = 5, centre = NULL")
+
+    assert ["space 1 does not hold as many vectors as it counts"] == audited(path)
+
+
+def test_terms_of_another_text_are_found_by_the_audit(path: Path, damage: apsw.Connection) -> None:
+    damage.execute("DELETE FROM terms WHERE rowid = 2")
+    damage.execute("INSERT INTO terms (rowid, body, heading, path) VALUES (2, 'wrong', '', '')")
+
+    assert ["the keyword leg holds other terms than the chunk at memory/elk.md:1"] == audited(path)
+
+
+def test_a_chunk_whose_text_was_changed_by_hand_is_found_by_the_audit(
+    path: Path, damage: apsw.Connection
+) -> None:
+    damage.execute("UPDATE chunks SET text = 'another word' WHERE id = 1")
+
+    assert [
+        "the keyword leg holds other terms than the chunk at memory/ant.md:1",
+        "the term counts of the chunk at memory/ant.md:1 are not those of its text",
+        "the vector of the chunk at memory/ant.md:1 is looked for under another text",
+    ] == audited(path)
+
+
+def test_chunks_without_a_document_are_found_by_the_audit(
+    path: Path, damage: apsw.Connection
+) -> None:
+    damage.pragma("foreign_keys", False)
+    damage.execute("DELETE FROM documents WHERE path = 'memory/yak.md'")
+
+    assert "there are chunks without a document" in audited(path)
+
+
+def test_what_others_write_meanwhile_is_no_disagreement(path: Path) -> None:
+    stopped = threading.Event()
+
+    def write() -> None:
+        with SqliteStore.open(path) as own:
+            while not stopped.is_set():
+                put(own, "elk")
+
+    writer = threading.Thread(target=write)
+    with SqliteStore.open(path) as store:
+        writer.start()
+        said = [store.inspection.audit() for _ in range(40)]
+        stopped.set()
+        writer.join()
+
+    assert [[]] * 40 == said
+
+
+def test_two_who_open_at_once_mend_once(path: Path, damage: apsw.Connection) -> None:
+    damage.execute("DELETE FROM terms WHERE rowid = 2")
+    together = threading.Barrier(4)
+    notices: list[tuple[str, ...]] = []
+
+    def open_it() -> None:
+        together.wait()
+        store, said = open_store(path, engine="numpy")
+        notices.append(said)
+        store.close()
+
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert 1 == sum(map(bool, notices))
+    assert [] == audited(path)
