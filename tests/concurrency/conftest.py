@@ -18,6 +18,7 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang
 
 from recollect.background.lease import WRITER
+from recollect.errors import StoreError
 from recollect.stores.sqlite.leases import SqliteLeases
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ class Commands:
         leases = SqliteLeases(self.index)
         try:
             return leases.holder(WRITER)
+        except StoreError:  # no tables yet
+            return None
         finally:
             leases.close()
 

@@ -26,6 +26,10 @@ CHEAP_SECONDS = 1.0
 """A search reads changed files for so long before it answers."""
 CHEAP_TEXTS = 64
 """And embeds so many texts: a few seconds on a slow machine, one request elsewhere."""
+EMBED_SECONDS = 3.0
+"""For so long: a server that hangs must not hang a search."""
+FIRST_EMBED_SECONDS = 20.0
+"""The first time, for so long: most memories are ready then, and a large one answers by keyword."""
 PATIENCE_SECONDS = 2.0
 """And waits so long for its turn to write: a document takes another process milliseconds."""
 
@@ -100,7 +104,7 @@ class Upkeep:
                 lease.release()
 
     def freshen(self, *, progress: Progress) -> Fresh:
-        """Do what is cheap; the first time, everything: an empty index answers nothing.
+        """Do what is cheap; the first time, read everything: an empty index answers nothing.
 
         Raises:
             StoreBusyError: another process does not let it write; the index can be read.
@@ -116,11 +120,12 @@ class Upkeep:
             retry=False,
             most=CHEAP_TEXTS if holder is None else 0,
             seconds=CHEAP_SECONDS,
+            embed_seconds=EMBED_SECONDS,
             progress=progress,
         )
-        whole = RefreshOptions(retry=False, progress=progress)
+        first = RefreshOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
-            return Fresh(self._refresh(whole if self._is_new() and not holder else cheap), holder)
+            return Fresh(self._refresh(first if self._is_new() and not holder else cheap), holder)
         finally:
             lease.release()
 

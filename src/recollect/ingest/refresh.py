@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from recollect.types import Progress
 
 
-EMBED_SECONDS = 3.0
-"""How long a sync that is in a hurry embeds: a server that hangs must not hang a search."""
-
-
 @dataclass(frozen=True, slots=True)
 class RefreshOptions:
     """How much one sync is to do."""
@@ -40,7 +36,9 @@ class RefreshOptions:
     most: int | None = None
     """Embed so many texts at most; None is all of them."""
     seconds: float | None = None
-    """Stop reading files after so long, and embedding after a few seconds; None does all."""
+    """Stop reading files after so long; None reads all."""
+    embed_seconds: float | None = None
+    """Stop embedding after so long; None embeds all."""
     progress: Progress = silent
 
 
@@ -90,7 +88,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
                 pending=pending,
                 most=options.most,
                 media_root=media_root,
-                deadline=_after(None if options.seconds is None else EMBED_SECONDS),
+                deadline=_after(options.embed_seconds),
                 today=today,
                 progress=options.progress,
             )

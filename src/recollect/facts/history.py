@@ -1,0 +1,173 @@
+"""Which facts hold at a moment, and what took the place of what.
+
+Supersession goes by id and never by text: what was once withdrawn may be said again. A fact is
+superseded when it says so itself, or when another one of the same scope says so: then a link that
+was written half, or edited by hand, still counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from recollect.errors import NotFoundError, UsageError
+from recollect.facts.decay import is_expired
+from recollect.facts.record import NO_SUCCESSOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from recollect.facts.record import Fact
+
+
+def active(
+    facts: Mapping[str, Fact],
+    *,
+    now: datetime,
+    as_of: datetime | None = None,
+    include_superseded: bool = False,
+) -> tuple[Fact, ...]:
+    """Return the facts that hold, in their order.
+
+    A fact holds from its `valid_from`, else from when it was stored, until its `valid_until`, or
+    until its successor begins. One whose end is not known, as it was struck out by hand, never
+    does. One that expired does not hold any more.
+
+    Args:
+        facts: all of them, by id.
+        now: the present.
+        as_of: another moment to look at.
+        include_superseded: also what no longer holds because another fact took its place.
+
+    """
+    at = as_of or now
+    successors = successors_of(facts)
+    return tuple(
+        fact
+        for fact in facts.values()
+        if _has_begun(fact, at)
+        and not is_expired(fact, now=at)
+        and (
+            _is_before_end(fact, at, successor=successors.get(fact.id), facts=facts)
+            or (include_superseded and fact.id in successors)
+        )
+    )
+
+
+def successors_of(facts: Mapping[str, Fact]) -> dict[str, str]:
+    """Return what superseded each fact that is: an id, which need not exist, or `NO_SUCCESSOR`."""
+    found = {fact.id: fact.superseded_by for fact in facts.values() if fact.superseded_by}
+    for fact in facts.values():
+        for old_id in fact.supersedes:
+            old = facts.get(old_id)
+            if old is not None and old.scope == fact.scope:
+                found.setdefault(old_id, fact.id)
+    return found
+
+
+def head(facts: Mapping[str, Fact], fact_id: str) -> Fact:
+    """Return what holds in place of a fact now: the end of its chain, or the fact itself.
+
+    Raises:
+        NotFoundError: there is no such fact.
+        UsageError: the chain, edited by hand, leads back to itself.
+
+    """
+    return chain(facts, fact_id)[-1]
+
+
+def chain(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
+    """Return a fact and what took its place, one after the other.
+
+    Raises:
+        NotFoundError: there is no such fact.
+        UsageError: the chain, edited by hand, leads back to itself.
+
+    """
+    if fact_id not in facts:
+        raise NotFoundError(
+            f"There is no fact {fact_id}.", action="recollect facts list shows those there are."
+        )
+    successors = successors_of(facts)
+    found = {fact_id: facts[fact_id]}
+    while (fact_id := successors.get(fact_id, "")) in facts:
+        if fact_id in found:
+            raise UsageError(
+                f"Facts supersede each other in a circle: {', '.join(found)}.",
+                action="Remove a superseded-by or supersedes in the ledger.",
+            )
+        found[fact_id] = facts[fact_id]
+    return tuple(found.values())
+
+
+def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) -> dict[str, Fact]:
+    """Return what changes, by id, when a fact takes the place of others: itself and those.
+
+    Of a fact that is superseded already, the one that took its place is meant.
+
+    Args:
+        facts: all of them, by id.
+        old_ids: what is superseded.
+        by: the successor, new or one of the facts.
+
+    Raises:
+        NotFoundError: one of the old facts does not exist.
+        UsageError: the scopes differ, or a fact would supersede itself in the end.
+
+    """
+    heads = {old.id: old for old_id in old_ids for old in [head(facts, old_id)]}
+    for old in heads.values():
+        if old.scope != by.scope:
+            raise UsageError(
+                f"{by.id} is for {by.scope} and cannot supersede {old.id}, which is for"
+                f" {old.scope}.",
+                action="Give both the same scope.",
+            )
+        if old.id == by.id or any(step.id == old.id for step in _chain_if_known(facts, by)):
+            raise UsageError(
+                f"{by.id} cannot supersede {old.id}: it was superseded by it, or is the same.",
+                action="Add the statement anew, as another fact.",
+            )
+    names = tuple(dict.fromkeys([*by.supersedes, *heads]))
+    kept = tuple(name for name in names if name in heads or name not in old_ids)
+    changed = {old.id: _ended(old, by) for old in heads.values()}
+    changed[by.id] = replace(by, supersedes=kept)
+    return changed
+
+
+def withdrawn(fact: Fact, *, now: datetime) -> Fact:
+    """Return a fact that no longer holds and that nothing took the place of."""
+    end = now if fact.begins is None else max(now, fact.begins)
+    return replace(fact, superseded_by=NO_SUCCESSOR, valid_until=_sooner(fact.valid_until, end))
+
+
+def _chain_if_known(facts: Mapping[str, Fact], fact: Fact) -> tuple[Fact, ...]:
+    return chain(facts, fact.id) if fact.id in facts else ()
+
+
+def _ended(old: Fact, by: Fact) -> Fact:
+    end = by.begins
+    if end is not None and old.valid_from is not None:
+        end = max(end, old.valid_from)  # a successor may go back further than what it corrects
+    return replace(old, superseded_by=by.id, valid_until=_sooner(old.valid_until, end))
+
+
+def _sooner(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((moment for moment in (one, other) if moment is not None), default=None)
+
+
+def _has_begun(fact: Fact, at: datetime) -> bool:
+    return fact.begins is None or fact.begins <= at
+
+
+def _is_before_end(
+    fact: Fact, at: datetime, *, successor: str | None, facts: Mapping[str, Fact]
+) -> bool:
+    end = fact.valid_until
+    if successor is not None:
+        by = facts.get(successor)
+        end = _sooner(end, by.begins if by else None)
+        if end is None:
+            return False
+    return end is None or at < end
