@@ -144,6 +144,23 @@ class Known:
     is_settled: bool
 
 
+GLOBAL = "global"
+"""The scope of what everyone may see."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactMark:
+    """What a store has to know of a fact: who may see it, and when it holds."""
+
+    id: str
+    scope: str = GLOBAL
+    since: date | None = None
+    """First day it holds; None: always did."""
+    until: date | None = None
+    """First day it holds no longer; None: it still does."""
+    superseded_by: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A line span of a Document: the unit of retrieval."""
@@ -162,6 +179,8 @@ class Chunk:
     """Who says it, in a transcript: `user`, `assistant`, or both with a comma."""
     moment: str = ""
     """When the first of it was said, in a transcript: ISO 8601 in UTC."""
+    fact: FactMark | None = None
+    """Of a fact: what decides who may see it."""
     media: str = ""
     """Digest of the bytes of the media file it stands for; empty for a text."""
 
@@ -217,11 +236,28 @@ class Scope:
     """First day excluded."""
     path: str | None = None
     """Glob over document paths; `**` crosses folders."""
+    audience: frozenset[str] = frozenset({GLOBAL})
+    """Facts of these scopes, and of no other."""
+    as_of: date | None = None
+    """Facts that held on this day; None: those that have no end."""
+    with_superseded: bool = False
+    """Facts whenever they held."""
 
     @property
     def is_open(self) -> bool:
-        """True when nothing is excluded."""
-        return self == Scope()
+        """True when nothing but facts may be excluded."""
+        return (self.source, self.since, self.before, self.path) == (None, None, None, None)
+
+    def shows(self, fact: FactMark) -> bool:
+        """Tell whether a fact may be seen and holds."""
+        if fact.scope not in self.audience:
+            return False
+        if self.with_superseded:
+            return True
+        if self.as_of is None:
+            return fact.until is None
+        begins = fact.since is None or fact.since <= self.as_of
+        return begins and (fact.until is None or fact.until > self.as_of)
 
 
 @dataclass(frozen=True, slots=True)

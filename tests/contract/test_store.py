@@ -18,6 +18,7 @@ from recollect.types import (
     Background,
     Chunk,
     Document,
+    FactMark,
     Fingerprint,
     Scope,
     SourceKind,
@@ -499,3 +500,86 @@ def test_a_note_that_spells_out_a_files_digest_does_not_share_its_vector(store: 
     put(store, "memory/a.md", digest_of(b"12345") + label)
 
     assert digest not in {missing.digest for missing in store.missing(SPACE, limit=5)}
+
+
+def put_facts(store: Store, **marks: FactMark) -> None:
+    """Store facts whose text is the keyword's name, beside one note."""
+    chunks = [
+        Chunk("memory/facts/all.md", SourceKind.FACTS, line, line, f"kettle {text}", fact=mark)
+        for line, (text, mark) in enumerate(marks.items(), start=1)
+    ]
+    facts = replace(document("memory/facts/all.md", "facts"), source=SourceKind.FACTS)
+    store.put(facts, chunks, recipe="r1")
+    put(store, "memory/note.md", "kettle note")
+    texts = [f"kettle {text}" for text in (*marks, "note")]
+    store.put_vectors(
+        SPACE,
+        digests=[digest_of(text.encode()) for text in texts],
+        vectors=np.stack([unit(1, place) for place, _ in enumerate(texts)]),
+    )
+
+
+def seen(store: Store, **scope: object) -> tuple[set[str], set[str]]:
+    """Return the texts that each leg finds of the facts."""
+    within = Scope(**scope)  # type: ignore[arg-type]
+    keyword = store.keyword(["kettl"], scope=within, limit=9).keys
+    vector = store.nearest(SPACE, vector=unit(1), scope=within, limit=9).keys
+    found = [
+        {text.removeprefix("kettle ") for text in texts_of(store, keys)}
+        for keys in (keyword, vector)
+    ]
+    return found[0], found[1]
+
+
+def test_both_legs_see_only_facts_of_the_scopes_asked_for(store: Store) -> None:
+    put_facts(
+        store,
+        everyone=FactMark("f-1"),
+        ann=FactMark("f-2", scope="user:ann"),
+        bob=FactMark("f-3", scope="user:bob"),
+    )
+
+    assert ({"everyone", "note"},) * 2 == seen(store)
+    assert ({"everyone", "ann", "note"},) * 2 == seen(
+        store, audience=frozenset({"global", "user:ann"})
+    )
+    assert ({"note"},) * 2 == seen(store, audience=frozenset())
+
+
+def test_both_legs_see_a_fact_only_while_it_holds(store: Store) -> None:
+    put_facts(
+        store,
+        old=FactMark("f-1", until=date(2026, 3, 1), superseded_by="f-2"),
+        new=FactMark("f-2", since=date(2026, 3, 1)),
+    )
+
+    assert ({"new", "note"},) * 2 == seen(store)
+    assert ({"new", "note"},) * 2 == seen(store, as_of=date(2026, 3, 1))
+    assert ({"old", "note"},) * 2 == seen(store, as_of=date(2026, 2, 28))
+    assert ({"old", "new", "note"},) * 2 == seen(store, with_superseded=True)
+
+
+def test_hidden_facts_take_no_place_among_those_asked_for(store: Store) -> None:
+    put_facts(
+        store,
+        **{f"hidden{number}": FactMark(f"f-{number}", scope="user:x") for number in range(5)},
+        shown=FactMark("f-9"),
+    )
+
+    keyword = store.keyword(["kettl"], scope=Scope(source=SourceKind.FACTS), limit=1).keys
+    vector = store.nearest(
+        SPACE, vector=unit(1), scope=Scope(source=SourceKind.FACTS), limit=1
+    ).keys
+
+    assert ["kettle shown"] == texts_of(store, keyword) == texts_of(store, vector)
+
+
+def test_a_fact_comes_back_with_its_mark(store: Store) -> None:
+    mark = FactMark("f-1", "user:ann", date(2026, 1, 2), date(2026, 2, 3), "f-2")
+    put_facts(store, tea=mark)
+    scope = Scope(audience=frozenset({"user:ann"}), with_superseded=True, source=SourceKind.FACTS)
+
+    keys = store.keyword(["tea"], scope=scope, limit=5).keys
+    [chunk] = store.load(keys, terms=[], fingerprint=None).chunks
+
+    assert mark == chunk.fact

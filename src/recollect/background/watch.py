@@ -72,17 +72,22 @@ class Watcher:
         self._threads = []
 
     def _watch(self, is_deep: bool) -> None:  # noqa: FBT001 - a thread's only argument
+        is_lenient = False
         while not self._stopped.is_set():
             try:
                 wanted = self._wanted(is_deep=is_deep)
                 if wanted:
-                    self._listen(wanted, is_deep=is_deep)
+                    self._listen(wanted, is_deep=is_deep, is_lenient=is_lenient)
                 else:
                     self._stopped.wait(_WAKE_MS / 1000)
             except FileNotFoundError:
                 # A place vanished between being asked for and being watched.
                 self._changed()
                 self._stopped.wait(self._pause_ms / 1000)
+            except PermissionError as error:
+                if is_lenient:
+                    self._scan(error)
+                is_lenient = True
             except (OSError, RuntimeError) as error:
                 self._scan(error)
 
@@ -90,7 +95,7 @@ class Watcher:
         wanted = [place.path for place in self._places() if place.is_deep is is_deep]
         return [_place(path) for path in wanted if path.exists()]
 
-    def _listen(self, wanted: Sequence[Place], *, is_deep: bool) -> None:
+    def _listen(self, wanted: Sequence[Place], *, is_deep: bool, is_lenient: bool) -> None:
         """Pass changes on until stopped, or until there are other places to watch."""
         import watchfiles  # noqa: PLC0415 - only a watcher needs it
 
@@ -106,7 +111,8 @@ class Watcher:
             stop_event=self._stopped,
             recursive=is_deep,
             raise_interrupt=False,
-            ignore_permission_denied=True,
+            # Only where it must be: it makes the library silent about the system's limit, too.
+            ignore_permission_denied=is_lenient,
         ):
             # What happened before the system began to watch is in no notice: once, look anyway.
             if changes or is_first:

@@ -115,6 +115,19 @@ class Draft:
         """Digests of what is to be forgotten for good, beyond those that already are."""
         return tuple(self._forgotten)
 
+    def fact(self, fact_id: str) -> Fact:
+        """Return a fact as it will be.
+
+        Raises:
+            NotFoundError: there is no such fact.
+
+        """
+        if fact_id not in self._facts:
+            raise NotFoundError(
+                f"There is no fact {fact_id}.", action="recollect facts list shows those there are."
+            )
+        return self._facts[fact_id]
+
     def add(self, fact: Fact) -> Fact:
         """Add a fact and return it as it will stand: with another id if its own is taken."""
         while fact.id in self._facts:
@@ -131,12 +144,22 @@ class Draft:
             UsageError: the change would give it another id.
 
         """
-        fact = alter(self._fact(fact_id))
+        fact = alter(self.fact(fact_id))
         if fact.id != fact_id:
             raise UsageError(f"{fact_id} cannot become {fact.id}.", action="Add another fact.")
-        self._facts[fact_id] = fact
-        if fact_id not in self._added:
-            self._changed[fact_id] = fact
+        return self.put(fact)
+
+    def put(self, fact: Fact) -> Fact:
+        """Put a fact in the place of the one with its id, and return it.
+
+        Raises:
+            NotFoundError: there is none with its id.
+
+        """
+        if fact != self.fact(fact.id):
+            self._facts[fact.id] = fact
+            if fact.id not in self._added:
+                self._changed[fact.id] = fact
         return fact
 
     def remove(self, fact_id: str) -> Fact:
@@ -146,7 +169,7 @@ class Draft:
             NotFoundError: there is no such fact.
 
         """
-        fact = self._fact(fact_id)
+        fact = self.fact(fact_id)
         del self._facts[fact_id]
         if self._added.pop(fact_id, None) is None:
             self._changed[fact_id] = None
@@ -183,13 +206,6 @@ class Draft:
             )
             for name in dict.fromkeys([*added, *changed])
         }
-
-    def _fact(self, fact_id: str) -> Fact:
-        if fact_id not in self._facts:
-            raise NotFoundError(
-                f"There is no fact {fact_id}.", action="recollect facts list shows those there are."
-            )
-        return self._facts[fact_id]
 
     def _file_for(self, fact: Fact) -> str:
         stem = fact.category if fact.category in CATEGORIES else DEFAULT_CATEGORY

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 _MOST_CHARS = 1_000_000
 """Read of one answer; a model that writes more was not asked to."""
+_OBJECT_CHARS = 16_000
+"""Of one object, at least; a list around many is longer, and is read one by one."""
 _BUDGET_CHARS = 2 * _MOST_CHARS
-"""Read in vain over all lines; after that, an object has to end on the line it begins on."""
+"""Read in vain, all together; an answer that needs more is given up."""
+_ATTEMPT_CHARS = 100  # what an attempt costs that stops at once
+_DEEP_CHARS = 10_000  # what a nesting too deep to be read costs
 _MOST_ATTEMPTS = 4
 """In vain on one line, each at another brace."""
-_DEEP_CHARS = 10_000  # what a nesting too deep to be read counts as
 _REPAIR_CHARS = 4_000  # of an object whose trailing commas are taken out
 _EXCERPT_CHARS = 80
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
@@ -48,13 +51,13 @@ _DECODER = json.JSONDecoder(
 def objects_in(answer: str) -> Iterator[dict[str, object] | Unreadable]:
     """Return each object, and each line that was meant as one and holds none; never raises."""
     text = answer[:_MOST_CHARS]
-    budget, place = _BUDGET_CHARS, 0
-    while (brace := text.find("{", place)) >= 0:
+    reader = _Reader(text)
+    place = 0
+    while (brace := text.find("{", place)) >= 0 and reader.budget > 0:
         first, line_end = brace, _line_end(text, brace)
         found, attempts = False, 0
         while 0 <= brace < line_end and attempts < _MOST_ATTEMPTS:
-            read, length, cost = _read(text, brace, line_end if budget <= 0 else len(text))
-            budget -= cost
+            read, length = reader.at(brace, line_end)
             if read is None:
                 attempts += 1
             else:
@@ -66,6 +69,8 @@ def objects_in(answer: str) -> Iterator[dict[str, object] | Unreadable]:
         if not found and _MEANT.match(line):
             yield Unreadable(line.strip())
         place = line_end
+    if brace >= 0:
+        yield Unreadable(text[brace : brace + _EXCERPT_CHARS].strip())
 
 
 def _line_end(text: str, place: int) -> int:
@@ -73,31 +78,46 @@ def _line_end(text: str, place: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _read(text: str, start: int, end: int) -> tuple[dict[str, object] | None, int, int]:
-    """Return the object at a brace, its length, and how many characters were read in vain."""
-    part, offset = (text, start) if end == len(text) else (text[start:end], 0)
-    try:
-        value, stop = _DECODER.raw_decode(part, offset)
-    except json.JSONDecodeError as error:
-        if not _is_trailing_comma(part, error.pos):
-            return None, 1, error.pos - offset + 1
-        # A space in the comma's place: the length stays, so the end is known in the text too.
-        repaired = _TRAILING_COMMA.sub(" ", part[offset : offset + _REPAIR_CHARS])
-        value, length = _repaired(repaired)
-        return value, length, error.pos - offset + len(repaired)
-    except (RecursionError, ValueError):
-        return None, 1, _DEEP_CHARS
-    return value, stop - offset, 0
+class _Reader:
+    """Decodes at any place of a text, and counts what it read in vain.
 
+    Not on the text itself: the library counts the lines up to each error.
+    """
 
-def _repaired(text: str) -> tuple[dict[str, object] | None, int]:
-    try:
-        return _DECODER.raw_decode(text)
-    except (RecursionError, ValueError):
-        return None, 1
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._base = 0
+        self._part = text[: 2 * _OBJECT_CHARS]
+        self.budget = _BUDGET_CHARS
 
+    def at(self, start: int, line_end: int) -> tuple[dict[str, object] | None, int]:
+        """Return the object at a brace and its length; None and 1 where there is none."""
+        if start - self._base > _OBJECT_CHARS:
+            self._base = start
+            self._part = self._text[start : start + 2 * _OBJECT_CHARS]
+        offset = start - self._base
+        try:
+            value, stop = _DECODER.raw_decode(self._part, offset)
+        except json.JSONDecodeError as error:
+            self.budget -= max(error.pos - offset, _ATTEMPT_CHARS)
+            around = self._part[max(error.pos - _EXCERPT_CHARS, 0) : error.pos + _EXCERPT_CHARS]
+            if not _TRAILING_COMMA.search(around):
+                return None, 1
+            line = self._text[start : min(line_end, start + _REPAIR_CHARS)]
+            return (
+                self._repaired(line)
+                or self._repaired(self._part[offset : offset + _REPAIR_CHARS])
+                or (None, 1)
+            )
+        except (RecursionError, ValueError):
+            self.budget -= _DEEP_CHARS
+            return None, 1
+        return value, stop - offset
 
-def _is_trailing_comma(text: str, place: int) -> bool:
-    """Tell whether reading stopped between a comma and a closing bracket."""
-    around = text[max(place - _EXCERPT_CHARS, 0) : place + _EXCERPT_CHARS]
-    return bool(_TRAILING_COMMA.search(around))
+    def _repaired(self, part: str) -> tuple[dict[str, object], int] | None:
+        """Decode without trailing commas, a space in the place of each: the length stays."""
+        self.budget -= len(part)
+        try:
+            return _DECODER.raw_decode(_TRAILING_COMMA.sub(" ", part))
+        except (RecursionError, ValueError):
+            return None

@@ -35,7 +35,7 @@ _OF_CHATS = (
     r"|^(system|assistant)\s?:"
 )
 _TO_HIDE = (
-    rf"\b(do not|don't|never|without)\b{_GAP}\b(tell|inform|mention|notify|reveal|ask|alert)(ing)?\b"
+    rf"\b(do not|don't|never|without)\b{_GAP}\b(tell|inform|mention|notify|reveal|ask)(ing)?\b"
     rf"{_GAP}\b(user|owner|human|operator)\b"
 )
 _TO_SEND = (

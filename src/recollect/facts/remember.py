@@ -50,9 +50,10 @@ def remember(
         case Verdict.FORGOTTEN:
             return Remembered(fact, decision)
         case Verdict.UPDATE:
-            return Remembered(draft.change(fact.id, lambda _old: fact), decision)
+            return Remembered(draft.put(fact), decision)
         case Verdict.SUPERSEDE:
-            return Remembered(_supersede(draft, fact, decision.others), decision)
+            bare = replace(fact, supersedes=())  # it is given the ids of those that hold instead
+            return Remembered(_supersede(draft, bare, decision.others), decision)
         case Verdict.CONTRADICTS:
             # Only offered: it must not count as superseding before somebody says so.
             return Remembered(draft.add(replace(fact, supersedes=())), decision)
@@ -68,14 +69,13 @@ def supersede(draft: Draft, old_id: str, *, by_id: str) -> Fact:
         UsageError: their scopes differ, or they would supersede each other in a circle.
 
     """
-    by = draft.change(by_id, lambda fact: fact)
-    return _supersede(draft, by, (draft.change(old_id, lambda fact: fact),))
+    return _supersede(draft, draft.fact(by_id), (draft.fact(old_id),))
 
 
 def _supersede(draft: Draft, fact: Fact, others: tuple[Fact, ...]) -> Fact:
     changed = superseded(draft.facts, tuple(other.id for other in others), by=fact)
     if fact.id not in draft.facts:
         draft.add(changed[fact.id])
-    for fact_id, after in changed.items():
-        draft.change(fact_id, lambda _before, after=after: after)  # type: ignore[misc]  # bound now
+    for after in changed.values():
+        draft.put(after)
     return changed[fact.id]

@@ -269,4 +269,5 @@ def _in_scope(chunk: Chunk, scope: Scope) -> bool:
         and (scope.since is None or (when is not None and when >= scope.since))
         and (scope.before is None or (when is not None and when < scope.before))
         and (scope.path is None or matches(chunk.path, scope.path))
+        and (chunk.fact is None or scope.shows(chunk.fact))
     )

@@ -169,3 +169,27 @@ def test_a_place_that_cannot_be_asked_for_does_not_end_the_watch(
 
     eventually(lambda: changes)
     watcher.stop()
+
+
+def test_a_folder_that_may_not_be_read_does_not_keep_the_others_from_being_watched(
+    tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    watch_for_real = watchfiles.watch
+
+    def guarded(*paths: str, **options: object) -> Iterator[object]:
+        asked.append(options["ignore_permission_denied"])
+        if not options["ignore_permission_denied"]:
+            raise PermissionError(13, "Permission denied")
+        yield from watch_for_real(*paths, **options)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(watchfiles, "watch", guarded)
+    with Watching(tmp_path, eventually) as watching:
+        eventually(lambda: watching.changes)
+        before = watching.changes
+
+        (tmp_path / "note.md").write_text("x", encoding="utf-8")
+
+        watching.await_more_than(before)
+    assert [False, True] == asked
+    assert [] == watching.told

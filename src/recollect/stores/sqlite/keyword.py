@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from recollect.stores.base import Corpus, KeywordPool
+from recollect.stores.sqlite.facts import hidden_sql
 from recollect.stores.sqlite.scope import scope_sql
 from recollect.types import ChunkKey
 
@@ -61,8 +62,12 @@ def pool_sql(
 ) -> tuple[str, tuple[str | int, ...]]:
     """Return the statement that proposes chunks, best first."""
     match = " OR ".join(quoted(term) for term in terms)
-    condition, bindings = scope_sql(scope)
-    within = "" if scope.is_open else _WITHIN.format(condition=condition)
+    if scope.is_open:
+        hidden, bindings = hidden_sql(scope)
+        within = f"AND rowid NOT IN ({hidden})"
+    else:
+        condition, bindings = scope_sql(scope)
+        within = _WITHIN.format(condition=condition)
     return _POOL.format(within=within), (match, *bindings, limit)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from recollect.stores.sqlite.facts import mark_of
 from recollect.types import Chunk, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 HEADING_JOINT = "\x1f"  # cannot stand in a heading: control characters are not text
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
-    "c.speaker, c.moment, (SELECT content FROM media WHERE chunk = c.id)"
+    "c.speaker, c.moment, (SELECT content FROM media WHERE chunk = c.id), "
+    "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id)"
 )
 """What `chunk_of` reads, in its order; `c` is the chunk and `d` its document."""
 
@@ -37,6 +39,7 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         speaker,
         moment,
         media,
+        fact,
         *_,
     ) = row
     return Chunk(
@@ -51,6 +54,7 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         speaker=str(speaker),
         moment=str(moment),
         media=media.hex() if isinstance(media, bytes) else "",
+        fact=mark_of(str(fact)) if fact else None,
     )
 
 

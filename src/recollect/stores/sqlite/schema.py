@@ -125,10 +125,23 @@ CREATE TABLE media (
 ) STRICT;
 """
 
+_FACTS = """
+CREATE TABLE facts (
+    chunk INTEGER PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    since TEXT NOT NULL,
+    until TEXT NOT NULL,
+    superseded_by TEXT NOT NULL
+) STRICT;
+CREATE INDEX facts_by_id ON facts (id);
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
     ("chunks that stand for media files", _MEDIA),
+    ("chunks that are facts", _FACTS),
 )
 """Named steps in order; a file's `user_version` counts those it has taken. Never edit one."""
 

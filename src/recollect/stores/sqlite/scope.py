@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.stores.sqlite.facts import hidden_sql
+
 if TYPE_CHECKING:
     from recollect.types import Scope
 
 
 def scope_sql(scope: Scope) -> tuple[str, list[str]]:
     """Return a condition on chunks aliased `c` and their documents aliased `d`, with bindings."""
-    conditions: list[str] = []
-    bindings: list[str] = []
+    hidden, bindings = hidden_sql(scope)
+    conditions = [f"c.id NOT IN ({hidden})"]
     if scope.source is not None:
         conditions.append("d.source = ?")
         bindings.append(scope.source.value)
@@ -24,4 +26,4 @@ def scope_sql(scope: Scope) -> tuple[str, list[str]]:
     if scope.path is not None:
         conditions.append("path_matches(d.path, ?)")
         bindings.append(scope.path)
-    return " AND ".join(conditions) or "TRUE", bindings
+    return " AND ".join(conditions), bindings

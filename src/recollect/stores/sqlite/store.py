@@ -13,8 +13,8 @@ import numpy as np
 from recollect.reports import StoreStatus
 from recollect.stores import bag
 from recollect.stores.base import KeywordPool, Loaded, Missing, VectorPool
+from recollect.stores.sqlite import facts, schema, spaces
 from recollect.stores.sqlite import media as files
-from recollect.stores.sqlite import schema, spaces
 from recollect.stores.sqlite.batches import SqliteBatches
 from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
 from recollect.stores.sqlite.inspection import Inspection
@@ -211,6 +211,7 @@ class SqliteStore:
         )
         key = self._connection.last_insert_rowid()
         files.put(self._connection, key, chunk)
+        facts.put(self._connection, key, chunk)
         self._connection.execute(INSERT_TERMS, (key, *(" ".join(words) for words in fields)))
 
     def touch(self, document: Document) -> None:

@@ -1,0 +1,55 @@
+"""Chunks that are facts: whom they concern and when they hold, where queries can see it.
+
+They are few beside the other chunks, so those that a query may not see are named and left out; all
+else is found as if there were no facts.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING
+
+from recollect.types import FactMark
+
+if TYPE_CHECKING:
+    import apsw
+
+    from recollect.types import Chunk, Scope
+
+_NEVER = "9999-12-31"  # the end of what has none; before the beginning is the empty text
+_PUT = "INSERT INTO facts (chunk, id, scope, since, until, superseded_by) VALUES (?, ?, ?, ?, ?, ?)"
+_FOREIGN = "scope NOT IN (SELECT value FROM json_each(?))"
+_UNSEEN = f"SELECT chunk FROM facts WHERE {_FOREIGN}"  # noqa: S608 - our own words
+_INVALID = f"{_UNSEEN} OR since > ? OR until <= ?"
+_STILL = "9999-12-30"  # a day on which only what has no end holds
+
+
+def put(connection: apsw.Connection, key: int, chunk: Chunk) -> None:
+    """Remember of a chunk just stored whether it is a fact; runs in the caller's transaction."""
+    fact = chunk.fact
+    if fact is not None:
+        since = fact.since.isoformat() if fact.since else ""
+        until = fact.until.isoformat() if fact.until else _NEVER
+        connection.execute(_PUT, (key, fact.id, fact.scope, since, until, fact.superseded_by))
+
+
+def mark_of(row: str) -> FactMark:
+    """Return the mark of a fact from its row as a JSON list."""
+    fact, scope, since, until, superseded_by = json.loads(row)
+    return FactMark(
+        id=fact,
+        scope=scope,
+        since=date.fromisoformat(since) if since else None,
+        until=None if until == _NEVER else date.fromisoformat(until),
+        superseded_by=superseded_by,
+    )
+
+
+def hidden_sql(scope: Scope) -> tuple[str, list[str]]:
+    """Return a query for the chunks of facts that may not be seen, and its bindings."""
+    audience = json.dumps(sorted(scope.audience))
+    if scope.with_superseded:
+        return _UNSEEN, [audience]
+    day = scope.as_of.isoformat() if scope.as_of else _STILL
+    return _INVALID, [audience, day, day]
