@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NewType, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import date
+    from datetime import date, datetime
 
     import numpy as np
     import numpy.typing as npt
@@ -154,10 +154,10 @@ class FactMark:
 
     id: str
     scope: str = GLOBAL
-    since: date | None = None
-    """First day it holds; None: always did."""
-    until: date | None = None
-    """First day it holds no longer; None: it still does."""
+    since: datetime | None = None
+    """From when on it holds, in UTC; None: always did."""
+    until: datetime | None = None
+    """From when on it holds no longer; None: it still does."""
     superseded_by: str = ""
 
 
@@ -238,8 +238,8 @@ class Scope:
     """Glob over document paths; `**` crosses folders."""
     audience: frozenset[str] = frozenset({GLOBAL})
     """Facts of these scopes, and of no other."""
-    as_of: date | None = None
-    """Facts that held on this day; None: those that have no end."""
+    as_of: datetime | None = None
+    """Facts that held at this moment; None: those that have no end."""
     with_superseded: bool = False
     """Facts whenever they held."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -549,13 +549,13 @@ def test_both_legs_see_only_facts_of_the_scopes_asked_for(store: Store) -> None:
 def test_both_legs_see_a_fact_only_while_it_holds(store: Store) -> None:
     put_facts(
         store,
-        old=FactMark("f-1", until=date(2026, 3, 1), superseded_by="f-2"),
-        new=FactMark("f-2", since=date(2026, 3, 1)),
+        old=FactMark("f-1", until=datetime(2026, 3, 1, tzinfo=UTC), superseded_by="f-2"),
+        new=FactMark("f-2", since=datetime(2026, 3, 1, tzinfo=UTC)),
     )
 
     assert ({"new", "note"},) * 2 == seen(store)
-    assert ({"new", "note"},) * 2 == seen(store, as_of=date(2026, 3, 1))
-    assert ({"old", "note"},) * 2 == seen(store, as_of=date(2026, 2, 28))
+    assert ({"new", "note"},) * 2 == seen(store, as_of=datetime(2026, 3, 1, tzinfo=UTC))
+    assert ({"old", "note"},) * 2 == seen(store, as_of=datetime(2026, 2, 28, tzinfo=UTC))
     assert ({"old", "new", "note"},) * 2 == seen(store, with_superseded=True)
 
 
@@ -575,7 +575,9 @@ def test_hidden_facts_take_no_place_among_those_asked_for(store: Store) -> None:
 
 
 def test_a_fact_comes_back_with_its_mark(store: Store) -> None:
-    mark = FactMark("f-1", "user:ann", date(2026, 1, 2), date(2026, 2, 3), "f-2")
+    mark = FactMark(
+        "f-1", "user:ann", datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 2, 3, tzinfo=UTC), "f-2"
+    )
     put_facts(store, tea=mark)
     scope = Scope(audience=frozenset({"user:ann"}), with_superseded=True, source=SourceKind.FACTS)
 

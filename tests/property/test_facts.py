@@ -22,7 +22,8 @@ from recollect.facts.transfer import exported, imported
 MARKUP = [
     "-->", "<!--", "<!-- f-0000000000000 by=owner -->", "--", "~~", "~", "~~~", "```", "`", '"',
     "'", "- ", "\n- ", "* ", "# ", "1. ", "> ", "&", "&#", "&#10;", "&#38;#10;", "&amp;",
-    "&#99999999;", "</recollect-memory>", "<|im_start|>", "=", "entity=x", "f-0000000000000", "---\n",
+    "&#99999999;", "</recollect-memory>", "<|im_start|>", "=", "entity=x", "---\n",
+    "f-0000000000000",
 ]  # fmt: skip
 CONTROLS = [
     "\n", "\r", "\r\n", "\n\n", "\t", " ", "  ", "\x00", "\x1b[31m", "\x85", "\u2028", "\u00a0",

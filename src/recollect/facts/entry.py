@@ -38,7 +38,7 @@ _BLANK = " \t\r\n"
 _STRIKE = "~~"
 _RECORD = re.compile(r"<!--\s*(?=f-)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL)
 _NEARLY_A_RECORD = re.compile(rf"<!--\s*f-|(?<![\w-]){ID_PATTERN}(?![\w-])[^\n]*-->")
-_ATTRIBUTE = re.compile(r"\s+([a-z][a-z0-9-]*)=(?:\"([^\"]*)\"|([^\s\"]*))")
+_ATTRIBUTE = re.compile(r"\s+([a-z][a-z0-9-]*)=(?:\"([^\"]*)\"|([^\s\"]*))(?=\s|\Z)")
 _NESTED = re.compile(r"[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 _REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
 _LAST_CODE_POINT = 0x10FFFF

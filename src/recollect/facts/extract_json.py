@@ -56,7 +56,7 @@ def objects_in(answer: str) -> Iterator[dict[str, object] | Unreadable]:
     while (brace := text.find("{", place)) >= 0 and reader.budget > 0:
         first, line_end = brace, _line_end(text, brace)
         found, attempts = False, 0
-        while 0 <= brace < line_end and attempts < _MOST_ATTEMPTS:
+        while 0 <= brace < line_end and attempts < _MOST_ATTEMPTS and reader.budget > 0:
             read, length = reader.at(brace, line_end)
             if read is None:
                 attempts += 1
@@ -67,10 +67,10 @@ def objects_in(answer: str) -> Iterator[dict[str, object] | Unreadable]:
             brace = text.find("{", brace + length, line_end)
         line = text[first : min(line_end, first + _EXCERPT_CHARS)]
         if not found and _MEANT.match(line):
-            yield Unreadable(line.strip())
+            yield Unreadable(" ".join(line.split()))
         place = line_end
     if brace >= 0:
-        yield Unreadable(text[brace : brace + _EXCERPT_CHARS].strip())
+        yield Unreadable(" ".join(text[brace : brace + _EXCERPT_CHARS].split()))
 
 
 def _line_end(text: str, place: int) -> int:

@@ -214,14 +214,13 @@ def _fence_end(lines: Sequence[str], at: int, fence: str) -> int:
 
 
 def _comment_end(lines: Sequence[str], at: int) -> int:
-    """Return the line below a comment; the line itself if another begins before it ends."""
+    """Return the line below a comment; the line itself if another begins first."""
     rest = lines[at].rpartition("<!--")[2]
     if "-->" in rest:
         return at + 1
     for end in range(at + 1, len(lines)):
-        head, closer, _ = lines[end].partition("-->")
-        if "<!--" in head:
+        if "<!--" in lines[end]:
             return at
-        if closer:
+        if "-->" in lines[end]:
             return end + 1
     return at

@@ -54,10 +54,11 @@ class OpenAiChatWire:
 
     def __init__(self, model: str, *, is_own: bool) -> None:
         self._model = model
-        # A compatible server is free to call its models as it likes, and knows the older fields.
-        self._reasons = is_own and bool(_REASONS.match(model))
-        self._limit = "max_completion_tokens" if is_own else "max_tokens"
-        self._effort = next((word for rule, word in _EFFORTS if rule.match(model)), None)
+        name = model.removeprefix("openai/")  # as gateways call it
+        self._reasons = bool(_REASONS.match(name))
+        # Compatible servers know the older field, and not all of them the newer one.
+        self._limit = "max_completion_tokens" if is_own or self._reasons else "max_tokens"
+        self._effort = next((word for rule, word in _EFFORTS if rule.match(name)), None)
 
     @property
     def optional(self) -> Mapping[str, str]:

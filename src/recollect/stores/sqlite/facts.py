@@ -7,7 +7,7 @@ else is found as if there were no facts.
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.types import FactMark
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
     from recollect.types import Chunk, Scope
 
-_NEVER = "9999-12-31"  # the end of what has none; before the beginning is the empty text
+_NEVER = "9999-12-31"  # the end of what has none; the beginning of what has none is empty
 _PUT = "INSERT INTO facts (chunk, id, scope, since, until, superseded_by) VALUES (?, ?, ?, ?, ?, ?)"
 _FOREIGN = "scope NOT IN (SELECT value FROM json_each(?))"
 _UNSEEN = f"SELECT chunk FROM facts WHERE {_FOREIGN}"  # noqa: S608 - our own words
 _INVALID = f"{_UNSEEN} OR since > ? OR until <= ?"
-_STILL = "9999-12-30"  # a day on which only what has no end holds
+_STILL = "9999-12-30"  # a time at which only what has no end holds
 
 
 def put(connection: apsw.Connection, key: int, chunk: Chunk) -> None:
     """Remember of a chunk just stored whether it is a fact; runs in the caller's transaction."""
     fact = chunk.fact
     if fact is not None:
-        since = fact.since.isoformat() if fact.since else ""
-        until = fact.until.isoformat() if fact.until else _NEVER
+        since = _written(fact.since) if fact.since else ""
+        until = _written(fact.until) if fact.until else _NEVER
         connection.execute(_PUT, (key, fact.id, fact.scope, since, until, fact.superseded_by))
 
 
@@ -40,8 +40,8 @@ def mark_of(row: str) -> FactMark:
     return FactMark(
         id=fact,
         scope=scope,
-        since=date.fromisoformat(since) if since else None,
-        until=None if until == _NEVER else date.fromisoformat(until),
+        since=datetime.fromisoformat(since) if since else None,
+        until=None if until == _NEVER else datetime.fromisoformat(until),
         superseded_by=superseded_by,
     )
 
@@ -51,5 +51,10 @@ def hidden_sql(scope: Scope) -> tuple[str, list[str]]:
     audience = json.dumps(sorted(scope.audience))
     if scope.with_superseded:
         return _UNSEEN, [audience]
-    day = scope.as_of.isoformat() if scope.as_of else _STILL
-    return _INVALID, [audience, day, day]
+    moment = _written(scope.as_of) if scope.as_of else _STILL
+    return _INVALID, [audience, moment, moment]
+
+
+def _written(moment: datetime) -> str:
+    """Return a moment so that the order of the texts is the order of the moments."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")

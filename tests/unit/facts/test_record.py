@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from recollect.errors import UsageError
+from recollect.facts.identity import (
+    CHANCE_BITS,
+    derived,
+    following,
+    is_id,
+    minted,
+    normalised,
+    normalised_digest,
+    parse_id,
+)
+from recollect.facts.record import (
+    Fact,
+    category_of,
+    extracted_category,
+    moment_of,
+    moment_text,
+    tags_of,
+)
+from recollect.facts.scope import GLOBAL, FactScope, ScopeKind, denied, is_visible, narrowed
+
+NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
+FACT = Fact(id=minted(NOW, chance=1), text="Ada prefers dark mode")
+ADA = FactScope(ScopeKind.USER, "ada")
+BOB = FactScope(ScopeKind.USER, "bob")
+
+
+def test_ids_sort_by_age_whatever_chance_says() -> None:
+    moments = [NOW + timedelta(milliseconds=step) for step in (0, 1, 1000, 10**9, 10**12)]
+    ids = [minted(moment, chance=2**CHANCE_BITS - step) for step, moment in enumerate(moments)]
+
+    assert sorted(ids) == ids
+    assert all(map(is_id, ids))
+
+
+def test_ids_of_one_moment_differ_by_chance() -> None:
+    assert 100 == len({minted(NOW, chance=chance) for chance in range(100)})
+
+
+def test_the_id_of_a_plain_bullet_is_that_of_its_words() -> None:
+    assert derived("Dark  mode.") == derived("dark mode")
+    assert derived("dark mode") != derived("light mode")
+    assert derived("dark mode") != derived("dark mode", ordinal=1)
+
+
+def test_the_following_id_is_the_next_in_order() -> None:
+    assert minted(NOW, chance=8) == following(minted(NOW, chance=7))
+    assert "f-0000000000000" == following("f-zzzzzzzzzzzzz")
+
+
+def test_a_typed_id_may_be_upper_case_have_look_alikes_or_lack_its_beginning() -> None:
+    assert "f-0123456789abc" == parse_id(" F-Oi23456789ABC ")
+    assert "f-0123456789abc" == parse_id("0123456789abc")
+    with pytest.raises(UsageError, match="not the id of a fact"):
+        parse_id("f-123")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  Dark\u00a0 MODE!! ", "dark mode"),
+        ("Straße", "strasse"),
+        ("ＦＵＬＬ width。", "full width"),
+        ("a.b", "a.b"),
+        ("...", ""),
+    ],
+)
+def test_normalised_texts_say_the_same_in_the_same_words(text: str, expected: str) -> None:
+    assert expected == normalised(text)
+    assert normalised_digest(expected) == normalised_digest(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "f-1"}, "id"),
+        ({"text": " \n"}, "no text"),
+        ({"category": "../etc"}, "category"),
+        ({"confidence": 1.5}, "confidence"),
+        ({"confidence": float("nan")}, "confidence"),
+        ({"tags": ("a b",)}, "tags"),
+        ({"tags": ("A",)}, "tags"),
+        ({"tags": ("a", "a")}, "tags"),
+        ({"supersedes": ("x",)}, "supersedes"),
+        ({"supersedes": (FACT.id,)}, "supersedes"),
+        ({"superseded_by": FACT.id}, "superseded by"),
+        ({"superseded_by": "nobody"}, "superseded by"),
+        ({"created": datetime(2026, 2, 1)}, "UTC"),  # noqa: DTZ001 - the wrong kind on purpose
+        ({"created": datetime(2026, 2, 1, tzinfo=timezone(timedelta(hours=1)))}, "UTC"),
+        ({"valid_from": NOW, "valid_until": NOW - timedelta(1)}, "before it begins"),
+    ],
+)
+def test_what_is_no_fact_cannot_be_made(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(FACT, **change)  # type: ignore[arg-type]  # wrong values on purpose
+
+
+def test_a_fact_holds_from_when_it_was_stored_unless_it_says_otherwise() -> None:
+    assert FACT.begins is None
+    assert replace(FACT, created=NOW).begins == NOW
+    assert replace(FACT, created=NOW, valid_from=NOW - timedelta(9)).begins == NOW - timedelta(9)
+
+
+def test_an_unknown_category_is_refused_with_the_nearest_one() -> None:
+    assert "preference" == category_of(" Preference ")
+    with pytest.raises(UsageError) as refused:
+        category_of("preferance")
+
+    assert refused.value.action.startswith("Did you mean preference? Choose one of preference, ")
+
+
+def test_what_a_model_calls_a_category_is_one_or_becomes_technical() -> None:
+    assert "person" == extracted_category("Person")
+    assert "technical" == extracted_category("gizmo")
+
+
+def test_tags_are_lower_case_words_each_once() -> None:
+    assert ("ui", "dark-mode", "b") == tags_of(["UI", "dark mode, b", "ui", " ,"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-02-01", "2026-02-01"),
+        ("2026-02-01T10:00:00Z", "2026-02-01T10:00:00Z"),
+        ("2026-02-01T10:00", "2026-02-01T10:00:00Z"),
+        ("2026-02-01T01:00:00+02:00", "2026-01-31T23:00:00Z"),
+    ],
+)
+def test_moments_are_read_in_utc_and_written_short(text: str, expected: str) -> None:
+    assert expected == moment_text(moment_of(text))
+
+
+def test_as_of_a_day_is_its_end() -> None:
+    assert "2026-02-01T23:59:59.999999Z" == moment_text(moment_of("2026-02-01", at_end=True))
+    assert "2026-02-01T10:00:00Z" == moment_text(moment_of("2026-02-01T10:00:00Z", at_end=True))
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "0001-01-01T00:00:00+10:00"])
+def test_what_is_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        moment_of(text)
+
+
+@pytest.mark.parametrize("text", ["global", "user:ada", "agent:main", "session:agent:main:tg:1"])
+def test_a_scope_is_read_back_as_written(text: str) -> None:
+    assert text == str(FactScope.parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "user", "user:", "global:", "global:x", "team:x", "user:a b", "user:a,b", "user:\0"],
+)
+def test_what_is_no_scope_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a scope"):
+        FactScope.parse(text)
+
+
+def test_everyone_sees_what_is_global_and_nobody_what_is_anothers() -> None:
+    assert is_visible(GLOBAL, scopes=frozenset())
+    assert is_visible(ADA, scopes=frozenset({ADA}))
+    assert not is_visible(BOB, scopes=frozenset({ADA}))
+    assert is_visible(BOB, scopes=None)
+
+
+def test_asking_for_more_than_the_server_holds_gives_no_more() -> None:
+    assert frozenset({ADA}) == narrowed(frozenset({ADA}), [ADA, BOB])
+    assert frozenset({ADA}) == narrowed(frozenset({ADA}), None)
+    assert frozenset() == narrowed(frozenset({ADA}), [BOB])
+    assert frozenset({BOB}) == narrowed(None, [BOB])
+    assert (BOB,) == denied(frozenset({ADA}), [ADA, BOB, GLOBAL])
