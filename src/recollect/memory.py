@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Self
 
 from recollect.background.spawn import spawn
@@ -18,6 +18,7 @@ from recollect.config.schema import read_setting
 from recollect.errors import (
     NotFoundError,
 )
+from recollect.facts.scope import FactScope
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
@@ -26,16 +27,17 @@ from recollect.ingest.sync import look
 from recollect.ingest.verify import verify
 from recollect.parts import Parts, today_here
 from recollect.reports import Status
+from recollect.search.copies import mark_copies
 from recollect.search.fuse.base import VECTOR
 from recollect.search.options import adapted
 from recollect.search.pipeline import search
 from recollect.search.question import ask
 from recollect.search.serve import finished, serve
 from recollect.transcripts import NOT_SEARCHED, SESSIONS_TOP
-from recollect.types import Leg, Scope, SourceKind, silent
+from recollect.types import GLOBAL, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date
     from pathlib import Path
     from types import TracebackType
@@ -43,15 +45,10 @@ if TYPE_CHECKING:
 
     from recollect.config import Config
     from recollect.errors import RecollectError
+    from recollect.fact_book import FactBook
     from recollect.providers.base import Provider
-    from recollect.reports import (
-        CacheStatus,
-        Excerpt,
-        Failure,
-        Report,
-        SessionStatus,
-        Verification,
-    )
+    from recollect.reports import CacheStatus, Excerpt, Report, Verification
+    from recollect.transcripts import SessionBook
     from recollect.types import Progress, Results
 
     Answer = TypeVar("Answer")
@@ -147,6 +144,9 @@ class Memory:
         since: date | None = None,
         before: date | None = None,
         path: str | None = None,
+        scopes: Iterable[str] = (),
+        as_of: datetime | None = None,
+        include_superseded: bool = False,
         fusion: str | None = None,
         vector_weight: float | None = None,
         legs: Iterable[Leg | str] = tuple(Leg),
@@ -166,6 +166,9 @@ class Memory:
             since: only hits dated on or after this day.
             before: only hits dated before this day.
             path: only files that match this glob.
+            scopes: facts of these scopes too, besides the global ones: `user:ada`.
+            as_of: facts as they held at this moment; None is now.
+            include_superseded: also facts that others took the place of.
             fusion: `calibrated`, `weighted` or `rrf`; None is the setting.
             vector_weight: the vector leg's part in the last two; None is the settings' weights.
             legs: which retrieval paths may answer; all unless one is to be seen alone.
@@ -194,7 +197,13 @@ class Memory:
             max_results=options.max_results if max_results is None else max_results,
             min_score=min_score,
             scope=Scope(
-                source=SourceKind(source) if source else None, since=since, before=before, path=path
+                source=SourceKind(source) if source else None,
+                since=since,
+                before=before,
+                path=path,
+                audience=frozenset({GLOBAL, *(str(FactScope.parse(each)) for each in scopes)}),
+                as_of=as_of or datetime.now(tz=UTC),
+                with_superseded=include_superseded,
             ),
             legs=legs,
         )
@@ -226,6 +235,7 @@ class Memory:
             notices = (*notices, self._why_empty(sync=sync))
         if source == SourceKind.SESSIONS and SourceKind.SESSIONS.value not in self.config.sources:
             notices = (*notices, NOT_SEARCHED)
+        results = mark_copies(results, superseded=self._parts.store.inspection.superseded())
         return finished(
             results,
             serving=serving,
@@ -316,30 +326,15 @@ class Memory:
             notices=self._parts.take_notices(),
         )
 
-    def sessions(self) -> tuple[list[SessionStatus], list[Failure]]:
-        """Return the transcripts that belong to this memory, and what could not be looked at."""
-        return self._parts.sessions.statuses(self.paths())
+    @property
+    def facts(self) -> FactBook:
+        """The facts of this memory: write them down, look them up, supersede, forget."""
+        return self._parts.facts
 
-    def import_sessions(self, paths: Sequence[str] = ()) -> list[str]:
-        """Keep transcripts in the home, whatever their agent does with them; return which.
-
-        Raises:
-            UsageError: a path is no transcript.
-
-        """
-        return self._parts.sessions.bring(paths)
-
-    def forget_sessions(self, names: Sequence[str]) -> list[str]:
-        """Take transcripts out of the index for good; return their paths.
-
-        Raises:
-            UsageError: there is no such transcript.
-
-        """
-        forgotten = self._parts.sessions.forget(names)
-        for path in forgotten:
-            self._parts.store.drop(path, source=SourceKind.SESSIONS)
-        return forgotten
+    @property
+    def sessions(self) -> SessionBook:
+        """The conversations that belong to this memory: list them, keep them, forget them."""
+        return self._parts.session_book
 
     def cache_status(self) -> CacheStatus | None:
         """Tell how full the embedding cache of this home is; None when there is none."""

@@ -7,11 +7,14 @@ index is set aside and rebuilt in the middle of whatever was asked of it.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.background.upkeep import Upkeep
 from recollect.errors import ProviderError, StoreCorruptError, StoreError
+from recollect.fact_book import FACTS_FOLDER, FactBook, FactsSource
+from recollect.facts.rules import Nearest
 from recollect.ingest.refresh import RefreshOptions, refresh
 from recollect.ingest.source import NotesSource
 from recollect.ingest.vectors import Ledger
@@ -21,8 +24,8 @@ from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.sessions.project import ProjectOptions
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
-from recollect.transcripts import SessionPlaces, SessionSource
-from recollect.types import Leg
+from recollect.transcripts import SessionBook, SessionPlaces, SessionSource
+from recollect.types import Leg, Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from recollect.config import Setup
+    from recollect.facts.record import Fact
     from recollect.ingest.source import Source
     from recollect.reports import Report
     from recollect.stores.sqlite import SqliteStore
@@ -76,8 +80,48 @@ class Parts:
     def sources(self) -> list[Source]:
         """Where texts come from, by the settings."""
         wanted = self.setup.config.sources
-        notes = NotesSource(self.setup.workspace, options=self.setup.config.ingest)
-        return [source for source in (notes, self.sessions) if source.kind.value in wanted]
+        ingest = self.setup.config.ingest
+        # What stands in the ledger is found as facts, not a second time as a note.
+        walk = replace(ingest.walk, exclude=(*ingest.walk.exclude, FACTS_FOLDER))
+        notes = NotesSource(self.setup.workspace, options=replace(ingest, walk=walk))
+        chosen = [source for source in (notes, self.sessions) if source.kind.value in wanted]
+        return [*chosen, FactsSource(self.setup.workspace)]
+
+    @property
+    def session_book(self) -> SessionBook:
+        """What can be done with the conversations."""
+        return SessionBook(
+            self.sessions,
+            indexed=lambda: {path for _, path in self.store.known()},
+            drop=lambda path: self.store.drop(path, source=SourceKind.SESSIONS),
+        )
+
+    @property
+    def facts(self) -> FactBook:
+        """The book of facts."""
+        return FactBook(
+            self.setup.workspace, nearest=self._nearest_fact, now=lambda: datetime.now(tz=UTC)
+        )
+
+    def _nearest_fact(self, fact: Fact) -> Nearest | None:
+        """Return the fact of the same scope whose vector is nearest, where vectors are at hand."""
+        choice = self.chain.choose(self.store.published(), progress=silent, retry=False)
+        if choice.provider is None:
+            return None
+        scope = Scope(
+            source=SourceKind.FACTS,
+            audience=frozenset({str(fact.scope)}),
+            as_of=datetime.now(tz=UTC),
+        )
+        try:
+            [vector] = choice.provider.embed([fact.text], role=Role.DOCUMENT)
+        except ProviderError:
+            return None  # that it is known by its words is still seen
+        fingerprint = choice.provider.fingerprint
+        pool = self.store.nearest(fingerprint, vector=vector, scope=scope, limit=1)
+        loaded = self.store.load(pool.keys, terms=[], fingerprint=None)
+        marks = [chunk.fact for chunk in loaded.chunks if chunk.fact is not None]
+        return Nearest(marks[0].id, pool.cosines[0]) if marks else None
 
     def watched(self) -> list[Watched]:
         """Return where changes concern this memory."""

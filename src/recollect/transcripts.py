@@ -30,7 +30,7 @@ from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from recollect.sessions.find import Found as FoundTranscript
 
@@ -250,6 +250,54 @@ class SessionSource:
             staged.flush()
             os.fsync(staged.fileno())
         Path(staged.name).replace(folder / _FORGOTTEN)
+
+
+class SessionBook:
+    """What a person can do with the conversations of a memory."""
+
+    def __init__(
+        self,
+        source: SessionSource,
+        *,
+        indexed: Callable[[], Collection[str]],
+        drop: Callable[[str], None],
+    ) -> None:
+        """Store the parts.
+
+        Args:
+            source: of the transcripts.
+            indexed: tells which documents are in the index.
+            drop: takes one out of it.
+
+        """
+        self._source = source
+        self._indexed = indexed
+        self._drop = drop
+
+    def all(self) -> tuple[list[SessionStatus], list[Failure]]:
+        """Return the transcripts that belong here, and what could not be looked at."""
+        return self._source.statuses(self._indexed())
+
+    def bring(self, paths: Sequence[str] = ()) -> list[str]:
+        """Keep transcripts in the home, whatever their agent does with them; return which.
+
+        Raises:
+            UsageError: a path is no transcript.
+
+        """
+        return self._source.bring(paths)
+
+    def forget(self, names: Sequence[str]) -> list[str]:
+        """Take transcripts out of the index for good; return their paths.
+
+        Raises:
+            UsageError: there is no such transcript.
+
+        """
+        forgotten = self._source.forget(names)
+        for path in forgotten:
+            self._drop(path)
+        return forgotten
 
 
 def _kept_under(found: FoundTranscript) -> tuple[str, ...]:

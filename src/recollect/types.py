@@ -338,6 +338,10 @@ class Hit:
     """Who says it, in a transcript."""
     moment: str | None = None
     """When it was said, in a transcript."""
+    fact: FactMark | None = None
+    """Of a fact: its id, its scope, and when it holds."""
+    superseded_by: str | None = None
+    """Of a note or transcript that repeats a fact: the fact that took that one's place."""
     trace: Trace | None = None
 
 

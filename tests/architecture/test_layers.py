@@ -17,7 +17,7 @@ LAYERS = (
     ("memory",),
     ("parts",),
     ("config",),
-    ("transcripts",),
+    ("fact_book", "transcripts"),
     ("background",),
     ("ingest", "search", "facts", "sessions"),
     ("stores", "providers"),

@@ -136,11 +136,11 @@ def test_an_imported_transcript_outlives_its_original(
     workspace: Path, environ: dict[str, str], claude: Path
 ) -> None:
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        brought = memory.import_sessions()
-        again = memory.import_sessions()
+        brought = memory.sessions.bring()
+        again = memory.sessions.bring()
         claude.unlink()
         [hit] = memory.search("blue barrel").hits
-        [status], failures = memory.sessions()
+        [status], failures = memory.sessions.all()
 
     assert [hit.path] == brought
     assert [] == again
@@ -152,9 +152,9 @@ def test_a_forgotten_transcript_stays_forgotten_when_the_index_is_made_anew(
     workspace: Path, environ: dict[str, str], claude: Path
 ) -> None:
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        memory.import_sessions()
+        memory.sessions.bring()
         memory.sync()
-        forgotten = memory.forget_sessions(["5f0c"])
+        forgotten = memory.sessions.forget(["5f0c"])
         gone = memory.search("blue barrel").hits
         memory.reset()
         after = memory.search("blue barrel").hits

@@ -155,8 +155,8 @@ class AnthropicFormat(ChatFormat):
         return _user_message(request, "user") or ""
 
     def system(self, request: Request) -> str | None:
-        system: Any = request.body.get("system")
-        return system
+        system = request.body.get("system")
+        return None if system is None else str(system)
 
     def shape(self, request: Request, reply: Reply) -> object:
         thought = {"type": "thinking", "thinking": reply.thought, "signature": "EqQBCgIYAhIM"}

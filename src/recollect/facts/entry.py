@@ -37,7 +37,8 @@ _BLANK = " \t\r\n"
 """Not all that Unicode takes for white space: a text may begin with some of that."""
 _STRIKE = "~~"
 _RECORD = re.compile(r"<!--\s*(?=f-)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL)
-_NEARLY_A_RECORD = re.compile(rf"<!--\s*f-|(?<![\w-]){ID_PATTERN}(?![\w-])[^\n]*-->")
+_RECORD_START = re.compile(r"<!--\s*f-")
+_LOOSE_ID = re.compile(rf"(?<![\w-]){ID_PATTERN}(?![\w-])")
 _ATTRIBUTE = re.compile(r"\s+([a-z][a-z0-9-]*)=(?:\"([^\"]*)\"|([^\s\"]*))(?=\s|\Z)")
 _NESTED = re.compile(r"[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 _REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
@@ -84,7 +85,7 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
     if len(records) > 1:
         raise EntryError("has two records: it may be two bullets that were joined")
     shown = _shown(raw, records[0] if records else None)
-    if not records and _NEARLY_A_RECORD.search(raw):
+    if not records and _has_broken_record(raw):
         raise EntryError("has a broken record")
     fact_id, attributes = _attributes(records[0]["body"]) if records else ("", {})
     text, is_struck = _text(shown, is_superseded="superseded-by" in attributes)
@@ -139,6 +140,12 @@ def _reads_as(raw: str, fact: Fact, *, category: str) -> bool:
         return parse_entry(raw, category=category, derive=lambda _text: fact.id).fact == fact
     except EntryError:
         return False
+
+
+def _has_broken_record(raw: str) -> bool:
+    """Tell whether a bullet without a record once had one: its beginning or its end is there."""
+    loose = _LOOSE_ID.search(raw)
+    return bool(_RECORD_START.search(raw)) or (loose is not None and "-->" in raw[loose.end() :])
 
 
 def _shown(raw: str, record: re.Match[str] | None) -> str:

@@ -167,14 +167,18 @@ def _is_below_bullet(lines: Sequence[str]) -> bool:
 def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield first and end line of every bullet, or where something was left open, and what."""
     at = _after_front_matter(lines)
+    unclosed: dict[str, int] = {}  # shortest fence of each mark that nothing below closes
     while at < len(lines):
         line = lines[at]
         if BULLET.match(line):
             end = _entry_end(lines, at)
             yield at, end, ""
         elif fence := _FENCE.match(line.rstrip("\r\n")):
-            end = _fence_end(lines, at, fence[1])
+            mark, length = fence[1][0], len(fence[1])
+            is_closed = length < unclosed.get(mark, length + 1)
+            end = _fence_end(lines, at, fence[1]) if is_closed else at
             if end == at:
+                unclosed[mark] = min(length, unclosed.get(mark, length))
                 yield at, at, "opens a code block that is never closed"
         elif "<!--" in line:
             end = _comment_end(lines, at)

@@ -46,8 +46,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
-_JOINERS = re.compile("([^\x00-\x7f\u200c\u200d]?)[\u200c\u200d]+(?=([^\x00-\x7f])?)")
-"""Emoji and some scripts need them, between their own characters; ASCII never does."""
+_JOINERS = re.compile("([^\\s\x00-\x7f\u200c\u200d]?)[\u200c\u200d]+(?=([^\\s\x00-\x7f])?)")
+"""Emoji and some scripts need them, between their own characters; ASCII and spaces never do."""
 
 _LESS = "<＜﹤"
 _FENCE = re.compile("`{3,}|~{3,}")

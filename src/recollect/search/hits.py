@@ -39,6 +39,7 @@ def make_hit(span: Span, *, place: int, evidence: Evidence, ranking: Ranking, to
         date=chunk.when,
         speaker=chunk.speaker or None,
         moment=chunk.moment or None,
+        fact=chunk.fact,
         trace=make_trace(row, place=place, evidence=evidence, ranking=ranking, today=today),
     )
 

@@ -54,6 +54,16 @@ def hit_json(hit: Hit) -> Json:
     if hit.speaker is not None:
         shape["speaker"] = hit.speaker
         shape["time"] = hit.moment
+    if hit.fact is not None:
+        shape["fact"] = {
+            "id": hit.fact.id,
+            "scope": hit.fact.scope,
+            "validFrom": hit.fact.since.isoformat() if hit.fact.since else None,
+            "validUntil": hit.fact.until.isoformat() if hit.fact.until else None,
+            "supersededBy": hit.fact.superseded_by or None,
+        }
+    if hit.superseded_by is not None:
+        shape["supersededBy"] = hit.superseded_by
     if hit.trace is not None:
         shape["explain"] = trace_json(hit.trace)
     return shape
@@ -122,6 +132,8 @@ def results_text(results: Results) -> Iterator[Line]:
         yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
         if hit.speaker:
             yield f"{hit.speaker}, {hit.moment}", "cyan"
+        if hit.superseded_by:
+            yield f"outdated: superseded by {hit.superseded_by}", "yellow"
         if hit.heading:
             yield HEADING_SEPARATOR.join(hit.heading), "cyan"
         if hit.trace is not None:

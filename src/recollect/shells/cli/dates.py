@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import click
 
@@ -35,3 +35,15 @@ class Day(click.ParamType[date]):
 
 
 DAY = Day()
+
+
+def end_of(day: date | None) -> datetime | None:
+    """Return the last moment of a day by the user's own calendar."""
+    if day is None:
+        return None
+    return datetime.combine(day, time.max).astimezone(UTC)
+
+
+def start_of(day: date | None) -> datetime | None:
+    """Return the first moment of a day by the user's own calendar."""
+    return None if day is None else datetime.combine(day, time.min).astimezone(UTC)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.shells.cli.dates import DAY
+from recollect.shells.cli.dates import DAY, end_of
 from recollect.shells.cli.shared import (
     given,
     open_memory,
@@ -32,6 +32,9 @@ _FUSIONS = ("calibrated", "weighted", "rrf")
 @click.option("--since", type=DAY, help="Only notes dated on or after: 2026-02-01, yesterday, 7d.")
 @click.option("--before", type=DAY, help="Only notes dated before this day.")
 @click.option("--path", metavar="GLOB", help="Only files that match, such as 'memory/2026-*'.")
+@click.option("--scope", "scopes", multiple=True, help="Facts of this scope too: user:ada.")
+@click.option("--as-of", type=DAY, metavar="DAY", help="Facts as they held on this day.")
+@click.option("--include-superseded", is_flag=True, help="Also facts that others replaced.")
 @click.option("--explain", is_flag=True, help="Show how each score came about.")
 @click.option("--fusion", type=click.Choice(_FUSIONS), help="How the legs become one score.")
 @click.option("--rerank/--no-rerank", default=None, help="Let a model read the best hits again.")
@@ -49,6 +52,9 @@ def command(
     since: date | None,
     before: date | None,
     path: str | None,
+    scopes: tuple[str, ...],
+    as_of: date | None,
+    include_superseded: bool,
     explain: bool,
     fusion: str | None,
     rerank: bool | None,
@@ -69,6 +75,9 @@ def command(
                 since=since,
                 before=before,
                 path=path,
+                scopes=scopes,
+                as_of=end_of(as_of),
+                include_superseded=include_superseded,
                 explain=explain,
                 fusion=fusion,
                 sync=not no_sync,

@@ -30,7 +30,7 @@ def list_command(context: click.Context, /, **options: object) -> None:
 
     common = given(context, options)
     with open_memory(common) as memory:
-        sessions, failures = memory.sessions()
+        sessions, failures = memory.sessions.all()
         is_wanted = "sessions" in memory.config.sources
     print_lines(render_sessions.list_remarks(failures, is_wanted=is_wanted), to_stderr=True)
     if common["as_json"]:
@@ -50,7 +50,7 @@ def import_command(context: click.Context, /, *, paths: tuple[str, ...], **optio
     """
     common = given(context, options)
     with open_memory(common) as memory:
-        brought = memory.import_sessions(paths)
+        brought = memory.sessions.bring(paths)
         is_wanted = "sessions" in memory.config.sources
     if common["as_json"]:
         print_json({"imported": brought})
@@ -73,7 +73,7 @@ def forget_command(context: click.Context, /, *, names: tuple[str, ...], **optio
     """
     common = given(context, options)
     with open_memory(common) as memory:
-        forgotten = memory.forget_sessions(names)
+        forgotten = memory.sessions.forget(names)
     if common["as_json"]:
         print_json({"forgotten": forgotten})
     else:

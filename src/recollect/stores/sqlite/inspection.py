@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
     from recollect.types import Chunk, Known, SourceKind
 
+_SUPERSEDED = """
+    SELECT c.text, f.superseded_by FROM facts f JOIN chunks c ON c.id = f.chunk
+    WHERE f.superseded_by != ''
+"""
 _OF_DOCUMENT = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
     WHERE d.source = ? AND d.path = ? ORDER BY c.id
@@ -69,6 +73,11 @@ class Inspection:
                 return 0
             with writing(self._connection):
                 return mend(self._connection)
+
+    def superseded(self) -> list[tuple[str, str]]:
+        """Return the text of every superseded fact, with the id of what took its place."""
+        with translated(self._path):
+            return [(str(text), str(by)) for text, by in self._connection.execute(_SUPERSEDED)]
 
     def workspace(self) -> str | None:
         """Return whose index this is."""

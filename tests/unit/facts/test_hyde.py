@@ -1,0 +1,301 @@
+"""Asking a model for a likely answer or other words, in bounded time and never in vain."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.vendors.chat import KNOWN_CHATS, KnownChat, Reply, chat_server
+from tests.vendors.server import hang, refuse
+
+from recollect.errors import ProviderBusyError
+from recollect.facts.hyde import Hypothesis, Variants, hypothetical, variants
+from recollect.facts.hyde_cache import AnswerCache
+from recollect.providers.chat.base import Completion
+from recollect.types import Degradation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from recollect.providers.chat.base import Price
+
+QUESTION = "When do we cut releases?"
+ANSWER = "Releases are cut every Thursday morning."
+BOUND_SECONDS = 10.0
+
+
+@dataclass
+class Scripted:
+    """A model that does what it is told."""
+
+    act: Callable[[], str | Completion]
+    name: str = "scripted"
+    model: str = "scripted-1"
+    price: Price | None = None
+    told: list[dict[str, Any]] = field(default_factory=list)
+
+    def prepare(self) -> None:
+        """Need nothing."""
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+    def complete(self, prompt: str, **told: Any) -> Completion:
+        self.told.append({"prompt": prompt, **told})
+        said = self.act()
+        return said if isinstance(said, Completion) else Completion(said, None, None, is_cut=False)
+
+
+def saying(answer: str | Completion) -> Scripted:
+    return Scripted(lambda: answer)
+
+
+@pytest.fixture
+def cache() -> AnswerCache:
+    return AnswerCache()
+
+
+@pytest.fixture(params=KNOWN_CHATS, ids=lambda known: known.name)
+def vendor(request: pytest.FixtureRequest) -> KnownChat:
+    known: KnownChat = request.param
+    return known
+
+
+@pytest.fixture
+def released() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+# A likely answer
+
+
+def test_a_question_is_asked_once_and_answered_from_the_cache_after(
+    vendor: KnownChat, cache: AnswerCache
+) -> None:
+    with (
+        chat_server(vendor, lambda _: f'  "{ANSWER}"\n') as server,
+        closing(vendor.open(server.url)) as chat,
+    ):
+        first = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+        second = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+
+    assert (Hypothesis(ANSWER, was_cached=False), Hypothesis(ANSWER, was_cached=True)) == (
+        first,
+        second,
+    )
+    assert 1 == len(server.requests)
+
+
+def test_the_model_is_asked_for_little_and_within_the_time(cache: AnswerCache) -> None:
+    chat = saying(ANSWER)
+    hypothetical(QUESTION, chat, cache=cache, seconds=7.5)
+    [told] = chat.told
+
+    assert f"Question: {QUESTION}" == told["prompt"]
+    assert (150, 0.3, 7.5) == (told["max_tokens"], told["temperature"], told["seconds"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("", "empty or too short"),
+        ("ten chars.", "empty or too short"),
+        ("I'm sorry, but I don't have access to your files.", "declined"),
+        ("As an AI, I cannot know that about you.", "declined"),
+        (Completion("", 10, 150, is_cut=True), "used up its 150 tokens"),
+    ],
+    ids=["empty", "ten", "sorry", "ai", "cut"],
+)
+def test_an_answer_that_is_none_leaves_the_plain_question(
+    cache: AnswerCache, answer: str | Completion, words: str
+) -> None:
+    chat = saying(answer)
+    outcome = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+
+    assert isinstance(outcome, Degradation)
+    assert words in outcome.reason
+    assert outcome.action
+    hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+    assert 2 == len(chat.told), "a failure is not kept"
+
+
+def test_an_answer_that_was_cut_is_still_one(cache: AnswerCache) -> None:
+    chat = saying(Completion("Releases are cut every Thurs", 10, 150, is_cut=True))
+
+    assert Hypothesis("Releases are cut every Thurs", was_cached=False) == hypothetical(
+        QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
+    )
+
+
+def test_a_very_long_answer_is_shortened(cache: AnswerCache) -> None:
+    outcome = hypothetical(QUESTION, saying("word " * 9000), cache=cache, seconds=BOUND_SECONDS)
+
+    assert isinstance(outcome, Hypothesis)
+    assert 1000 == len(outcome.text)
+
+
+def test_a_server_that_refuses_is_a_reason_and_no_error(
+    vendor: KnownChat, cache: AnswerCache
+) -> None:
+    with (
+        chat_server(vendor, lambda _: ANSWER, always=refuse(401, "who are you?")) as server,
+        closing(vendor.open(server.url)) as chat,
+    ):
+        outcome = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+
+    assert isinstance(outcome, Degradation)
+    assert "401 (who are you?)" in outcome.reason
+    assert f"Check the key in {vendor.variable}." == outcome.action
+
+
+def test_without_a_key_there_is_a_reason_and_no_error(
+    vendor: KnownChat, cache: AnswerCache
+) -> None:
+    with closing(vendor.open("http://127.0.0.1:1", key=None)) as chat:
+        outcome = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+
+    assert isinstance(outcome, Degradation)
+    assert vendor.variable in outcome.reason
+
+
+def test_a_server_that_says_nothing_is_not_waited_for(
+    vendor: KnownChat, cache: AnswerCache, released: threading.Event
+) -> None:
+    with (
+        chat_server(vendor, lambda _: ANSWER, always=hang(released)) as server,
+        closing(vendor.open(server.url)) as chat,
+    ):
+        outcome = hypothetical(QUESTION, chat, cache=cache, seconds=0.2)
+        released.set()
+
+    assert isinstance(outcome, Degradation)
+    assert "did not answer in" in outcome.reason
+
+
+def test_a_model_that_does_not_keep_to_the_time_is_left_behind_and_its_answer_kept(
+    cache: AnswerCache, released: threading.Event
+) -> None:
+    def act() -> str:
+        released.wait(BOUND_SECONDS)
+        return ANSWER
+
+    chat = Scripted(act)
+    late = hypothetical(QUESTION, chat, cache=cache, seconds=0.05)
+    [thread] = [thread for thread in threading.enumerate() if thread.name == "recollect-hyde"]
+    released.set()
+    thread.join(BOUND_SECONDS)
+
+    assert isinstance(late, Degradation)
+    assert thread.daemon
+    assert Hypothesis(ANSWER, was_cached=True) == hypothetical(
+        QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
+    )
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("sk-secret"), ProviderBusyError("busy", action="Wait.")]
+)
+def test_whatever_is_raised_is_a_reason(cache: AnswerCache, error: Exception) -> None:
+    def act() -> str:
+        raise error
+
+    outcome = hypothetical(QUESTION, Scripted(act), cache=cache, seconds=BOUND_SECONDS)
+
+    assert isinstance(outcome, Degradation)
+    assert "sk-secret" not in outcome.reason
+
+
+# Other words
+
+REWORDINGS = ("release schedule", "day of the release", "when is a version published")
+FORMS = {
+    "lines": "\n".join(REWORDINGS),
+    "bullets": "\n".join(f"- {text}" for text in REWORDINGS),
+    "numbers": "\n".join(f"{number}. {text}" for number, text in enumerate(REWORDINGS, 1)),
+    "quotes": "\n".join(f'"{text}",' for text in REWORDINGS),
+    "list": '["' + '", "'.join(REWORDINGS) + '"]',
+    "list in lines": "[\n" + ",\n".join(f'  "{text}"' for text in REWORDINGS) + "\n]",
+    "JSON lines": "\n".join(f'{{"query": "{text}"}}' for text in REWORDINGS),
+    "object": '{"queries": ["' + '", "'.join(REWORDINGS) + '"]}',
+    "fence": "```\n" + "\n".join(REWORDINGS) + "\n```",
+    "talk": "Here are some rewordings:\n\n" + "\n".join(REWORDINGS),
+    "repeats": "\n".join((QUESTION, *REWORDINGS, REWORDINGS[0].upper(), QUESTION.lower())),
+}
+
+
+@pytest.mark.parametrize("answer", FORMS.values(), ids=FORMS.keys())
+def test_rewordings_are_read_in_whatever_form_they_come(cache: AnswerCache, answer: str) -> None:
+    assert Variants(REWORDINGS, was_cached=False) == variants(
+        QUESTION, saying(answer), cache=cache, seconds=BOUND_SECONDS
+    )
+
+
+def test_at_most_four_rewordings_are_taken(cache: AnswerCache) -> None:
+    answer = "\n".join(f"wording number {number}" for number in range(40))
+    outcome = variants(QUESTION, saying(answer), cache=cache, seconds=BOUND_SECONDS)
+
+    assert isinstance(outcome, Variants)
+    assert 4 == len(outcome.texts)
+
+
+@pytest.mark.parametrize("answer", ["", QUESTION, "I'm sorry, I can't.", "{}", "x" * 5000])
+def test_no_rewording_is_a_reason(cache: AnswerCache, answer: str) -> None:
+    outcome = variants(QUESTION, saying(answer), cache=cache, seconds=BOUND_SECONDS)
+
+    assert isinstance(outcome, Degradation)
+    assert "no rewording" in outcome.reason
+
+
+def test_answers_and_rewordings_are_kept_apart(vendor: KnownChat, cache: AnswerCache) -> None:
+    replies = iter([Reply(ANSWER), Reply("\n".join(REWORDINGS))])
+    with (
+        chat_server(vendor, lambda _: next(replies)) as server,
+        closing(vendor.open(server.url)) as chat,
+    ):
+        hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+        variants(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+
+        assert Hypothesis(ANSWER, was_cached=True) == hypothetical(
+            QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
+        )
+        assert Variants(REWORDINGS, was_cached=True) == variants(
+            QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
+        )
+    assert 2 == len(server.requests)
+
+
+@given(st.text())
+def test_no_answer_makes_reading_fail(answer: str) -> None:
+    for ask in (hypothetical, variants):
+        outcome: object = ask(QUESTION, saying(answer), cache=AnswerCache(), seconds=BOUND_SECONDS)
+
+        assert isinstance(outcome, (Hypothesis, Variants, Degradation))
+
+
+# The cache
+
+
+def test_the_cache_forgets_what_was_not_used_for_longest() -> None:
+    cache = AnswerCache(2)
+    cache.put(("a",), ("1",))
+    cache.put(("b",), ("2",))
+    cache.get(("a",))
+    cache.put(("c",), ("3",))
+
+    assert [("1",), None, ("3",)] == [cache.get((name,)) for name in "abc"]
+
+
+def test_another_model_is_asked_anew(cache: AnswerCache) -> None:
+    one, other = saying(ANSWER), saying(ANSWER)
+    other.model = "scripted-2"
+    for chat in (one, other):
+        hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+
+    assert (1, 1) == (len(one.told), len(other.told))

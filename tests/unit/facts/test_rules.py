@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recollect.errors import NotFoundError, UsageError
+from recollect.facts.decay import DecayClass
+from recollect.facts.history import active, chain, head, superseded, withdrawn
+from recollect.facts.identity import minted, normalised_digest
+from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance
+from recollect.facts.rules import Nearest, Verdict, contradictions, decide
+from recollect.facts.scope import FactScope
+
+NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
+DAY = timedelta(days=1)
+A, B, C, D = (minted(NOW, chance=chance) for chance in range(4))
+OLD = Fact(
+    id=A, text="Ada's theme is light", entity="Ada", key="theme", value="light", created=NOW - DAY
+)
+NEW = Fact(id=B, text="Ada's theme is dark", entity="ada", key="Theme", value="dark", created=NOW)
+
+
+def by_id(*facts: Fact) -> dict[str, Fact]:
+    return {fact.id: fact for fact in facts}
+
+
+def verdict(fact: Fact, *facts: Fact, nearest: Nearest | None = None) -> Verdict:
+    return decide(fact, by_id(*facts), now=NOW, nearest=nearest).verdict
+
+
+def test_the_same_id_is_an_update_unless_nothing_differs() -> None:
+    assert Verdict.UPDATE == verdict(replace(OLD, confidence=0.5), OLD)
+    assert Verdict.EXISTING == verdict(OLD, OLD)
+
+
+def test_the_same_words_in_the_same_scope_are_known() -> None:
+    again = replace(OLD, id=B, text="ADA'S  theme is light.")
+
+    assert Verdict.EXISTING == verdict(again, OLD)
+    assert Verdict.ADD == verdict(replace(again, scope=FactScope.parse("user:bob")), OLD)
+
+
+def test_what_was_superseded_may_be_said_again() -> None:
+    again = replace(OLD, id=C, created=NOW + DAY)
+    facts = superseded(by_id(OLD), (A,), NEW)
+
+    decision = decide(again, facts, now=NOW)
+
+    assert Verdict.SUPERSEDE == decision.verdict
+    assert [B] == [other.id for other in decision.others]
+
+
+def test_a_newer_value_supersedes_whatever_the_cosine() -> None:
+    decision = decide(NEW, by_id(OLD), now=NOW, nearest=Nearest(A, 0.99))
+
+    assert Verdict.SUPERSEDE == decision.verdict
+    assert (OLD,) == decision.others
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ({}, {}, "supersede"),
+        ({"value": "Light."}, {}, "add"),
+        ({"entity": ""}, {}, "add"),
+        ({"value": ""}, {}, "add"),
+        ({"scope": FactScope.parse("agent:x")}, {}, "add"),
+        ({"created": NOW - 2 * DAY}, {}, "contradicts"),
+        ({"valid_from": NOW - 2 * DAY}, {}, "contradicts"),
+        ({}, {"created": None}, "supersede"),
+        ({"confidence": 0.9}, {}, "contradicts"),
+        ({"provenance": Provenance.AGENT}, {}, "supersede"),
+        ({"provenance": Provenance.AGENT, "confidence": 0.9}, {}, "contradicts"),
+        ({"provenance": Provenance.INGEST}, {}, "contradicts"),
+        ({"provenance": Provenance.TRANSCRIPT}, {"confidence": 0.1}, "contradicts"),
+        ({"provenance": Provenance.INGEST}, {"provenance": Provenance.AGENT}, "contradicts"),
+        ({"provenance": Provenance.INGEST, "supersedes": (A,)}, {}, "contradicts"),
+        ({"provenance": Provenance.AGENT, "supersedes": (A,), "confidence": 0.1}, {}, "supersede"),
+        (
+            {"provenance": Provenance.INGEST, "source": "TOOLS.md:9"},
+            {"provenance": Provenance.INGEST, "source": "TOOLS.md:3-4"},
+            "supersede",
+        ),
+        (
+            {"provenance": Provenance.INGEST, "source": "a.md:9"},
+            {"provenance": Provenance.INGEST, "source": "b.md:9"},
+            "contradicts",
+        ),
+    ],
+)
+def test_who_may_supersede_by_itself(
+    new: dict[str, object], old: dict[str, object], expected: str
+) -> None:
+    fact = replace(NEW, **new)  # type: ignore[arg-type]  # named by the table
+    stored = replace(OLD, **old)  # type: ignore[arg-type]  # named by the table
+
+    assert expected == verdict(fact, stored)
+
+
+def test_all_that_a_new_value_contradicts_is_superseded() -> None:
+    second = replace(OLD, id=C, text="Ada's theme is blue", value="blue")
+
+    assert (OLD, second) == decide(NEW, by_id(OLD, second), now=NOW).others
+
+
+def test_what_a_model_words_differently_is_known_but_what_is_said_is_kept() -> None:
+    other = replace(OLD, id=B, text="Light is the theme of Ada")
+
+    assert Verdict.EXISTING == verdict(replace(other, provenance=Provenance.INGEST), OLD)
+    assert Verdict.ADD == verdict(other, OLD)
+
+
+@pytest.mark.parametrize(
+    ("provenance", "cosine", "expected"),
+    [
+        ("owner", 0.96, "existing"),
+        ("owner", 0.94, "add"),
+        ("agent", 0.94, "add"),
+        ("ingest", 0.93, "existing"),
+        ("transcript", 0.91, "add"),
+    ],
+)
+def test_how_near_is_near_enough_depends_on_who_says_it(
+    provenance: str, cosine: float, expected: str
+) -> None:
+    stored = Fact(id=A, text="Deploys run on Friday")
+    fact = Fact(id=B, text="Deployments happen Fridays", provenance=Provenance(provenance))
+
+    assert expected == verdict(fact, stored, nearest=Nearest(A, cosine))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The port is 8080", "The port is 8081"),
+        ("Use v1.2 of it", "Use v1.3 of it"),
+        ("Deploy on Friday", "Do not deploy on Friday"),
+        ("She can't swim", "She can swim"),
+    ],
+)
+def test_another_number_or_a_negation_is_never_a_duplicate(one: str, other: str) -> None:
+    stored = Fact(id=A, text=one)
+
+    assert Verdict.ADD == verdict(Fact(id=B, text=other), stored, nearest=Nearest(A, 0.99))
+
+
+def test_a_near_fact_of_another_scope_or_that_holds_no_more_counts_for_nothing() -> None:
+    stored = Fact(id=A, text="Deploys run on Friday")
+    fact = Fact(id=B, text="Deployments happen Fridays")
+    elsewhere = replace(stored, scope=FactScope.parse("user:bob"))
+
+    assert Verdict.ADD == verdict(fact, elsewhere, nearest=Nearest(A, 0.99))
+    assert Verdict.ADD == verdict(fact, withdrawn(stored, now=NOW), nearest=Nearest(A, 0.99))
+
+
+def test_what_was_forgotten_stays_so_for_models_only() -> None:
+    forgotten = frozenset({normalised_digest(NEW.text)})
+    extracted = replace(NEW, provenance=Provenance.TRANSCRIPT)
+
+    assert Verdict.FORGOTTEN == decide(extracted, {}, now=NOW, forgotten=forgotten).verdict
+    assert Verdict.ADD == decide(NEW, {}, now=NOW, forgotten=forgotten).verdict
+
+
+def test_contradictions_are_found_until_they_are_decided() -> None:
+    facts = by_id(OLD, NEW, replace(OLD, id=C, key="editor"))
+
+    assert ((OLD, NEW),) == contradictions(facts, now=NOW)
+    assert () == contradictions({**facts, **superseded(facts, (A,), NEW)}, now=NOW)
+
+
+def test_a_chain_is_followed_to_its_head() -> None:
+    facts = by_id(OLD)
+    facts |= superseded(facts, (A,), NEW)
+    third = replace(NEW, id=C, created=NOW + DAY)
+    facts |= superseded(facts, (A,), third)
+
+    assert [A, B, C] == [fact.id for fact in chain(facts, A)]
+    assert C == head(facts, A).id
+    assert C == facts[B].superseded_by
+    assert B == facts[A].superseded_by
+    assert (B,) == facts[C].supersedes
+
+
+@pytest.mark.parametrize(("old", "by"), [(A, A), (A, B), (B, A), (C, A), (A, C), (B, B)])
+def test_no_fact_supersedes_itself_in_the_end(old: str, by: str) -> None:
+    facts = by_id(OLD)
+    facts |= superseded(facts, (A,), NEW)
+    facts |= superseded(facts, (B,), replace(NEW, id=C, created=NOW + DAY))
+
+    with pytest.raises(UsageError, match="cannot supersede"):
+        superseded(facts, (old,), facts[by])
+
+
+def test_a_circle_made_by_hand_is_told_and_holds_nothing() -> None:
+    facts = by_id(replace(OLD, superseded_by=B), replace(NEW, superseded_by=A))
+
+    with pytest.raises(UsageError, match="in a circle"):
+        head(facts, A)
+    with pytest.raises(NotFoundError):
+        head(facts, D)
+
+
+def test_only_what_has_the_same_scope_is_superseded() -> None:
+    confined = replace(NEW, scope=FactScope.parse("agent:x"), supersedes=(A,))
+
+    with pytest.raises(UsageError, match="cannot supersede"):
+        superseded(by_id(OLD), (A,), confined)
+    assert (OLD, confined) == active(by_id(OLD, confined), now=NOW)
+
+
+def test_what_was_superseded_held_until_its_successor_began() -> None:
+    facts = superseded(by_id(OLD), (A,), NEW)
+    old, new = facts[A], facts[B]
+
+    assert (new,) == active(facts, now=NOW)
+    assert (old,) == active(facts, now=NOW + DAY, as_of=NOW - DAY / 2)
+    assert () == active(facts, now=NOW, as_of=NOW - 2 * DAY)
+    assert {A, B} == {fact.id for fact in active(facts, now=NOW, include_superseded=True)}
+
+
+def test_a_successor_that_begins_later_leaves_the_old_fact_until_then() -> None:
+    facts = superseded(by_id(OLD), (A,), replace(NEW, valid_from=NOW + DAY))
+
+    assert [A] == [fact.id for fact in active(facts, now=NOW)]
+    assert [B] == [fact.id for fact in active(facts, now=NOW + DAY)]
+
+
+def test_a_link_that_was_written_half_counts() -> None:
+    assert [B] == [f.id for f in active(by_id(OLD, replace(NEW, supersedes=(A,))), now=NOW)]
+    assert [B] == [f.id for f in active(by_id(replace(OLD, superseded_by=B), NEW), now=NOW)]
+    assert () == active(by_id(replace(OLD, superseded_by=D)), now=NOW)
+
+
+def test_validity_includes_its_beginning_and_not_its_end() -> None:
+    fact = replace(OLD, valid_from=NOW, valid_until=NOW + DAY)
+    moments = [NOW - timedelta.resolution, NOW, NOW + DAY - timedelta.resolution, NOW + DAY]
+
+    held = [bool(active(by_id(fact), now=NOW, as_of=moment)) for moment in moments]
+
+    assert [False, True, True, False] == held
+    assert () == active(by_id(fact), now=NOW + DAY, include_superseded=True)
+
+
+def test_what_expired_holds_no_more() -> None:
+    fact = replace(OLD, decay=DecayClass.SHORT, expires=NOW)
+
+    assert () == active(by_id(fact), now=NOW)
+    assert (fact,) == active(by_id(fact), now=NOW, as_of=NOW - DAY / 2)
+
+
+def test_what_is_withdrawn_held_until_then() -> None:
+    fact = withdrawn(OLD, now=NOW)
+
+    assert () == active(by_id(fact), now=NOW)
+    assert (fact,) == active(by_id(fact), now=NOW, as_of=NOW - DAY / 2)
+    assert (fact,) == active(by_id(fact), now=NOW, include_superseded=True)
+    assert () == active(by_id(replace(OLD, superseded_by=NO_SUCCESSOR)), now=NOW)
+
+
+def test_a_successor_may_go_back_further_than_what_it_corrects() -> None:
+    old = replace(OLD, valid_from=NOW)
+
+    facts = superseded(by_id(old), (A,), replace(NEW, valid_from=NOW - DAY))
+
+    assert NOW == facts[A].valid_until
+    assert [B] == [fact.id for fact in active(facts, now=NOW)]
