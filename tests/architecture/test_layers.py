@@ -13,7 +13,7 @@ PACKAGE = Path(recollect.__file__).parent
 LAYERS = (
     ("__main__",),
     ("shells",),
-    ("agents", "evaluate", "doctor", "settings"),
+    ("agents", "evaluate", "doctor", "recall", "settings"),
     ("memory",),
     ("parts",),
     ("config",),
@@ -86,7 +86,7 @@ def test_names_say_something(module: Path) -> None:
 def test_shells_know_only_the_facade_and_the_records() -> None:
     allowed = {
         "memory", "reports", "types", "errors", "version", "shells", "agents", "doctor", "evaluate",
-        "settings", "facts",
+        "settings", "facts", "recall",
     }  # fmt: skip
     used = {
         (str(module.relative_to(PACKAGE)), part)
