@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help install test lint types unit demo clean
+.PHONY: help install test lint types unit demo stress clean
 
 help:
 	@echo "make install  create $(VENV) with the recollect command"
 	@echo "make demo     index the sample workspace and ask it questions"
 	@echo "make test     lint, types and tests"
+	@echo "make stress   many processes, edits and kills on one index: ten minutes"
 	@echo "make clean    remove $(VENV) and caches"
 
 install: $(INSTALLED)
@@ -39,6 +40,10 @@ unit: $(INSTALLED)
 
 demo: $(INSTALLED)
 	@sh examples/demo.sh $(BIN)/recollect
+
+stress: $(INSTALLED)
+	$(BIN)/python bench/stress.py
+	$(BIN)/python bench/kill_points.py
 
 clean:
 	rm -rf $(VENV) .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 FACTS_FOLDER = "memory/facts"
 _FACTS_VERSION = 1
+_FORMER_VALUES = 8  # of one fact that it can still be found by
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)  # when what was struck out by hand ended
 
 
@@ -96,7 +97,7 @@ class FactsSource:
 
     def _chunk(self, fact: Fact, state: LedgerState, document: Document) -> Chunk:
         place = state.places[fact.id]
-        about = tuple(each for each in (fact.category, fact.entity, fact.key) if each)
+        about = (fact.category, fact.entity, fact.key, _formerly(fact, state.facts))
         begins = fact.begins
         return Chunk(
             path=document.path,
@@ -104,7 +105,7 @@ class FactsSource:
             start_line=place.line,
             end_line=place.end_line,
             text=fact.text,
-            heading=about,
+            heading=tuple(each for each in about if each),
             prefix=" ".join(each for each in (fact.entity, fact.key) if each),
             when=begins.astimezone().date() if begins else None,
             fact=mark_of(fact, state.facts),
@@ -114,6 +115,29 @@ class FactsSource:
         if self._state is None:
             self._state = Ledger(self._workspace / FACTS_FOLDER).read()
         return self._state
+
+
+def _formerly(fact: Fact, facts: Mapping[str, Fact]) -> str:
+    """Return the values that a fact took the place of.
+
+    Whoever asks with the old value has to find the new one: they are searched like a heading.
+    """
+    if not fact.supersedes or fact.is_superseded:
+        return ""
+    values = [each.value for each in _ancestors(fact, facts) if each.value]
+    return f"formerly {', '.join(values[-_FORMER_VALUES:])}" if values else ""
+
+
+def _ancestors(fact: Fact, facts: Mapping[str, Fact]) -> list[Fact]:
+    """Return what a fact took the place of, and what that did, oldest first."""
+    found: dict[str, Fact] = {}
+    waiting = list(fact.supersedes)
+    while waiting:
+        older = facts.get(waiting.pop())
+        if older is not None and older.id not in found and older.id != fact.id:
+            found[older.id] = older
+            waiting += older.supersedes
+    return sorted(found.values(), key=lambda each: (each.begins or _LONG_AGO, each.id))
 
 
 def mark_of(fact: Fact, facts: Mapping[str, Fact]) -> FactMark:
@@ -227,7 +251,9 @@ class FactBook:
         wanted = parse_id(fact_id)
         if wanted not in facts:
             raise _no_such(fact_id)
-        return chain(facts, wanted)
+        after = chain(facts, wanted)
+        before = [each for each in _ancestors(facts[wanted], facts) if each not in after]
+        return (*before, *after)
 
     def supersede(self, old_id: str, *, by: str) -> Fact:
         """Mark a fact as superseded by another that is written down; return the latter."""

@@ -18,6 +18,7 @@ from recollect.config.schema import read_setting
 from recollect.errors import (
     NotFoundError,
 )
+from recollect.facts.hyde import HYDE, Hypothesis
 from recollect.facts.scope import FactScope
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
@@ -34,7 +35,7 @@ from recollect.search.pipeline import search
 from recollect.search.question import ask
 from recollect.search.serve import finished, serve
 from recollect.transcripts import NOT_SEARCHED, SESSIONS_TOP
-from recollect.types import GLOBAL, Leg, Scope, SourceKind, silent
+from recollect.types import GLOBAL, Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from recollect.config import Config
     from recollect.errors import RecollectError
+    from recollect.extraction import Extractor
     from recollect.fact_book import FactBook
     from recollect.providers.base import Provider
     from recollect.reports import CacheStatus, Excerpt, Report, Verification
@@ -207,6 +209,9 @@ class Memory:
             ),
             legs=legs,
         )
+        imagined = self._parts.imagine(text)
+        if isinstance(imagined, Hypothesis):
+            query = replace(query, imagined=imagined.text)
         if options.rank.rerank.enabled:
             self._parts.fetch_reranker(progress)
         if sync or (sync is None and self.config.sync_on_search):
@@ -235,6 +240,9 @@ class Memory:
             notices = (*notices, self._why_empty(sync=sync))
         if source == SourceKind.SESSIONS and SourceKind.SESSIONS.value not in self.config.sources:
             notices = (*notices, NOT_SEARCHED)
+        if isinstance(imagined, Degradation):
+            degraded = {**(results.degraded or {}), HYDE: imagined}
+            results = replace(results, degraded=degraded)
         results = mark_copies(results, superseded=self._parts.store.inspection.superseded())
         return finished(
             results,
@@ -330,6 +338,11 @@ class Memory:
     def facts(self) -> FactBook:
         """The facts of this memory: write them down, look them up, supersede, forget."""
         return self._parts.facts
+
+    @property
+    def extractor(self) -> Extractor:
+        """Takes facts out of files, by the language model that is set."""
+        return self._parts.extractor
 
     @property
     def sessions(self) -> SessionBook:

@@ -12,20 +12,24 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.background.upkeep import Upkeep
-from recollect.errors import ProviderError, StoreCorruptError, StoreError
+from recollect.errors import ProviderError, ProviderSetupError, StoreCorruptError, StoreError
+from recollect.extraction import Extractor
 from recollect.fact_book import FACTS_FOLDER, FactBook, FactsSource
+from recollect.facts.hyde import hypothetical
+from recollect.facts.hyde_cache import AnswerCache
 from recollect.facts.rules import Nearest
 from recollect.ingest.refresh import RefreshOptions, refresh
 from recollect.ingest.source import NotesSource
 from recollect.ingest.vectors import Ledger
 from recollect.ingest.walk import Watched, watched
 from recollect.providers.chain import Chain
+from recollect.providers.chat.table import open_chat
 from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.sessions.project import ProjectOptions
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
 from recollect.transcripts import SessionBook, SessionPlaces, SessionSource
-from recollect.types import Leg, Role, Scope, SourceKind, silent
+from recollect.types import Degradation, Leg, Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +37,13 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from recollect.config import Setup
+    from recollect.facts.hyde import Hypothesis
     from recollect.facts.record import Fact
     from recollect.ingest.source import Source
+    from recollect.providers.chat.base import Chat
     from recollect.reports import Report
     from recollect.stores.sqlite import SqliteStore
-    from recollect.types import Degradation, Progress
+    from recollect.types import Progress
 
     Answer = TypeVar("Answer")
 
@@ -60,6 +66,8 @@ class Parts:
             setup.index, refresh=self._refresh, is_new=lambda: not self.store.known()
         )
         self._notices = notices
+        self._chat: Chat | None = None
+        self._answers = AnswerCache()
 
     @classmethod
     def open(cls, setup: Setup) -> Parts:
@@ -102,6 +110,46 @@ class Parts:
         return FactBook(
             self.setup.workspace, nearest=self._nearest_fact, now=lambda: datetime.now(tz=UTC)
         )
+
+    def chat(self) -> Chat:
+        """Return the language model that is set.
+
+        Raises:
+            ProviderSetupError: none is, or it has no key.
+
+        """
+        if self._chat is None:
+            options = self.setup.config.chat
+            if options is None:
+                raise ProviderSetupError(
+                    "No language model is set.",
+                    action="Set llm.provider to openai, anthropic, gemini or ollama.",
+                )
+            self._chat = open_chat(options)
+        self._chat.prepare()
+        return self._chat
+
+    @property
+    def extractor(self) -> Extractor:
+        """What takes facts out of files."""
+        state = self.setup.places.ingested_of(self.setup.agent)
+        return Extractor(
+            self.setup.workspace,
+            book=self.facts,
+            state=state,
+            chat=self.chat,
+            usual=self.setup.config.ingest_paths,
+        )
+
+    def imagine(self, question: str) -> Hypothesis | Degradation | None:
+        """Return what an answer might say, or why there is none; None where none is wanted."""
+        seconds = self.setup.config.hyde_seconds
+        if seconds is None:
+            return None
+        try:
+            return hypothetical(question, self.chat(), cache=self._answers, seconds=seconds)
+        except ProviderError as error:
+            return Degradation(error.message, error.action)
 
     def _nearest_fact(self, fact: Fact) -> Nearest | None:
         """Return the fact of the same scope whose vector is nearest, where vectors are at hand."""
@@ -180,6 +228,8 @@ class Parts:
         self.store.close()
         self.reranker.close()
         self.chain.close()
+        if self._chat is not None:
+            self._chat.close()
         if self.cache is not None:
             self.cache.close()
 

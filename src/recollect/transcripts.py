@@ -260,7 +260,7 @@ class SessionBook:
         source: SessionSource,
         *,
         indexed: Callable[[], Collection[str]],
-        drop: Callable[[str], None],
+        drop: Callable[[str], object],
     ) -> None:
         """Store the parts.
 

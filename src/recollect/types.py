@@ -269,6 +269,8 @@ class Query:
     scope: Scope = field(default_factory=Scope)
     legs: frozenset[Leg] = frozenset(Leg)
     """Which retrieval paths may answer."""
+    imagined: str | None = None
+    """What an answer might say: embedded for the vector leg in the question's place."""
 
 
 @dataclass(frozen=True, slots=True)

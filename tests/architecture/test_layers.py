@@ -17,6 +17,7 @@ LAYERS = (
     ("memory",),
     ("parts",),
     ("config",),
+    ("extraction",),
     ("fact_book", "transcripts"),
     ("background",),
     ("ingest", "search", "facts", "sessions"),
@@ -86,7 +87,7 @@ def test_names_say_something(module: Path) -> None:
 def test_shells_know_only_the_facade_and_the_records() -> None:
     allowed = {
         "memory", "reports", "types", "errors", "version", "shells", "agents", "doctor", "evaluate",
-        "settings", "facts", "recall",
+        "settings", "facts", "recall", "extraction",
     }  # fmt: skip
     used = {
         (str(module.relative_to(PACKAGE)), part)

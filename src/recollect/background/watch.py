@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _PATIENCE = 10  # pauses; a file that is written without a pause is looked at after so many
 _WAKE_MS = 500  # how soon a watcher notices that it was stopped, or that a place is another one
 _SCAN_SECONDS = 5.0  # between looks, where the system gives no notices
+_OWN = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal")
 
 
 class Watcher:
@@ -103,7 +104,7 @@ class Watcher:
         places = {str(path) for path, _, _ in wanted}
         for changes in watchfiles.watch(
             *places,
-            watch_filter=None,  # which files count is decided where they are walked
+            watch_filter=_is_foreign,
             step=self._pause_ms,
             debounce=self._pause_ms * _PATIENCE,
             rust_timeout=_WAKE_MS,
@@ -135,6 +136,14 @@ class Watcher:
             )
         while not self._stopped.wait(_SCAN_SECONDS):
             self._changed()
+
+
+def _is_foreign(_kind: object, path: str) -> bool:
+    """Tell whether a change can be news; which files count is decided where they are walked.
+
+    An index inside a watched folder is written by every sync: that would lead to the next one.
+    """
+    return not path.endswith(_OWN)
 
 
 def _place(path: Path) -> Place:

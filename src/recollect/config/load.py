@@ -20,6 +20,7 @@ from recollect.ingest.media import MediaOptions
 from recollect.ingest.sync import IngestOptions
 from recollect.ingest.walk import WalkOptions
 from recollect.providers.base import ProviderOptions, RemoteOptions
+from recollect.providers.chat.base import ChatOptions
 from recollect.providers.keys import Variables
 from recollect.providers.media import MEDIA_MODELS
 from recollect.providers.registry import AUTO
@@ -59,6 +60,11 @@ class Config:
     sources: tuple[str, ...]
     """Which kinds of sources are indexed."""
     session_paths: tuple[str, ...]
+    chat: ChatOptions | None
+    """None: no language model is set."""
+    ingest_paths: tuple[str, ...]
+    hyde_seconds: float | None
+    """None: no answer is imagined."""
     sync_on_search: bool
     watch: WatchOptions
     values: Mapping[str, object]
@@ -177,6 +183,9 @@ def compose(
         vector_engine=cast(str, get("vector.engine")),
         sources=cast(tuple[str, ...], get("sources")),
         session_paths=cast(tuple[str, ...], get("sessions.paths")),
+        chat=_chat_options(values, variables),
+        ingest_paths=cast(tuple[str, ...], get("ingest.paths")),
+        hyde_seconds=cast(float, get("hyde.seconds")) if get("hyde.enabled") else None,
         sync_on_search=cast(bool, get("sync.on_search")),
         watch=WatchOptions(
             debounce_ms=cast(int, get("watch.debounce_ms")),
@@ -185,6 +194,18 @@ def compose(
         values=values,
         origins=origins,
         user_file=user_file,
+    )
+
+
+def _chat_options(values: Mapping[str, object], variables: Variables) -> ChatOptions | None:
+    if values["llm.provider"] is None:
+        return None
+    return ChatOptions(
+        provider=cast(str, values["llm.provider"]),
+        model=cast("str | None", values["llm.model"]),
+        base_url=cast("str | None", values["llm.base_url"]),
+        api_key=cast("str | None", values["llm.api_key"]),
+        variables=variables,
     )
 
 

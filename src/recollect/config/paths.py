@@ -55,6 +55,10 @@ class Places:
         """Return the folder of an agent's imported transcripts."""
         return self.home / "sessions" / agent
 
+    def ingested_of(self, agent: str) -> Path:
+        """Return the file that remembers what was sent to a language model."""
+        return self.home / "ingested" / f"{agent}.json"
+
     def index_of(self, agent: str) -> Path:
         """Return the index file of an agent."""
         return self.home / "memory" / f"{agent}.sqlite"

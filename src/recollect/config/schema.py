@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError
 from recollect.providers import registry
+from recollect.providers.chat.table import CHAT_NAMES
 from recollect.providers.keys import is_reference
 from recollect.search.fuse import FUSIONS
 from recollect.search.fuse.weighted import NORMALISERS
@@ -289,6 +290,38 @@ SETTINGS: dict[str, Setting] = {
             "leave out larger ones",
             is_project=False,
         ),
+        Setting(
+            "llm.provider",
+            None,
+            _optional(_one_of(CHAT_NAMES)),
+            "language model for ingest and hyde: openai, anthropic, gemini, ollama",
+            is_project=False,
+        ),
+        Setting("llm.model", None, _optional(_text), "unset: its default", is_project=False),
+        Setting(
+            "llm.base_url",
+            None,
+            _optional(_url),
+            "address of a server that speaks its format",
+            is_project=False,
+        ),
+        Setting(
+            "llm.api_key",
+            None,
+            _optional(_key_reference),
+            "variable that holds the key, as env:NAME; unset: the vendor's own variable",
+            is_project=False,
+            is_secret=True,
+        ),
+        Setting("ingest.paths", (), _paths, "globs of files to extract facts from"),
+        Setting(
+            "hyde.enabled",
+            False,
+            _switch,
+            "let the language model imagine an answer for the vector leg",
+            is_project=False,
+        ),
+        Setting("hyde.seconds", 4.0, _number(0.1, 60), "time that may take, or is left out"),
         Setting("chunk.tokens", 400, _whole(16, 8000), "target size of a chunk"),
         Setting("chunk.overlap", 80, _whole(0, 4000), "what neighbouring chunks share"),
         Setting("max_results", 6, _whole(1, 1000), "how many hits to show"),

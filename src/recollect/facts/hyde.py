@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _ANSWER_TOKENS = 150
 _VARIANTS_TOKENS = 300
 _TEMPERATURE = 0.3
+HYDE = "hyde"
+"""Name under which an answer that could not be imagined is reported."""
 _MOST_VARIANTS = 4
 _LEAST_CHARS = 10  # an answer has to be longer
 _MOST_CHARS = 1000  # two sentences were asked for, and a vector holds no more

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     Stored = Mapping[tuple[SourceKind, str], Known]
 
 
+_RACES = 5  # how often other processes may be faster with one file
+
+
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
     """The settings of all ingest stages."""
@@ -86,10 +89,15 @@ def sync(
         except UnreadableError as error:
             failed.append(error.failure)
         else:
-            counts[_take_in(taken, known, source=source, store=store, departed=departed)] += 1
+            counts[_kind(taken, known, source=source, departed=departed)] += 1
+            if force or not _is_current(taken, known, source):
+                _put(taken, suspect, source=source, store=store, over=known)
+            else:
+                store.touch(taken.document)
     progress(Step("read", len(suspects), len(suspects)))
     for gone in survey.gone:
-        store.drop(gone.path, source=gone.source)
+        # Not if another process has taken it in since: then it is there again.
+        store.drop(gone.path, source=gone.source, over=gone)
     return Report(
         added=counts["added"],
         changed=counts["changed"],
@@ -150,15 +158,30 @@ def _is_current(taken: Taken, known: Stored, source: Source) -> bool:
     )
 
 
-def _take_in(
-    taken: Taken, known: Stored, *, source: Source, store: Store, departed: Counter[str]
-) -> str:
-    """Store a document if it changed; return what it was: unchanged, changed, moved or added."""
+def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, over: Stored) -> None:
+    """Store a document, unless another process was faster: then what it is now is read again.
+
+    Without that a slow process would put an old content over a newer one.
+    """
+    document = taken.document
+    before = over.get((document.source, document.path))
+    for _ in range(_RACES):
+        if store.put(taken.document, taken.chunks(), recipe=source.recipe, over=before):
+            return
+        before = store.known_of(document.path, source=document.source)
+        try:
+            taken = source.take(suspect)
+        except UnreadableError:
+            return  # gone or unreadable by now: the next sync sees it
+        if before is not None and before.digest == taken.document.digest:
+            return
+
+
+def _kind(taken: Taken, known: Stored, *, source: Source, departed: Counter[str]) -> str:
+    """Return what a document was: unchanged, changed, moved or added."""
     document = taken.document
     if _is_current(taken, known, source):
-        store.touch(document)
         return "unchanged"
-    store.put(document, taken.chunks(), recipe=source.recipe)
     if (document.source, document.path) in known:
         return "changed"
     if departed[document.digest]:

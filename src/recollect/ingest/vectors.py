@@ -69,8 +69,8 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
     fingerprint = provider.fingerprint
     keep = Keep(store, fingerprint, cache=cache, today=today)
     try:
-        # A search that embeds a few texts does not wait for two more requests.
-        if most is None:
+        # A search that embeds a few texts in a hurry does not wait for two more requests.
+        if most is None or deadline is None:
             keep.measure(provider)
     except ProviderError as error:
         return Embedded(degradation=Degradation(error.message, error.action)), ()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint, Progress
 
 _RESYNC = "Run `recollect index`."
+_REDO = "Run `recollect index --force`."
 
 
 def verify(
@@ -47,7 +48,7 @@ def verify(
         if key not in present
     ]
     differences += [
-        Difference(store.inspection.location, problem, _RESYNC)
+        Difference(store.inspection.location, problem, _REDO)
         for problem in store.inspection.audit()
     ]
     status = store.status(fingerprint)
@@ -78,5 +79,5 @@ def _compared(found: Found, *, source: Source, store: SqliteStore) -> Iterator[D
         yield Difference(
             document.path,
             "has other chunks than its content gives",
-            "Run `recollect index --force`.",
+            _REDO,
         )

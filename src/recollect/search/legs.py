@@ -98,7 +98,7 @@ def _ask_vector_leg(
     if provider.reads(query.text) < _READS_ENOUGH:
         return replace(pools, degraded={VECTOR: _NOT_READ})
     try:
-        query_vector = provider.embed([query.text], role=Role.QUERY)[0]
+        query_vector = provider.embed([query.imagined or query.text], role=Role.QUERY)[0]
     except ProviderError as error:
         return replace(pools, degraded={VECTOR: Degradation(error.message, error.action)})
     fingerprint = provider.fingerprint

@@ -174,6 +174,8 @@ def results_remarks(results: Results) -> Iterator[Line]:
 def _what_failed(leg: str, results: Results) -> str:
     if leg == "rerank":
         return "Not reranked"
+    if leg == "hyde":
+        return "No answer was imagined"
     if leg == Leg.VECTOR and results.mode is not Mode.KEYWORD:
         return "The provider that is set did not answer"
     return f"The {leg} leg did not run"

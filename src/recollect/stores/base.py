@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from types import EllipsisType
 
     import numpy as np
     import numpy.typing as npt
@@ -104,14 +105,38 @@ class Store(Protocol):
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
         """Return what is stored of each document, by source and path."""
 
-    def put(self, document: Document, chunks: Sequence[Chunk], *, recipe: str) -> None:
-        """Store a document with its chunks in one step, replacing what was there."""
+    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
+        """Return what is stored of one document."""
+
+    def put(
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        *,
+        recipe: str,
+        over: Known | EllipsisType | None = ...,
+    ) -> bool:
+        """Store a document with its chunks in one step, replacing what was there.
+
+        Args:
+            document: to be stored.
+            chunks: of the document.
+            recipe: identity of the rules it was divided by.
+            over: what was there when the decision was made; should another process have stored
+                something else since, nothing happens and the answer is False.
+
+        """
 
     def touch(self, document: Document) -> None:
         """Remember a new stat of a document whose content did not change."""
 
-    def drop(self, path: str, *, source: SourceKind) -> None:
-        """Forget a document. Vectors of its texts stay usable for equal texts."""
+    def drop(
+        self, path: str, *, source: SourceKind, over: Known | EllipsisType | None = ...
+    ) -> bool:
+        """Forget a document, unless another one than `over` is there; tell whether it did.
+
+        Vectors of its texts stay usable for equal texts.
+        """
 
     def missing(
         self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False

@@ -20,6 +20,7 @@ from recollect.types import ChunkKey, Known
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from types import EllipsisType
 
     from recollect.types import (
         Background,
@@ -57,9 +58,21 @@ class RamStore:
         """Return what is stored of each document, by source and path."""
         return dict(self._known)
 
-    def put(self, document: Document, chunks: Sequence[Chunk], *, recipe: str) -> None:
-        """Store a document with its chunks, replacing what was there."""
-        self.drop(document.path, source=document.source)
+    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
+        """Return what is stored of one document."""
+        return self._known.get((source, path))
+
+    def put(
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        *,
+        recipe: str,
+        over: Known | EllipsisType | None = ...,
+    ) -> bool:
+        """Store a document with its chunks, replacing what was there if that is `over`."""
+        if not self.drop(document.path, source=document.source, over=over):
+            return False
         self._known[document.source, document.path] = Known(
             path=document.path,
             source=document.source,
@@ -73,6 +86,7 @@ class RamStore:
             words = frozenset(itertools.chain.from_iterable(fields))
             key = ChunkKey(next(self._next_key))
             self._rows[key] = _Row(chunk, words, len(fields[0]), bag.pack(fields))
+        return True
 
     def touch(self, document: Document) -> None:
         """Remember a new stat of a document whose content did not change."""
@@ -81,8 +95,12 @@ class RamStore:
             known, stat=document.stat, is_settled=document.is_settled
         )
 
-    def drop(self, path: str, *, source: SourceKind) -> None:
-        """Forget a document; vectors of its texts stay."""
+    def drop(
+        self, path: str, *, source: SourceKind, over: Known | EllipsisType | None = ...
+    ) -> bool:
+        """Forget a document, unless another one than `over` is there; vectors stay."""
+        if over is not ... and over != self._known.get((source, path)):
+            return False
         self._known.pop((source, path), None)
         gone = [
             key
@@ -91,6 +109,7 @@ class RamStore:
         ]
         for key in gone:
             del self._rows[key]
+        return True
 
     def missing(
         self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False

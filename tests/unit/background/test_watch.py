@@ -193,3 +193,23 @@ def test_a_folder_that_may_not_be_read_does_not_keep_the_others_from_being_watch
         watching.await_more_than(before)
     assert [False, True] == asked
     assert [] == watching.told
+
+
+def test_an_index_inside_a_watched_folder_does_not_lead_from_one_sync_to_the_next(
+    tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filters: list[Callable[[object, str], bool]] = []
+    watch_for_real = watchfiles.watch
+
+    def seen(*paths: str, **options: object) -> Iterator[object]:
+        filters.append(options["watch_filter"])  # type: ignore[arg-type]  # ours
+        yield from watch_for_real(*paths, **options)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(watchfiles, "watch", seen)
+    with Watching(tmp_path, eventually) as watching:
+        eventually(lambda: watching.changes)
+    [is_news] = filters
+
+    assert is_news(None, "/memory/note.md")
+    assert is_news(None, "/memory/folder")
+    assert not any(is_news(None, f"/memory/home/index.sqlite{end}") for end in ("", "-wal", "-shm"))

@@ -19,6 +19,7 @@ COMMANDS = {
     "facts": "recollect.shells.cli.facts",
     "get": "recollect.shells.cli.get",
     "index": "recollect.shells.cli.index",
+    "ingest": "recollect.shells.cli.ingest",
     "recall": "recollect.shells.cli.recall",
     "remember": "recollect.shells.cli.remember",
     "reset": "recollect.shells.cli.reset",

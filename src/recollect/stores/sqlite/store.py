@@ -1,7 +1,4 @@
-"""SqliteStore: documents, chunks, terms and vectors of one agent in one file.
-
-Each public method is one transaction; finding by terms and by vector is in the files beside this.
-"""
+"""SqliteStore: documents, chunks, terms and vectors of one agent in one file, a method a step."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from recollect.types import ChunkKey
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
+    from types import EllipsisType, TracebackType
 
     import apsw
 
@@ -169,11 +166,23 @@ class SqliteStore:
             rows = map(known_of, self._connection.execute(KNOWN))
             return {(row.source, row.path): row for row in rows}
 
-    def put(self, document: Document, chunks: Sequence[Chunk], *, recipe: str) -> None:
-        """Store a document with its chunks in one transaction, replacing what was there."""
+    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
+        """Return what is stored of one document."""
+        return self.inspection.known_of(path, source=source)
+
+    def put(
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        *,
+        recipe: str,
+        over: Known | EllipsisType | None = ...,
+    ) -> bool:
+        """Store a document with its chunks in one transaction, in the place of `over`."""
         fields = [bag.field_terms(chunk) for chunk in chunks]
         with translated(self._path), writing(self._connection):
-            self._delete(document.path, document.source)
+            if not self._delete(document.path, document.source, over):
+                return False
             self._connection.execute(
                 _INSERT_DOCUMENT,
                 (
@@ -190,6 +199,7 @@ class SqliteStore:
             owner = self._connection.last_insert_rowid()
             for chunk, words in zip(chunks, fields, strict=True):
                 self._insert_chunk(owner, chunk, words)
+        return True
 
     def _insert_chunk(self, owner: int, chunk: Chunk, fields: tuple[list[str], ...]) -> None:
         self._connection.execute(
@@ -229,15 +239,20 @@ class SqliteStore:
                 ),
             )
 
-    def drop(self, path: str, *, source: SourceKind) -> None:
-        """Forget a document; vectors of its texts stay."""
+    def drop(
+        self, path: str, *, source: SourceKind, over: Known | EllipsisType | None = ...
+    ) -> bool:
+        """Forget a document, unless another one than `over` is there; vectors stay."""
         with translated(self._path), writing(self._connection):
-            self._delete(path, source)
+            return self._delete(path, source, over)
 
-    def _delete(self, path: str, source: SourceKind) -> None:
+    def _delete(self, path: str, source: SourceKind, over: Known | EllipsisType | None) -> bool:
+        if over is not ... and over != self.known_of(path, source=source):
+            return False
         self._connection.execute(
             "DELETE FROM documents WHERE source = ? AND path = ?", (source.value, path)
         )
+        return True
 
     def missing(
         self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False

@@ -1,0 +1,77 @@
+"""What `ingest` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.shells.render import price_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recollect.extraction import Extracted
+    from recollect.facts.extract import Plan
+    from recollect.shells.render import Json, Line
+
+
+def plan_json(plan: Plan) -> Json:
+    """Return the contract of `ingest --dry-run --json`."""
+    return {
+        "dryRun": True,
+        "files": [
+            {"path": each.path, "new": each.is_new, "blocks": each.block_count}
+            for each in plan.files
+        ],
+        "unchanged": list(plan.unchanged),
+        "requests": len(plan.batches),
+        "inputTokens": plan.input_tokens,
+        "outputTokens": plan.output_tokens,
+        "estimatedCost": plan.cost,
+    }
+
+
+def plan_text(plan: Plan) -> Iterator[Line]:
+    """Yield what would be sent."""
+    for each in plan.files:
+        kind = "new" if each.is_new else "changed"
+        yield f"{each.path} ({kind}, {each.block_count} blocks)", ""
+    cost = "price not known" if plan.cost is None else price_text(plan.cost)
+    size = f"about {plan.input_tokens} tokens there and {plan.output_tokens} back, {cost}"
+    yield f"{len(plan.batches)} requests would be sent: {size}", ""
+    yield f"{len(plan.unchanged)} files are unchanged and not sent", ""
+
+
+def extracted_json(done: Extracted) -> Json:
+    """Return the contract of `ingest --json`."""
+    return {
+        "dryRun": False,
+        "files": len(done.plan.files),
+        "unchanged": len(done.plan.unchanged),
+        "requests": len(done.plan.batches),
+        "stored": done.stored,
+        "known": done.known,
+        "contradicting": done.contradicting,
+        "suspicious": done.suspicious,
+        "skipped": done.skipped,
+        "failed": [{"reason": each.reason, "action": each.action} for each in done.failures],
+        "estimatedCost": done.cost,
+    }
+
+
+def extracted_text(done: Extracted) -> Iterator[Line]:
+    """Yield what `ingest` prints."""
+    files = f"{len(done.plan.files)} files, {len(done.plan.unchanged)} unchanged"
+    yield f"{done.stored} facts stored, {done.known} known already ({files})", ""
+    if done.contradicting:
+        yield f"{done.contradicting} contradict what is stored: see `recollect facts list`.", ""
+    if done.suspicious:
+        yield f"{done.suspicious} left out: they read like instructions, or no file says so.", ""
+    if done.cost is not None:
+        yield price_text(done.cost), "dim"
+
+
+def remarks(done: Extracted) -> Iterator[Line]:
+    """Yield what went wrong."""
+    for each in done.failures:
+        yield each.reason, "yellow"
+        yield f"  → {each.action}", "yellow"
