@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Self
@@ -197,7 +197,11 @@ def kill_points(folder: Path, *, count: int, seed: int) -> tuple[Counter[str], l
         def one_point(point: Point) -> tuple[Point, bool, list[str]]:
             mortals = idle.get()
             try:
-                return point, *runs.killed(mortals, point)
+                is_killed, wrong = runs.killed(mortals, point)
+                if not is_killed:  # it ended before the kill came: then right before the point
+                    point = replace(point, after_seconds=0.0)
+                    is_killed, wrong = runs.killed(mortals, point)
+                return point, is_killed, wrong
             finally:
                 idle.put(mortals)
 
