@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import UsageError
+from recollect.errors import ProviderSetupError, UsageError
 from recollect.facts.extract import ExtractOptions, extract, plan_extraction
 from recollect.facts.record import Provenance, extracted_category
 from recollect.types import Step, silent
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from recollect.fact_book import FactBook
     from recollect.facts.extract import BatchResult, Draft, Plan
-    from recollect.providers.chat.base import Chat
+    from recollect.providers.chat.base import Chat, Price
     from recollect.types import Degradation, Progress
 
 DEFAULT_PATHS = ("skills/**/*.md", "TOOLS.md", "AGENTS.md")
@@ -79,11 +79,10 @@ class Extractor:
         """Return what would be sent, and what it would cost; asks nothing.
 
         Raises:
-            UsageError: a pattern leaves the workspace.
-            ProviderSetupError: no language model is set, or it has no key.
+            UsageError: a pattern leaves the workspace, or no file matches.
 
         """
-        options = ExtractOptions(price=self._chat().price)
+        options = ExtractOptions(price=self._price())
         return plan_extraction(self._files(paths or self._usual), self._sent(), options)
 
     def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> Extracted:
@@ -94,6 +93,7 @@ class Extractor:
             ProviderSetupError: no language model is set, or it has no key.
 
         """
+        chat = self._chat()
         plan = self.plan(paths)
         tally = _Tally(plan)
         batches = len(plan.batches)
@@ -107,9 +107,15 @@ class Extractor:
             self._remember({each.path: each.digest for each in result.completed})
             progress(Step("ask", result.batch.number, batches))
 
-        extraction = extract(plan, self._chat(), done)
+        extraction = extract(plan, chat, done)
         self._remember({each.path: each.digest for each in extraction.completed})
         return tally.finished(cost=extraction.cost)
+
+    def _price(self) -> Price | None:
+        try:
+            return self._chat().price
+        except ProviderSetupError:
+            return None  # what would be sent can be seen before a model is chosen
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
         root = self._workspace.resolve()
@@ -125,6 +131,11 @@ class Extractor:
                 if is_inside and file.is_file() and file.stat().st_size <= _MOST_BYTES:
                     path = file.relative_to(root).as_posix()
                     found[path] = file.read_text(encoding="utf-8", errors="replace")
+        if not found:
+            raise UsageError(
+                f"No file of the workspace matches {', '.join(patterns)}.",
+                action="Name others with --paths or the setting ingest.paths.",
+            )
         return found
 
     def _sent(self) -> dict[str, str]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import secrets
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
-from recollect.facts.decay import classify_decay, expiry, prune_plan
+from recollect.facts.decay import DecayClass, classify_decay, expiry, prune_plan
 from recollect.facts.history import active, chain, successors_of
 from recollect.facts.identity import CHANCE_BITS, minted, parse_id
 from recollect.facts.ledger import Ledger
-from recollect.facts.record import CONFIDENCES, Fact, Provenance, category_of, tags_of
+from recollect.facts.record import CONFIDENCES, EXPLICIT, Fact, Provenance, category_of, tags_of
 from recollect.facts.remember import remember, supersede
 from recollect.facts.scope import FactScope
 from recollect.facts.transfer import exported, import_plan, imported
@@ -203,6 +204,8 @@ class FactBook:
         """
         now = self._now()
         decay = classify_decay(text, entity=entity, key=key)
+        if decay is DecayClass.STABLE and provenance in EXPLICIT:
+            decay = DecayClass.PERMANENT  # said on purpose: kept until somebody says otherwise
         fact = Fact(
             id=minted(now, chance=secrets.randbits(CHANCE_BITS)),
             text=text.strip(),
@@ -215,7 +218,7 @@ class FactBook:
             decay=decay,
             confidence=CONFIDENCES[provenance],
             valid_from=valid_from,
-            expires=expiry(decay, since=now),
+            expires=expiry(decay, since=max(now, valid_from or now)),
             supersedes=tuple(map(parse_id, supersedes)),
             provenance=provenance,
             source=source,
@@ -261,8 +264,20 @@ class FactBook:
         return self._ledger.edit(lambda draft: supersede(draft, old, by_id=new))
 
     def forget(self, fact_id: str) -> Fact:
-        """Remove a fact for good; nothing that is extracted brings it back."""
-        return self._ledger.forget(parse_id(fact_id))
+        """Remove a fact for good; nothing that is extracted brings it back.
+
+        What it had taken the place of holds again.
+        """
+        wanted = parse_id(fact_id)
+
+        def work(draft: Draft) -> Fact:
+            forgotten = draft.forget(wanted)
+            for fact in list(draft.facts.values()):
+                if fact.superseded_by == wanted:
+                    draft.put(replace(fact, superseded_by="", valid_until=None))
+            return forgotten
+
+        return self._ledger.edit(work)
 
     def prune(self, *, dry_run: bool) -> tuple[Pruned, ...]:
         """Remove what expired or faded; a dry run only says what would go, and why."""

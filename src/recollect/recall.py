@@ -83,13 +83,22 @@ def recall(
     shown: list[Hit] = []
     # What stands out from noise in no way is not worth a turn's attention.
     for hit in results.hits if results.confident else ():
-        line = _FORMS[form](hit)
-        block = _block([*lines, line], form)
-        if estimate_tokens(block) <= budget_tokens:
+        line = _fitting(hit, lines, form=form, budget_tokens=budget_tokens)
+        if line is not None:
             lines.append(line)
             shown.append(hit)
     block = _block(lines, form) if lines else ""
     return Recalled(block, estimate_tokens(block), tuple(shown), results)
+
+
+def _fitting(hit: Hit, lines: Sequence[str], *, form: Form, budget_tokens: int) -> str | None:
+    """Return the hit as fully as there is room; a good hit in short is better than none."""
+    forms = list(Form)
+    for each in forms[forms.index(form) :]:
+        line = _FORMS[each](hit)
+        if estimate_tokens(_block([*lines, line], form)) <= budget_tokens:
+            return line
+    return None
 
 
 def _block(lines: Sequence[str], form: Form) -> str:

@@ -196,7 +196,10 @@ class SessionSource:
         else:
             found, _ = self.all()
         brought = []
+        forgotten = self.forgotten()
         for each in found:
+            if each.path in forgotten:
+                continue
             copy = self._places.archive.joinpath(*_kept_under(each), each.file.name)
             if each.file == copy or _has_all(copy, of=each.file):
                 continue
@@ -319,4 +322,5 @@ def _has_all(copy: Path, *, of: Path) -> bool:
 def _copy(file: Path, target: Path) -> None:
     staged = target.with_name(f".{target.name}.{os.getpid()}")
     shutil.copy2(file, staged)
+    staged.chmod(0o600)  # a transcript holds what was said, secrets too
     staged.replace(target)

@@ -132,6 +132,8 @@ def results_text(results: Results) -> Iterator[Line]:
         yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
         if hit.speaker:
             yield f"{hit.speaker}, {hit.moment}", "cyan"
+        if hit.fact is not None and hit.fact.superseded_by:
+            yield f"superseded by {hit.fact.superseded_by}", "yellow"
         if hit.superseded_by:
             yield f"outdated: superseded by {hit.superseded_by}", "yellow"
         if hit.heading:

@@ -50,7 +50,7 @@ def remembered_text(remembered: Remembered) -> Iterator[Line]:
     decision = remembered.decision
     yield f"{remembered.fact.id}  {remembered.fact.text}", "bold"
     reason = f" ({decision.reason})" if decision.reason else ""
-    yield f"  {_SAID[decision.verdict.value]}{reason}", "dim"
+    yield f"  {_SAID[decision.verdict.value]}{reason}{_until(remembered.fact)}", "dim"
     for other in decision.others:
         if other.id != remembered.fact.id:
             yield f"  {other.id}  {other.text}", "dim"
@@ -58,6 +58,10 @@ def remembered_text(remembered: Remembered) -> Iterator[Line]:
         for other in decision.others:
             hint = f"recollect facts supersede {other.id} {remembered.fact.id}"
             yield f"  → `{hint}` if it is outdated.", "yellow"
+
+
+def _until(fact: Fact) -> str:
+    return f", until {fact.expires.astimezone().date()}" if fact.expires else ""
 
 
 def facts_text(facts: Sequence[Fact]) -> Iterator[Line]:
@@ -69,7 +73,7 @@ def facts_text(facts: Sequence[Fact]) -> Iterator[Line]:
         about = ", ".join(each for each in (fact.category, fact.entity, fact.key) if each)
         since = f", since {fact.begins.astimezone().date()}" if fact.begins else ""
         ended = f", superseded by {fact.superseded_by}" if fact.is_superseded else ""
-        yield f"  {about}, {fact.scope}, by {fact.provenance}{since}{ended}", "dim"
+        yield f"  {about}, {fact.scope}, by {fact.provenance}{since}{_until(fact)}{ended}", "dim"
 
 
 def history_text(facts: Sequence[Fact]) -> Iterator[Line]:

@@ -32,17 +32,28 @@ def command(context: click.Context, /, **options: object) -> None:
 @command.command("list")
 @click.option("--as-of", type=DAY, metavar="DAY", help="As they held on this day.")
 @click.option("--include-superseded", is_flag=True, help="Also those that others replaced.")
+@click.option("--scope", "scopes", multiple=True, help="Only of this scope; may be repeated.")
 @shared_options
 @click.pass_context
 def list_command(
-    context: click.Context, /, *, as_of: date | None, include_superseded: bool, **options: object
+    context: click.Context,
+    /,
+    *,
+    as_of: date | None,
+    include_superseded: bool,
+    scopes: tuple[str, ...],
+    **options: object,
 ) -> None:
     """Show the facts that hold."""
     from recollect.shells import render_facts  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
-        facts = memory.facts.all(as_of=end_of(as_of), include_superseded=include_superseded)
+        facts = memory.facts.all(
+            scopes=frozenset(scopes) or None,
+            as_of=end_of(as_of),
+            include_superseded=include_superseded,
+        )
     if common["as_json"]:
         print_json(render_facts.facts_json(facts))
     else:
