@@ -185,6 +185,7 @@ class _Run:
         crew: Crew[Parcel, _Answer] = Crew(ask, size=limits.in_flight)
         self._sizes = Sizes()  # how many texts a server takes says nothing of media files
         packer = Packer(texts, limits=limits)
+        taking: tuple[Parcel, _Answer | BaseException] | None = None
         try:
             while True:
                 while crew.has_room and self._end is None and self._time_left() != 0:
@@ -199,17 +200,29 @@ class _Run:
                 if ended is None:  # the answers may still come; nobody waits for them
                     self._is_late = True
                     return
+                taking = ended
                 self._take(ended)
+                taking = None
             self._is_late = self._time_left() == 0
         except BaseException:
-            # What is under way is paid for; a second interruption ends this wait too.
-            while not crew.is_idle:
-                ended = crew.next_outcome(wait_seconds=_GRACE_SECONDS)
-                if ended is None:
-                    break
-                self._take(ended)
+            self._keep_paid(crew, taking)
             raise
         self._tell_progress()
+
+    def _keep_paid(
+        self,
+        crew: Crew[Parcel, _Answer],
+        taking: tuple[Parcel, _Answer | BaseException] | None,
+    ) -> None:
+        """Store what is paid for already; a second interruption ends this wait too."""
+        if taking is not None:
+            # It was just being stored, and is stored again: vectors are kept once in any case.
+            self._take(taking)
+        while not crew.is_idle:
+            ended = crew.next_outcome(wait_seconds=_GRACE_SECONDS)
+            if ended is None:
+                break
+            self._take(ended)
 
     def _time_left(self) -> float | None:
         """Return the seconds there are, 0 when there are none; None is no limit."""
