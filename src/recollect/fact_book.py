@@ -19,14 +19,14 @@ from recollect.facts.identity import CHANCE_BITS, minted, parse_id
 from recollect.facts.ledger import Ledger
 from recollect.facts.record import CONFIDENCES, EXPLICIT, Fact, Provenance, category_of, tags_of
 from recollect.facts.remember import remember, supersede
-from recollect.facts.scope import FactScope
+from recollect.facts.scope import FactScope, narrowed
 from recollect.facts.transfer import exported, import_plan, imported
 from recollect.ingest.read import read
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
 from recollect.reports import Failure
 from recollect.text.terms import TERMS_VERSION
-from recollect.types import Chunk, FactMark, SourceKind, Stat, digest_of
+from recollect.types import GLOBAL, Chunk, FactMark, SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -116,6 +116,18 @@ class FactsSource:
         if self._state is None:
             self._state = Ledger(self._workspace / FACTS_FOLDER).read()
         return self._state
+
+
+def audience_of(asked: Iterable[str], *, allowed: frozenset[str] | None) -> frozenset[str]:
+    """Return the scopes a search sees: the global one, and those asked for that are allowed.
+
+    Raises:
+        UsageError: what is asked for is no scope.
+
+    """
+    held = None if allowed is None else frozenset(map(FactScope.parse, allowed))
+    seen = narrowed(held, [FactScope.parse(each) for each in asked]) or frozenset()
+    return frozenset({GLOBAL, *map(str, seen)})
 
 
 def _formerly(fact: Fact, facts: Mapping[str, Fact]) -> str:

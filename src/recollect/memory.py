@@ -18,8 +18,8 @@ from recollect.config.schema import read_setting
 from recollect.errors import (
     NotFoundError,
 )
+from recollect.fact_book import audience_of
 from recollect.facts.hyde import HYDE, Hypothesis
-from recollect.facts.scope import FactScope
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
@@ -35,7 +35,7 @@ from recollect.search.pipeline import search
 from recollect.search.question import ask
 from recollect.search.serve import finished, serve
 from recollect.transcripts import NOT_SEARCHED, SESSIONS_TOP
-from recollect.types import GLOBAL, Degradation, Leg, Scope, SourceKind, silent
+from recollect.types import Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -65,13 +65,14 @@ class Memory:
         self._parts = parts
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - how a memory can be named
         cls,
         workspace: Path | str | None = None,
         *,
         agent: str | None = None,
         config_file: Path | None = None,
         settings: Mapping[str, object] | None = None,
+        scopes: Iterable[str] | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Self:
         """Open the memory of a workspace, creating its index if there is none.
@@ -81,6 +82,7 @@ class Memory:
             agent: id of the index; None derives one that only this workspace has.
             config_file: read instead of the user's own settings file.
             settings: win over every file and variable, by the names of docs/settings.md.
+            scopes: of facts that may ever be seen or named here; None is all, for their owner.
             environ: read instead of the process' environment.
 
         Raises:
@@ -92,7 +94,7 @@ class Memory:
         setup = Setup.of(
             workspace, agent=agent, config_file=config_file, settings=settings, environ=environ
         )
-        return cls(Parts.open(setup))
+        return cls(Parts.open(setup.limited_to(scopes)))
 
     @property
     def config(self) -> Config:
@@ -203,7 +205,7 @@ class Memory:
                 since=since,
                 before=before,
                 path=path,
-                audience=frozenset({GLOBAL, *(str(FactScope.parse(each)) for each in scopes)}),
+                audience=audience_of(scopes, allowed=self._parts.setup.scopes),
                 as_of=as_of or datetime.now(tz=UTC),
                 with_superseded=include_superseded,
             ),

@@ -123,6 +123,29 @@ def test_a_note_saved_while_others_take_in_the_same_files_is_found_at_once(
     assert [] == failures
 
 
+@pytest.mark.xfail(reason="a search reads on three snapshots, not on one", strict=False)
+def test_a_note_that_is_stored_anew_is_found_all_the_while(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write_notes(write, 5)
+    stopped = threading.Event()
+
+    def store_anew() -> None:
+        with Memory.open(workspace, environ=environ) as own:
+            while not stopped.is_set():
+                own.sync(force=True)
+
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+        other = threading.Thread(target=store_anew)
+        other.start()
+        found = [bool(memory.search("subject3", sync=False).hits) for _ in range(300)]
+        stopped.set()
+        other.join()
+
+    assert [True] * 300 == found
+
+
 def test_a_second_index_waits_and_says_for_whom(
     commands: Commands, held_up: HeldUp, until: Until, write: Write
 ) -> None:

@@ -222,3 +222,21 @@ def test_forgetting_the_newer_fact_lets_the_older_one_hold_again(memory: Memory)
 
     assert [old.fact.id] == [fact.id for fact in memory.facts.all()]
     assert ["The wifi is Alpha"] == texts(memory, "wifi")
+
+
+def test_a_question_can_only_narrow_the_scopes_a_memory_was_opened_with(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    with Memory.open(workspace, environ=environ) as owner:
+        for name in ("ann", "bob"):
+            owner.facts.remember(f"The locker of {name} is blue", scope=f"user:{name}")
+        owner.sync()
+
+    with Memory.open(workspace, environ=environ, scopes=["user:ann"]) as served:
+        asked = [
+            texts(served, "locker", scopes=scopes)
+            for scopes in ([], ["user:ann"], ["user:bob"], ["user:ann", "user:bob"])
+        ]
+
+    ann = ["The locker of ann is blue"]
+    assert [[], ann, [], ann] == asked

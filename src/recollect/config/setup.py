@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from recollect.config.paths import Places, agent_of, find_workspace
 from recollect.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Setup:
     config: Config
     environ: Mapping[str, str] = field(repr=False)
     """Holds keys, so it is never shown."""
+    scopes: frozenset[str] | None = None
+    """Of facts that may be seen; None is all of them. A question can only narrow it."""
 
     @classmethod
     def of(
@@ -62,6 +64,10 @@ class Setup:
         )
         given = agent or environ.get("RECOLLECT_AGENT")
         return cls(root, agent_of(root, named=given), given, places, config, environ)
+
+    def limited_to(self, scopes: Iterable[str] | None) -> Setup:
+        """Return the same memory for someone who may see facts of these scopes only."""
+        return self if scopes is None else replace(self, scopes=frozenset(scopes))
 
     @property
     def index(self) -> Path:
