@@ -64,7 +64,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         store=store,
         force=options.force,
         progress=options.progress,
-        deadline=_after(options.seconds),
+        seconds=options.seconds,
     )
     published = store.published()
     wanted = chain.expected(published)

@@ -64,16 +64,18 @@ def sync(
     store: Store,
     force: bool,
     progress: Progress,
-    deadline: float | None = None,
+    seconds: float | None = None,
 ) -> Report:
     """Bring documents, chunks and terms into agreement with the files; vectors come after.
 
-    Past the deadline, a time of the monotonic clock, files that are left are counted and not read;
-    those changed last come first then.
+    With a limit in seconds, files that are left when they are over are counted and not read; those
+    changed last come first then. Looking for changed files does not count: on a slow disk nothing
+    would ever be read.
     """
     known = store.known()
     survey = _survey(sources, known, force=force)
     suspects = survey.suspects
+    deadline = None if seconds is None else time.monotonic() + seconds
     if deadline is not None:
         suspects = tuple(sorted(suspects, key=lambda each: -each[1].stat.mtime_ns))
     departed = Counter(gone.digest for gone in survey.gone)

@@ -43,11 +43,15 @@ def search(  # noqa: PLR0913 - the parts an answer is made with
     started = time.perf_counter()
     question = understand(query.text)
     pool = max(_POOL_AT_LEAST, query.max_results * options.candidate_multiplier)
-    pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
-    days = _days(query, today=today)
-    if days is not None:
-        pools = propose_dated(pools, days, query=query, question=question, store=store)
-    evidence = weigh_evidence(pools, question=question, days=days, store=store, provider=provider)
+    # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
+    with store.snapshot():
+        pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
+        days = _days(query, today=today)
+        if days is not None:
+            pools = propose_dated(pools, days, query=query, question=question, store=store)
+        evidence = weigh_evidence(
+            pools, question=question, days=days, store=store, provider=provider
+        )
     degraded = dict(pools.degraded)
     hits: tuple[Hit, ...] = ()
     confident = False

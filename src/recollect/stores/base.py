@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from types import EllipsisType
+    from typing import TypeAlias
 
     import numpy as np
     import numpy.typing as npt
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
         Vector,
         Vectors,
     )
+
+    Over: TypeAlias = Known | EllipsisType | None
+    """What is taken to be stored of a document; `...` is whatever there is."""
 
 FIELDS = ("body", "heading", "path")
 """The searchable fields of a chunk, in the order counts are given."""
@@ -109,12 +114,7 @@ class Store(Protocol):
         """Return what is stored of one document."""
 
     def put(
-        self,
-        document: Document,
-        chunks: Sequence[Chunk],
-        *,
-        recipe: str,
-        over: Known | EllipsisType | None = ...,
+        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, over: Over = ...
     ) -> bool:
         """Store a document with its chunks in one step, replacing what was there.
 
@@ -127,12 +127,13 @@ class Store(Protocol):
 
         """
 
-    def touch(self, document: Document) -> None:
-        """Remember a new stat of a document whose content did not change."""
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reading inside see one state: what others write meanwhile is not seen."""
 
-    def drop(
-        self, path: str, *, source: SourceKind, over: Known | EllipsisType | None = ...
-    ) -> bool:
+    def touch(self, document: Document) -> None:
+        """Remember a new stat of a document, where what is stored still has its digest."""
+
+    def drop(self, path: str, *, source: SourceKind, over: Over = ...) -> bool:
         """Forget a document, unless another one than `over` is there; tell whether it did.
 
         Vectors of its texts stay usable for equal texts.

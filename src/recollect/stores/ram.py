@@ -6,6 +6,7 @@ Exact in both legs, forgets everything when closed; used for tests and throw-awa
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,9 @@ from recollect.types import ChunkKey, Known
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from types import EllipsisType
+    from contextlib import AbstractContextManager
 
+    from recollect.stores.base import Over
     from recollect.types import (
         Background,
         Chunk,
@@ -58,17 +60,16 @@ class RamStore:
         """Return what is stored of each document, by source and path."""
         return dict(self._known)
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Do nothing: nobody else writes here."""
+        return nullcontext()
+
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
         """Return what is stored of one document."""
         return self._known.get((source, path))
 
     def put(
-        self,
-        document: Document,
-        chunks: Sequence[Chunk],
-        *,
-        recipe: str,
-        over: Known | EllipsisType | None = ...,
+        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, over: Over = ...
     ) -> bool:
         """Store a document with its chunks, replacing what was there if that is `over`."""
         if not self.drop(document.path, source=document.source, over=over):
@@ -89,15 +90,14 @@ class RamStore:
         return True
 
     def touch(self, document: Document) -> None:
-        """Remember a new stat of a document whose content did not change."""
-        known = self._known[document.source, document.path]
-        self._known[document.source, document.path] = replace(
-            known, stat=document.stat, is_settled=document.is_settled
-        )
+        """Remember a new stat of a document, where what is stored still has its digest."""
+        known = self._known.get((document.source, document.path))
+        if known is not None and known.digest == document.digest:
+            self._known[document.source, document.path] = replace(
+                known, stat=document.stat, is_settled=document.is_settled
+            )
 
-    def drop(
-        self, path: str, *, source: SourceKind, over: Known | EllipsisType | None = ...
-    ) -> bool:
+    def drop(self, path: str, *, source: SourceKind, over: Over = ...) -> bool:
         """Forget a document, unless another one than `over` is there; vectors stay."""
         if over is not ... and over != self._known.get((source, path)):
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.reports import Report
 
+_WAKE_SECONDS = 0.5
+
 
 @click.command("watch")
 @shared_options
@@ -22,16 +24,18 @@ if TYPE_CHECKING:
 def command(context: click.Context, /, **options: object) -> None:
     """Keep the index fresh until stopped (Ctrl-C)."""
     common = given(context, options)
-    stopped = threading.Event()
+    signals: list[int] = []
     for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, lambda *_: stopped.set())
+        signal.signal(name, lambda number, _: signals.append(number))
     with open_memory(common) as memory:
         worker = memory.worker(
             done=lambda ended: _tell(ended, as_json=bool(common["as_json"])), told=say
         )
         say(f"Watching {memory.workspace}. Stop with Ctrl-C.")
         worker.start()
-        stopped.wait()
+        # A signal may reach another thread: it does not wake this one then, and is seen soon.
+        while not signals:
+            time.sleep(_WAKE_SECONDS)
         worker.stop()
 
 

@@ -25,12 +25,13 @@ from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
-    from types import EllipsisType, TracebackType
+    from types import TracebackType
 
     import apsw
 
-    from recollect.stores.base import Space
+    from recollect.stores.base import Over, Space
     from recollect.types import (
         Background,
         Chunk,
@@ -166,17 +167,16 @@ class SqliteStore:
             rows = map(known_of, self._connection.execute(KNOWN))
             return {(row.source, row.path): row for row in rows}
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reading inside see one state of the file."""
+        return reading(self._connection)
+
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
         """Return what is stored of one document."""
         return self.inspection.known_of(path, source=source)
 
     def put(
-        self,
-        document: Document,
-        chunks: Sequence[Chunk],
-        *,
-        recipe: str,
-        over: Known | EllipsisType | None = ...,
+        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, over: Over = ...
     ) -> bool:
         """Store a document with its chunks in one transaction, in the place of `over`."""
         fields = [bag.field_terms(chunk) for chunk in chunks]
@@ -229,24 +229,23 @@ class SqliteStore:
         with translated(self._path), writing(self._connection):
             self._connection.execute(
                 "UPDATE documents SET size_bytes = ?, mtime_ns = ?, is_settled = ? "
-                "WHERE source = ? AND path = ?",
+                "WHERE source = ? AND path = ? AND digest = ?",
                 (
                     document.stat.size_bytes,
                     document.stat.mtime_ns,
                     int(document.is_settled),
                     document.source.value,
                     document.path,
+                    document.digest,
                 ),
             )
 
-    def drop(
-        self, path: str, *, source: SourceKind, over: Known | EllipsisType | None = ...
-    ) -> bool:
+    def drop(self, path: str, *, source: SourceKind, over: Over = ...) -> bool:
         """Forget a document, unless another one than `over` is there; vectors stay."""
         with translated(self._path), writing(self._connection):
             return self._delete(path, source, over)
 
-    def _delete(self, path: str, source: SourceKind, over: Known | EllipsisType | None) -> bool:
+    def _delete(self, path: str, source: SourceKind, over: Over) -> bool:
         if over is not ... and over != self.known_of(path, source=source):
             return False
         self._connection.execute(
