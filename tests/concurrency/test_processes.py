@@ -123,7 +123,6 @@ def test_a_note_saved_while_others_take_in_the_same_files_is_found_at_once(
     assert [] == failures
 
 
-@pytest.mark.xfail(reason="a search reads on three snapshots, not on one", strict=False)
 def test_a_note_that_is_stored_anew_is_found_all_the_while(
     workspace: Path, environ: dict[str, str], write: Write
 ) -> None:
