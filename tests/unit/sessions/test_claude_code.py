@@ -14,7 +14,7 @@ def row(kind: str, content: object, **fields: Any) -> dict[str, Any]:
     return {
         "type": kind,
         "sessionId": "s-1",
-        "cwd": "/work/garden",
+        "cwd": "/home/ada/garden",
         "uuid": fields.pop("uuid", "u"),
         "timestamp": "2026-02-01T10:00:00.000Z",
         "message": {"role": kind, "content": content, **fields.pop("message", {})},
@@ -55,7 +55,7 @@ def test_prompts_and_answers_are_read_with_their_lines_and_times() -> None:
         (turn.line, turn.text, turn.origin) for turn in transcript.turns
     ]
     assert {datetime(2026, 2, 1, 10, tzinfo=UTC)} == {turn.moment for turn in transcript.turns}
-    assert ("s-1", "/work/garden") == (transcript.session_id, transcript.cwd)
+    assert ("s-1", "/home/ada/garden") == (transcript.session_id, transcript.cwd)
 
 
 def test_only_text_is_kept_of_an_answer() -> None:

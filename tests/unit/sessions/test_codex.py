@@ -12,7 +12,7 @@ from recollect.sessions.turn import Origin, Speaker, Transcript
 META = {
     "timestamp": "2026-02-01T10:00:00.000Z",
     "type": "session_meta",
-    "payload": {"id": "t-1", "timestamp": "2026-02-01T09:59:59.000Z", "cwd": "/work/garden"},
+    "payload": {"id": "t-1", "timestamp": "2026-02-01T09:59:59.000Z", "cwd": "/home/ada/garden"},
 }
 
 
@@ -40,7 +40,7 @@ def said(*rows: object) -> list[tuple[int, str]]:
 def test_the_first_row_tells_of_the_session() -> None:
     transcript = read(META, {**META, "payload": {"id": "of the parent", "cwd": "/else"}})
 
-    assert ("t-1", "/work/garden") == (transcript.session_id, transcript.cwd)
+    assert ("t-1", "/home/ada/garden") == (transcript.session_id, transcript.cwd)
     assert datetime(2026, 2, 1, 9, 59, 59, tzinfo=UTC) == transcript.started
 
 

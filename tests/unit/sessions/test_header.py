@@ -12,7 +12,7 @@ from recollect.sessions.names import slug_of
 from recollect.sessions.turn import Format
 from recollect.types import Stat
 
-CODEX = '{"type":"session_meta","payload":{"id":"t","cwd":"/work/garden"}}\n'
+CODEX = '{"type":"session_meta","payload":{"id":"t","cwd":"/home/ada/garden"}}\n'
 
 
 def write(file: Path, text: str) -> Path:
@@ -74,12 +74,12 @@ def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:
     [
         (Header(Format.OPENCLAW, agent="main", cwd="/else"), "main", True),
         (Header(Format.OPENCLAW, agent="Main"), "main", True),
-        (Header(Format.OPENCLAW, agent="ops", cwd="/work/garden"), "main", False),
-        (Header(Format.OPENCLAW, agent="ops", cwd="/work/garden"), None, True),
-        (Header(Format.OPENCLAW, cwd="/work/garden"), "main", True),
-        (Header(Format.CODEX, cwd="/work/garden"), "main", True),
-        (Header(Format.CODEX, cwd="/work/garden/beds/roses"), None, True),
-        (Header(Format.CODEX, cwd="/work/garden-two"), None, False),
+        (Header(Format.OPENCLAW, agent="ops", cwd="/home/ada/garden"), "main", False),
+        (Header(Format.OPENCLAW, agent="ops", cwd="/home/ada/garden"), None, True),
+        (Header(Format.OPENCLAW, cwd="/home/ada/garden"), "main", True),
+        (Header(Format.CODEX, cwd="/home/ada/garden"), "main", True),
+        (Header(Format.CODEX, cwd="/home/ada/garden/beds/roses"), None, True),
+        (Header(Format.CODEX, cwd="/home/ada/garden-two"), None, False),
         (Header(Format.CODEX, cwd="/work"), None, False),
         (Header(Format.CODEX), None, False),
         (Header(Format.CLAUDE_CODE, project="-work-garden"), None, True),
@@ -90,7 +90,7 @@ def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:
 def test_a_transcript_belongs_to_the_workspace_it_was_held_in_or_to_the_agent(
     header: Header, agent: str | None, *, expected: bool
 ) -> None:
-    assert expected is belongs_to(header, workspace=Path("/work/garden"), agent=agent)
+    assert expected is belongs_to(header, workspace=Path("/home/ada/garden"), agent=agent)
 
 
 def test_a_workspace_behind_a_link_is_the_one_it_leads_to(tmp_path: Path) -> None:
