@@ -80,10 +80,10 @@ def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:
         (Header(Format.CODEX, cwd="/home/ada/garden"), "main", True),
         (Header(Format.CODEX, cwd="/home/ada/garden/beds/roses"), None, True),
         (Header(Format.CODEX, cwd="/home/ada/garden-two"), None, False),
-        (Header(Format.CODEX, cwd="/work"), None, False),
+        (Header(Format.CODEX, cwd="/home/ada"), None, False),
         (Header(Format.CODEX), None, False),
-        (Header(Format.CLAUDE_CODE, project="-work-garden"), None, True),
-        (Header(Format.CLAUDE_CODE, project="-work-garden", cwd="/else"), None, False),
+        (Header(Format.CLAUDE_CODE, project="-home-ada-garden"), None, True),
+        (Header(Format.CLAUDE_CODE, project="-home-ada-garden", cwd="/else"), None, False),
         (Header(Format.CLAUDE_CODE, project="-work"), None, False),
     ],
 )

@@ -16,7 +16,7 @@ HEADER = {
     "version": 3,
     "id": "s-1",
     "timestamp": "2026-02-01T10:00:00.000Z",
-    "cwd": "/work/garden",
+    "cwd": "/home/ada/garden",
 }
 OPTIONS = ProjectOptions()
 
@@ -71,7 +71,7 @@ def test_a_transcript_without_messages_has_no_lines() -> None:
 def test_the_header_tells_of_the_session() -> None:
     transcript = read(HEADER, {"type": "session_info", "name": "Roses  and\nthorns"})
 
-    assert ("s-1", "/work/garden") == (transcript.session_id, transcript.cwd)
+    assert ("s-1", "/home/ada/garden") == (transcript.session_id, transcript.cwd)
     assert "Roses and thorns" == transcript.title
     assert datetime(2026, 2, 1, 10, tzinfo=UTC) == transcript.started
 
