@@ -89,14 +89,17 @@ class FactsSource:
         """Read a file's facts."""
         document = read(found, now_ns=time.time_ns())
         state = self._read()
+        successors = successors_of(state.facts)
         chunks = [
-            self._chunk(fact, state, document)
+            self._chunk(fact, state, document, successor=successors.get(fact.id, ""))
             for fact in state.facts.values()
             if f"{FACTS_FOLDER}/{state.places[fact.id].file}" == document.path
         ]
         return Taken(document, lambda: chunks)
 
-    def _chunk(self, fact: Fact, state: LedgerState, document: Document) -> Chunk:
+    def _chunk(
+        self, fact: Fact, state: LedgerState, document: Document, *, successor: str
+    ) -> Chunk:
         place = state.places[fact.id]
         about = (fact.category, fact.entity, fact.key, _formerly(fact, state.facts))
         begins = fact.begins
@@ -109,7 +112,7 @@ class FactsSource:
             heading=tuple(each for each in about if each),
             prefix=" ".join(each for each in (fact.entity, fact.key) if each),
             when=begins.astimezone().date() if begins else None,
-            fact=mark_of(fact, state.facts),
+            fact=mark_of(fact, state.facts, successor=successor),
         )
 
     def _read(self) -> LedgerState:
@@ -153,9 +156,8 @@ def _ancestors(fact: Fact, facts: Mapping[str, Fact]) -> list[Fact]:
     return sorted(found.values(), key=lambda each: (each.begins or _LONG_AGO, each.id))
 
 
-def mark_of(fact: Fact, facts: Mapping[str, Fact]) -> FactMark:
+def mark_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> FactMark:
     """Return for whom and when a fact holds, as every leg has to know it."""
-    successor = successors_of(facts).get(fact.id, "")
     ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
     if successor and not ends:
         by = facts.get(successor)

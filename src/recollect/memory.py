@@ -238,7 +238,7 @@ class Memory:
         if serving.second is not None and VECTOR in (results.degraded or {}):
             results = answered(serving.second)
         notices = self._parts.take_notices()
-        if not results.hits and not self._parts.store.known():
+        if not results.hits and self._parts.store.inspection.is_empty():
             notices = (*notices, self._why_empty(sync=sync))
         if source == SourceKind.SESSIONS and SourceKind.SESSIONS.value not in self.config.sources:
             notices = (*notices, NOT_SEARCHED)

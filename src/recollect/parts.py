@@ -62,9 +62,7 @@ class Parts:
         self.is_behind = False
         self.trouble: Degradation | None = None
         """Why the last sync of a search could not embed."""
-        self._upkeep = Upkeep(
-            setup.index, refresh=self._refresh, is_new=lambda: not self.store.known()
-        )
+        self._upkeep = Upkeep(setup.index, refresh=self._refresh, is_new=self._is_new)
         self._notices = notices
         self._chat: Chat | None = None
         self._answers = AnswerCache()
@@ -232,6 +230,9 @@ class Parts:
             self._chat.close()
         if self.cache is not None:
             self.cache.close()
+
+    def _is_new(self) -> bool:
+        return self.store.inspection.is_empty()
 
     def _refresh(self, options: RefreshOptions) -> Report:
         config = self.setup.config

@@ -76,11 +76,6 @@ def facts_text(facts: Sequence[Fact]) -> Iterator[Line]:
         yield f"  {about}, {fact.scope}, by {fact.provenance}{since}{_until(fact)}{ended}", "dim"
 
 
-def history_text(facts: Sequence[Fact]) -> Iterator[Line]:
-    """Yield a fact's history, oldest first."""
-    yield from facts_text(facts)
-
-
 def pruned_json(pruned: Sequence[Pruned], *, dry_run: bool) -> Json:
     """Return the contract of `facts prune --json`."""
     return {

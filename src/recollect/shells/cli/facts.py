@@ -74,7 +74,7 @@ def show_command(context: click.Context, /, *, fact_id: str, **options: object) 
     if common["as_json"]:
         print_json(render_facts.facts_json(history))
     else:
-        print_lines(render_facts.history_text(history))
+        print_lines(render_facts.facts_text(history))
 
 
 @command.command("supersede")

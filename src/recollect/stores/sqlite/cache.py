@@ -13,7 +13,7 @@ import numpy as np
 
 from recollect.errors import StoreCorruptError
 from recollect.reports import CacheStatus
-from recollect.stores.sqlite.connect import connect, files_of, translated, writing
+from recollect.stores.sqlite.connect import alone, connect, files_of, translated, writing
 from recollect.types import Background
 
 if TYPE_CHECKING:
@@ -206,10 +206,18 @@ def _connected(path: Path) -> apsw.Connection:
     try:
         return _begun(path)
     except StoreCorruptError:
-        for file in files_of(path):
-            with translated(path):
+        return _begun_anew(path)
+
+
+def _begun_anew(path: Path) -> apsw.Connection:
+    """Delete a damaged file, unless another process has done so and begun it anew already."""
+    with translated(path), alone(path):
+        try:
+            return _begun(path)
+        except StoreCorruptError:
+            for file in files_of(path):
                 file.unlink(missing_ok=True)
-        return _begun(path)
+            return _begun(path)
 
 
 def _begun(path: Path) -> apsw.Connection:

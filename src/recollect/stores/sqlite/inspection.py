@@ -74,6 +74,11 @@ class Inspection:
             with writing(self._connection):
                 return mend(self._connection)
 
+    def is_empty(self) -> bool:
+        """Tell whether nothing is stored: one look, however much there is."""
+        with translated(self._path):
+            return not self._connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
+
     def superseded(self) -> list[tuple[str, str]]:
         """Return the text of every superseded fact, with the id of what took its place."""
         with translated(self._path):
