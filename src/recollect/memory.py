@@ -277,7 +277,7 @@ class Memory:
         """
         config = self.config
         return Worker(
-            lambda: type(self)(Parts.open(self._parts.setup)),
+            lambda: type(self)(Parts.open(self._parts.setup, purpose="recollect watch")),
             watcher=lambda changed: Watcher(
                 self._parts.watched,
                 changed=changed,
@@ -371,12 +371,13 @@ class Memory:
     def verify(self, *, progress: Progress = silent) -> Verification:
         """Prove that the index equals the files and that all legs know the same chunks."""
         store = self._parts.store
-        return verify(
+        found = verify(
             self._parts.sources,
             store=store,
             fingerprint=self._parts.chain.expected(store.published()),
             progress=progress,
         )
+        return replace(found, notices=self._parts.take_notices())
 
     def verify_store(self) -> list[str]:
         """Return what is wrong with the index file, read in full: nothing when it is sound."""

@@ -51,8 +51,11 @@ if TYPE_CHECKING:
 class Parts:
     """What belongs to one open memory. Use `Parts.open`."""
 
-    def __init__(self, setup: Setup, *, store: SqliteStore, notices: tuple[str, ...]) -> None:
+    def __init__(
+        self, setup: Setup, *, store: SqliteStore, notices: tuple[str, ...], purpose: str
+    ) -> None:
         self.setup = setup
+        self._purpose = purpose
         self.store = store
         self.chain = Chain(setup.config.provider, cache=setup.places.models)
         limit = setup.config.cache_bytes
@@ -68,8 +71,12 @@ class Parts:
         self._answers = AnswerCache()
 
     @classmethod
-    def open(cls, setup: Setup) -> Parts:
+    def open(cls, setup: Setup, *, purpose: str = "recollect index") -> Parts:
         """Open the index, creating it if there is none.
+
+        Args:
+            setup: of the memory.
+            purpose: by what name others are told who is at work on it.
 
         Raises:
             StoreError: the index cannot be used.
@@ -80,7 +87,7 @@ class Parts:
             former = store.inspection.remember_workspace(str(setup.workspace))
             if former is not None:
                 notices += (f"This index was that of {former}; it becomes this workspace's.",)
-        return cls(setup, store=store, notices=notices)
+        return cls(setup, store=store, notices=notices, purpose=purpose)
 
     @property
     def sources(self) -> list[Source]:
@@ -192,7 +199,7 @@ class Parts:
     def sync(self, options: RefreshOptions, *, told: Callable[[str], None]) -> Report:
         """Bring everything up to date, after whoever is at it."""
         report = self.recovering(
-            lambda: self._upkeep.run(options, purpose="recollect index", told=told)
+            lambda: self._upkeep.run(options, purpose=self._purpose, told=told)
         )
         self.is_behind = False
         return report

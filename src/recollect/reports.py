@@ -175,6 +175,8 @@ class Verification:
     pending: int
     """Chunks that have none yet: not wrong, only not done."""
     differences: tuple[Difference, ...]
+    notices: tuple[str, ...] = ()
+    """What opening the index has mended already."""
 
 
 @dataclass(frozen=True, slots=True)

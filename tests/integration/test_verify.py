@@ -82,6 +82,7 @@ def test_an_index_that_equals_the_files_ends_with_zero(
         "vectors": 0,
         "pending": 0,
         "differences": [],
+        "notices": [],
     } == shape
 
 

@@ -192,11 +192,14 @@ def verification_json(verification: Verification) -> Json:
             {"path": each.path, "reason": each.reason, "action": each.action}
             for each in verification.differences
         ],
+        "notices": list(verification.notices),
     }
 
 
 def verification_text(verification: Verification) -> Iterator[Line]:
     """Yield what `verify` prints."""
+    for notice in verification.notices:
+        yield notice, "yellow"
     for each in verification.differences:
         yield f"{each.path}: {each.reason}", "bold red"
         yield f"  → {each.action}", "red"
