@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.version import __version__
 
 if TYPE_CHECKING:
+    from recollect.async_memory import AsyncMemory
     from recollect.errors import (
         ConfigError,
         NotFoundError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from recollect.types import Hit, Results, SourceKind, Step, Trace
 
 __all__ = [
+    "AsyncMemory",
     "ConfigError",
     "Excerpt",
     "Hit",
@@ -49,7 +51,13 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = ("recollect.errors", "recollect.types", "recollect.reports", "recollect.memory")
+_HOMES = (
+    "recollect.errors",
+    "recollect.types",
+    "recollect.reports",
+    "recollect.memory",
+    "recollect.async_memory",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -15,19 +15,15 @@ from recollect.background.watch import Watcher
 from recollect.background.worker import Worker
 from recollect.config import Setup
 from recollect.config.schema import read_setting
-from recollect.errors import (
-    NotFoundError,
-)
+from recollect.errors import NotFoundError
 from recollect.fact_book import audience_of
 from recollect.facts.hyde import HYDE, Hypothesis
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.refresh import RefreshOptions
-from recollect.ingest.sync import look
 from recollect.ingest.verify import verify
 from recollect.parts import Parts, today_here
-from recollect.reports import Status
 from recollect.search.copies import mark_copies
 from recollect.search.fuse.base import VECTOR
 from recollect.search.options import adapted
@@ -49,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.extraction import Extractor
     from recollect.fact_book import FactBook
     from recollect.providers.base import Provider
-    from recollect.reports import CacheStatus, Excerpt, Report, Verification
+    from recollect.reports import CacheStatus, Excerpt, Report, Status, Verification
     from recollect.transcripts import SessionBook
     from recollect.types import Progress, Results
 
@@ -313,28 +309,7 @@ class Memory:
             deep: also embed one text, to see that the provider really works.
 
         """
-        staleness = look(self._parts.sources, store=self._parts.store)
-        published = self._parts.store.published()
-        probe = self._parts.chain.probe(published) if deep else None
-        fingerprint = self._parts.chain.expected(published)
-        space = self._parts.store.space(fingerprint) if fingerprint else None
-        return Status(
-            workspace=str(self.workspace),
-            agent=self.agent,
-            store=self._parts.store.status(fingerprint, media=self.config.ingest.takes_media),
-            requested_provider=self.config.provider.provider,
-            provider=fingerprint.provider if fingerprint else None,
-            model=fingerprint.model if fingerprint else None,
-            dimensions=(space.dimensions if space else None)
-            or (fingerprint.dimensions if fingerprint else None),
-            fingerprint=str(fingerprint) if fingerprint else None,
-            published=str(published) if published else None,
-            staleness=staleness,
-            skipped=self._parts.chain.choice.skipped if self._parts.chain.choice else {},
-            cache=self.cache_status(),
-            probe=probe,
-            notices=self._parts.take_notices(),
-        )
+        return self._parts.status(deep=deep)
 
     @property
     def facts(self) -> FactBook:

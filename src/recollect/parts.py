@@ -20,11 +20,13 @@ from recollect.facts.hyde_cache import AnswerCache
 from recollect.facts.rules import Nearest
 from recollect.ingest.refresh import RefreshOptions, refresh
 from recollect.ingest.source import NotesSource
+from recollect.ingest.sync import look
 from recollect.ingest.vectors import Ledger
 from recollect.ingest.walk import Watched, watched
 from recollect.providers.chain import Chain
 from recollect.providers.chat.table import open_chat
 from recollect.providers.cross_encoder import open_cross_encoder
+from recollect.reports import Status
 from recollect.sessions.project import ProjectOptions
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
@@ -222,6 +224,32 @@ class Parts:
         # The stage itself reports a model that cannot be had; here only the wait is shown.
         with contextlib.suppress(ProviderError):
             self.reranker.prepare(progress=progress, retry=False)
+
+    def status(self, *, deep: bool) -> Status:
+        """Return what is indexed, by whom it is embedded and what is stale."""
+        staleness = look(self.sources, store=self.store)
+        published = self.store.published()
+        probe = self.chain.probe(published) if deep else None
+        fingerprint = self.chain.expected(published)
+        space = self.store.space(fingerprint) if fingerprint else None
+        config = self.setup.config
+        return Status(
+            workspace=str(self.setup.workspace),
+            agent=self.setup.agent,
+            store=self.store.status(fingerprint, media=config.ingest.takes_media),
+            requested_provider=config.provider.provider,
+            provider=fingerprint.provider if fingerprint else None,
+            model=fingerprint.model if fingerprint else None,
+            dimensions=(space.dimensions if space else None)
+            or (fingerprint.dimensions if fingerprint else None),
+            fingerprint=str(fingerprint) if fingerprint else None,
+            published=str(published) if published else None,
+            staleness=staleness,
+            skipped=self.chain.choice.skipped if self.chain.choice else {},
+            cache=self.cache.status() if self.cache else None,
+            probe=probe,
+            notices=self.take_notices(),
+        )
 
     def take_notices(self) -> tuple[str, ...]:
         """Return what is to be said, once."""

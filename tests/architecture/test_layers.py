@@ -13,7 +13,7 @@ PACKAGE = Path(recollect.__file__).parent
 LAYERS = (
     ("__main__",),
     ("shells",),
-    ("agents", "evaluate", "doctor", "recall", "settings"),
+    ("agents", "async_memory", "evaluate", "doctor", "recall", "settings"),
     ("memory",),
     ("parts",),
     ("config",),
@@ -87,7 +87,7 @@ def test_names_say_something(module: Path) -> None:
 def test_shells_know_only_the_facade_and_the_records() -> None:
     allowed = {
         "memory", "reports", "types", "errors", "version", "shells", "agents", "doctor", "evaluate",
-        "settings", "facts", "recall", "extraction",
+        "settings", "facts", "recall", "extraction", "async_memory",
     }  # fmt: skip
     used = {
         (str(module.relative_to(PACKAGE)), part)

@@ -1,0 +1,124 @@
+"""The asynchronous twin of Memory: the same methods, awaited, each call in one thread of its own.
+
+The core stays synchronous; an event loop is never blocked by it. Calls of one AsyncMemory run one
+after the other, in the order they were made, because an index connection serves one at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+
+from recollect.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+    from types import TracebackType
+
+    from recollect.config import Config
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
+
+
+def _awaited(
+    method: Callable[Concatenate[Memory, P], Answer],
+) -> Callable[Concatenate[AsyncMemory, P], Awaitable[Answer]]:
+    """Return the method with the same arguments and documentation, to be awaited."""
+
+    @wraps(method)
+    async def hop(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return await self.run(lambda memory: method(memory, *args, **kwargs))
+
+    return hop
+
+
+def _opened(
+    opener: Callable[P, Memory],
+) -> Callable[P, Awaitable[AsyncMemory]]:
+    """Return what opens a memory in a thread of its own, and hands out its twin."""
+
+    @wraps(opener)
+    async def hop(*args: P.args, **kwargs: P.kwargs) -> AsyncMemory:
+        thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-memory")
+        try:
+            work = partial(opener, *args, **kwargs)
+            memory = await asyncio.get_running_loop().run_in_executor(thread, work)
+        except BaseException:
+            thread.shutdown(wait=False)
+            raise
+        return AsyncMemory(memory, thread=thread)
+
+    return hop
+
+
+class AsyncMemory:
+    """An agent's memory for asynchronous programs. Use `await AsyncMemory.open(...)`."""
+
+    def __init__(self, memory: Memory, *, thread: ThreadPoolExecutor) -> None:
+        """Store the parts.
+
+        Args:
+            memory: that was opened in the thread.
+            thread: the only one that may touch it.
+
+        """
+        self._memory = memory
+        self._thread = thread
+
+    open = staticmethod(_opened(Memory.open))
+    sync = _awaited(Memory.sync)
+    search = _awaited(Memory.search)
+    get = _awaited(Memory.get)
+    status = _awaited(Memory.status)
+    paths = _awaited(Memory.paths)
+    reset = _awaited(Memory.reset)
+    verify = _awaited(Memory.verify)
+    verify_store = _awaited(Memory.verify_store)
+    finish_in_background = _awaited(Memory.finish_in_background)
+    cache_status = _awaited(Memory.cache_status)
+    prune_cache = _awaited(Memory.prune_cache)
+
+    @property
+    def workspace(self) -> Path:
+        """The folder whose memory this is."""
+        return self._memory.workspace
+
+    @property
+    def agent(self) -> str:
+        """Id of the index."""
+        return self._memory.agent
+
+    @property
+    def config(self) -> Config:
+        """The settings in force, and where each was set."""
+        return self._memory.config
+
+    async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+        """Do anything with the memory, in its thread: its facts, its sessions, several calls.
+
+        A caller that is cancelled no longer waits; what has begun in the thread goes on to its end.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, work, self._memory)
+
+    async def close(self) -> None:
+        """Release the index and the models, after what has begun."""
+        try:
+            await self.run(Memory.close)
+        finally:
+            self._thread.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

@@ -1,0 +1,118 @@
+"""The asynchronous twin: the same answers, and an event loop that is never held up."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect import AsyncMemory, Memory, QueryError, WorkspaceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "atlas", "is_behind", "is_writable"}
+"""Objects that belong to the memory's thread: reached with `run`."""
+
+
+def public(kind: type) -> dict[str, object]:
+    return {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+
+
+def test_the_twin_has_every_method_with_the_same_arguments() -> None:
+    twins = public(AsyncMemory)
+    methods = {
+        name: method
+        for name, method in public(Memory).items()
+        if inspect.isfunction(method) and name not in _NOT_AWAITED
+    }
+
+    assert set() == set(methods) - set(twins)
+    for name, method in methods.items():
+        twin = twins[name]
+        assert callable(twin)
+        if name != "close":
+            assert inspect.signature(method) == inspect.signature(twin)
+
+
+def test_it_answers_as_the_memory_does(sample: Path, environ: Mapping[str, str]) -> None:
+    async def answers() -> list[str]:
+        async with await AsyncMemory.open(sample, environ=environ) as memory:
+            await memory.sync()
+            results = await memory.search("how did we roll back")
+            return [hit.citation for hit in results.hits]
+
+    found = asyncio.run(answers())
+    with Memory.open(sample, environ=environ) as memory:
+        expected = [hit.citation for hit in memory.search("how did we roll back").hits]
+
+    assert expected
+    assert expected == found
+
+
+def test_all_calls_run_in_one_thread_that_is_not_the_loops(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    async def names() -> set[str]:
+        async with await AsyncMemory.open(workspace, environ=environ) as memory:
+            calls = (memory.run(lambda _: threading.current_thread().name) for _ in range(8))
+            return set(await asyncio.gather(*calls))
+
+    found = asyncio.run(names())
+
+    assert 1 == len(found)
+    assert threading.current_thread().name not in found
+
+
+def test_the_loop_goes_on_while_the_memory_works(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    async def loop_ran() -> bool:
+        async with await AsyncMemory.open(workspace, environ=environ) as memory:
+            free = threading.Event()
+            held = asyncio.ensure_future(memory.run(lambda _: free.wait(30)))
+            await asyncio.sleep(0)
+            free.set()  # only a loop that runs gets here while the thread waits
+            return await held
+
+    assert asyncio.run(loop_ran())
+
+
+def test_errors_reach_whoever_awaits(workspace: Path, environ: Mapping[str, str]) -> None:
+    async def ask() -> None:
+        async with await AsyncMemory.open(workspace, environ=environ) as memory:
+            await memory.search(" ")
+
+    with pytest.raises(QueryError):
+        asyncio.run(ask())
+
+
+def test_what_cannot_be_opened_leaves_no_thread(tmp_path: Path, environ: Mapping[str, str]) -> None:
+    async def open_nothing() -> None:
+        await AsyncMemory.open(tmp_path / "nowhere", environ=environ)
+
+    with pytest.raises(WorkspaceError):
+        asyncio.run(open_nothing())
+
+    for thread in threading.enumerate():
+        if thread.name.startswith("recollect-memory"):
+            thread.join(10)
+    assert not [
+        thread for thread in threading.enumerate() if thread.name.startswith("recollect-memory")
+    ]
+
+
+def test_facts_are_reached_in_the_memorys_thread(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    async def remembered() -> list[str]:
+        async with await AsyncMemory.open(workspace, environ=environ) as memory:
+            await memory.run(lambda memory: memory.facts.remember("The lamp in the hall is green."))
+            results = await memory.search("colour of the hall lamp", source="facts")
+            return [hit.snippet for hit in results.hits]
+
+    assert ["The lamp in the hall is green."] == asyncio.run(remembered())
