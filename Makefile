@@ -5,13 +5,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help install test lint types unit demo stress clean
+.PHONY: help install test lint types unit demo stress agents screenshots clean
 
 help:
 	@echo "make install  create $(VENV) with the recollect command"
 	@echo "make demo     index the sample workspace and ask it questions"
 	@echo "make test     lint, types and tests"
 	@echo "make stress   many processes, edits and kills on one index: ten minutes"
+	@echo "make agents   install real agents (npm, 2 GB) and ask Recollect through them"
+	@echo "make screenshots  take the pictures of docs/web.md anew; needs Chromium"
 	@echo "make clean    remove $(VENV) and caches"
 
 install: $(INSTALLED)
@@ -36,7 +38,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 unit: $(INSTALLED)
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadfile
 
 demo: $(INSTALLED)
 	@sh examples/demo.sh $(BIN)/recollect
@@ -44,6 +46,12 @@ demo: $(INSTALLED)
 stress: $(INSTALLED)
 	$(BIN)/python bench/stress.py
 	$(BIN)/python bench/kill_points.py
+
+agents: $(INSTALLED)
+	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh
+
+screenshots: $(INSTALLED)
+	RECOLLECT_REQUIRE_BROWSER=1 RECOLLECT_SCREENSHOTS=1 $(BIN)/pytest tests/web
 
 clean:
 	rm -rf $(VENV) .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
 """Write the parts of the documentation that come from the code.
 
 usage: python docs/generate.py          write them
-       python docs/generate.py --check  exit 1 if they are out of date
+       python docs/generate.py --check  name those that are out of date, and exit 1 if there are any
 """
 
 from __future__ import annotations
@@ -9,44 +9,43 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from recollect.config.schema import SETTINGS
+from generators.api_page import api_page
+from generators.cli_page import cli_page
+from generators.index_page import index_page
+from generators.man_page import man_page
+from generators.settings_page import settings_page
 
-SETTINGS_PAGE = Path(__file__).parent / "settings.md"
-BEGIN = "<!-- generated: settings -->"
-END = "<!-- end -->"
-
-
-def settings_table() -> str:
-    """Return the table of all settings."""
-    rows = ["| setting | default | meaning | in `recollect.toml` |", "| --- | --- | --- | --- |"]
-    for setting in SETTINGS.values():
-        default = "unset" if setting.default is None else _shown(setting.default)
-        allowed = "yes" if setting.is_project else "no"
-        rows.append(f"| `{setting.key}` | {default} | {setting.about} | {allowed} |")
-    return "\n".join(rows)
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+INDEX = DOCS / "index.md"
+SETTINGS = DOCS / "settings.md"
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    return str(value)
-
-
-def rendered() -> str:
-    """Return the settings page with its table as the code has it."""
-    page = SETTINGS_PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{settings_table()}\n\n{END}{after}"
+def pages() -> dict[Path, str]:
+    """Return what each generated file should hold."""
+    return {
+        INDEX: index_page(INDEX.read_text(encoding="utf-8"), decisions=DOCS / "decisions"),
+        SETTINGS: settings_page(SETTINGS.read_text(encoding="utf-8")),
+        DOCS / "reference" / "cli.md": cli_page(),
+        DOCS / "reference" / "api.md": api_page(ROOT / "src" / "recollect"),
+        ROOT / "man" / "recollect.1": man_page(),
+    }
 
 
 def main() -> int:
     """Write or check."""
+    stale = [
+        (file, text)
+        for file, text in pages().items()
+        if not file.is_file() or file.read_text(encoding="utf-8") != text
+    ]
     if "--check" in sys.argv:
-        return int(rendered() != SETTINGS_PAGE.read_text(encoding="utf-8"))
-    SETTINGS_PAGE.write_text(rendered(), encoding="utf-8")
+        for file, _ in stale:
+            print(f"{file.relative_to(ROOT)} is out of date: run python docs/generate.py")
+        return int(bool(stale))
+    for file, text in stale:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
     return 0
 
 

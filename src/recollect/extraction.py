@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderSetupError, UsageError
+from recollect.errors import NotFoundError, ProviderSetupError, UsageError
 from recollect.facts.extract import ExtractOptions, extract, plan_extraction
 from recollect.facts.record import Provenance, extracted_category
+from recollect.facts.rules import Verdict
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from recollect.fact_book import FactBook
     from recollect.facts.extract import BatchResult, Draft, Plan
+    from recollect.facts.record import Fact
+    from recollect.facts.remember import Remembered
     from recollect.providers.chat.base import Chat, Price
     from recollect.types import Degradation, Progress
 
@@ -36,14 +39,18 @@ class Extracted:
     plan: Plan
     stored: int = 0
     known: int = 0
-    """Drafts that said what is known, or what was forgotten on purpose."""
-    contradicting: int = 0
+    """Drafts that said what is known."""
+    forgotten: tuple[Fact, ...] = ()
+    """What was forgotten on purpose before, and therefore left out."""
+    contradicting: tuple[Remembered, ...] = ()
     """Stored beside what they contradict: somebody has to decide."""
     suspicious: int = 0
     """Drafts that read like instructions or that no file holds; not stored."""
     skipped: int = 0
     """Lines of answers that were no facts."""
     failures: tuple[Degradation, ...] = ()
+    notices: tuple[str, ...] = ()
+    """What is to be known of facts that were stored."""
     cost: float | None = None
 
 
@@ -79,7 +86,8 @@ class Extractor:
         """Return what would be sent, and what it would cost; asks nothing.
 
         Raises:
-            UsageError: a pattern leaves the workspace, or no file matches.
+            UsageError: a pattern leaves the workspace.
+            NotFoundError: no file matches.
 
         """
         options = ExtractOptions(price=self._price())
@@ -90,6 +98,7 @@ class Extractor:
 
         Raises:
             UsageError: a pattern leaves the workspace.
+            NotFoundError: no file matches.
             ProviderSetupError: no language model is set, or it has no key.
 
         """
@@ -132,7 +141,7 @@ class Extractor:
                     path = file.relative_to(root).as_posix()
                     found[path] = file.read_text(encoding="utf-8", errors="replace")
         if not found:
-            raise UsageError(
+            raise NotFoundError(
                 f"No file of the workspace matches {', '.join(patterns)}.",
                 action="Name others with --paths or the setting ingest.paths.",
             )
@@ -159,8 +168,11 @@ class _Tally:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.stored = self.known = self.contradicting = self.suspicious = self.skipped = 0
+        self.stored = self.known = self.suspicious = self.skipped = 0
+        self.forgotten: dict[str, Fact] = {}  # by text: blocks overlap
+        self.contradicting: list[Remembered] = []
         self.failures: list[Degradation] = []
+        self.notices: list[str] = []
 
     def count(self, draft: Draft, book: FactBook) -> None:
         """Write a draft down, unless it is better left."""
@@ -177,10 +189,16 @@ class _Tally:
             provenance=Provenance.INGEST,
             source=f"{draft.path}:{draft.start_line}-{draft.end_line}" if draft.path else "",
         )
-        verdict = remembered.decision.verdict.value
-        self.known += verdict in {"existing", "forgotten"}
-        self.stored += verdict not in {"existing", "forgotten"}
-        self.contradicting += verdict == "contradicts"
+        match remembered.decision.verdict:
+            case Verdict.EXISTING:
+                self.known += 1
+            case Verdict.FORGOTTEN:
+                self.forgotten[remembered.fact.text] = remembered.fact
+            case verdict:
+                self.stored += 1
+                self.notices += remembered.notices
+                if verdict is Verdict.CONTRADICTS:
+                    self.contradicting.append(remembered)
 
     def finished(self, *, cost: float | None) -> Extracted:
         """Return the sum."""
@@ -188,9 +206,11 @@ class _Tally:
             plan=self.plan,
             stored=self.stored,
             known=self.known,
-            contradicting=self.contradicting,
+            forgotten=tuple(self.forgotten.values()),
+            contradicting=tuple(self.contradicting),
             suspicious=self.suspicious,
             skipped=self.skipped,
             failures=tuple(self.failures),
+            notices=tuple(self.notices),
             cost=cost,
         )

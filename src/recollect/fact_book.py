@@ -1,124 +1,40 @@
-"""Facts as a source and as a book to write in: the ledger joined with the index.
-
-The ledger in memory/facts/ is the truth. What is indexed of it knows for whom each fact holds and
-from when to when, so that no search can find what it must not.
-"""
+"""Facts as a book to write in and to look things up in, and who may see which."""
 
 from __future__ import annotations
 
+import re
 import secrets
-import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError
+from recollect.fact_source import FACTS_FOLDER
 from recollect.facts.decay import DecayClass, classify_decay, expiry, prune_plan
-from recollect.facts.history import active, chain, successors_of
+from recollect.facts.history import active, lineage
 from recollect.facts.identity import CHANCE_BITS, minted, parse_id
 from recollect.facts.ledger import Ledger
+from recollect.facts.listing import listed, unreadable
 from recollect.facts.record import CONFIDENCES, EXPLICIT, Fact, Provenance, category_of, tags_of
-from recollect.facts.remember import remember, supersede
+from recollect.facts.remember import forget, remember, restore, supersede
+from recollect.facts.rules import Verdict
 from recollect.facts.scope import FactScope, narrowed
 from recollect.facts.transfer import exported, import_plan, imported
-from recollect.ingest.read import read
-from recollect.ingest.source import Taken
-from recollect.ingest.walk import Found
-from recollect.reports import Failure
-from recollect.text.terms import TERMS_VERSION
-from recollect.types import GLOBAL, Chunk, FactMark, SourceKind, Stat, digest_of
+from recollect.sessions.redact import redact
+from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
     from pathlib import Path
 
     from recollect.facts.decay import Pruned
-    from recollect.facts.draft import Draft, LedgerState
-    from recollect.facts.remember import Remembered
+    from recollect.facts.draft import Draft
+    from recollect.facts.listing import Listing, Wanted
+    from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.rules import Nearest
     from recollect.facts.transfer import ImportPlan
-    from recollect.types import Document
 
-FACTS_FOLDER = "memory/facts"
-_FACTS_VERSION = 1
-_FORMER_VALUES = 8  # of one fact that it can still be found by
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)  # when what was struck out by hand ended
-
-
-class FactsSource:
-    """The facts of a workspace, a chunk each."""
-
-    kind = SourceKind.FACTS
-
-    def __init__(self, workspace: Path) -> None:
-        self._workspace = workspace
-        self._state: LedgerState | None = None
-
-    @property
-    def recipe(self) -> str:
-        """Return the identity of the rules, and of who superseded whom.
-
-        A fact in one file may end a fact in another, which then has to be read again.
-        """
-        state = self._read()
-        pairs = repr(sorted(successors_of(state.facts).items()))
-        begun = repr(sorted((fact.id, str(fact.begins)) for fact in state.facts.values()))
-        return f"f{_FACTS_VERSION}-t{TERMS_VERSION}-{digest_of((pairs + begun).encode())[:12]}"
-
-    def find(self) -> tuple[list[Found], list[Failure]]:
-        """Return the files of the ledger, and entries that cannot be read."""
-        self._state = None
-        state = self._read()
-        names = sorted({place.file for place in state.places.values()})
-        found = []
-        for name in names:
-            file = self._workspace / FACTS_FOLDER / name
-            try:
-                status = file.stat()
-            except OSError:
-                continue  # gone since the ledger was read: the next sync sees it
-            stat = Stat(status.st_size, status.st_mtime_ns)
-            found.append(Found(f"{FACTS_FOLDER}/{name}", file, stat, self.kind))
-        failures = [
-            Failure(f"{FACTS_FOLDER}/{each.file}:{each.line}", each.reason, each.action)
-            for each in state.problems
-        ]
-        return found, failures
-
-    def take(self, found: Found) -> Taken:
-        """Read a file's facts."""
-        document = read(found, now_ns=time.time_ns())
-        state = self._read()
-        successors = successors_of(state.facts)
-        chunks = [
-            self._chunk(fact, state, document, successor=successors.get(fact.id, ""))
-            for fact in state.facts.values()
-            if f"{FACTS_FOLDER}/{state.places[fact.id].file}" == document.path
-        ]
-        return Taken(document, lambda: chunks)
-
-    def _chunk(
-        self, fact: Fact, state: LedgerState, document: Document, *, successor: str
-    ) -> Chunk:
-        place = state.places[fact.id]
-        about = (fact.category, fact.entity, fact.key, _formerly(fact, state.facts))
-        begins = fact.begins
-        return Chunk(
-            path=document.path,
-            source=self.kind,
-            start_line=place.line,
-            end_line=place.end_line,
-            text=fact.text,
-            heading=tuple(each for each in about if each),
-            prefix=" ".join(each for each in (fact.entity, fact.key) if each),
-            when=begins.astimezone().date() if begins else None,
-            fact=mark_of(fact, state.facts, successor=successor),
-        )
-
-    def _read(self) -> LedgerState:
-        if self._state is None:
-            self._state = Ledger(self._workspace / FACTS_FOLDER).read()
-        return self._state
+_IS = re.compile(r"\s+(?:is|ist|est|es)\b\s*:?\s+")
+"""In a sentence, what is `:` or `=` in a file."""
 
 
 def audience_of(asked: Iterable[str], *, allowed: frozenset[str] | None) -> frozenset[str]:
@@ -131,44 +47,6 @@ def audience_of(asked: Iterable[str], *, allowed: frozenset[str] | None) -> froz
     held = None if allowed is None else frozenset(map(FactScope.parse, allowed))
     seen = narrowed(held, [FactScope.parse(each) for each in asked]) or frozenset()
     return frozenset({GLOBAL, *map(str, seen)})
-
-
-def _formerly(fact: Fact, facts: Mapping[str, Fact]) -> str:
-    """Return the values that a fact took the place of.
-
-    Whoever asks with the old value has to find the new one: they are searched like a heading.
-    """
-    if not fact.supersedes or fact.is_superseded:
-        return ""
-    values = [each.value for each in _ancestors(fact, facts) if each.value]
-    return f"formerly {', '.join(values[-_FORMER_VALUES:])}" if values else ""
-
-
-def _ancestors(fact: Fact, facts: Mapping[str, Fact]) -> list[Fact]:
-    """Return what a fact took the place of, and what that did, oldest first."""
-    found: dict[str, Fact] = {}
-    waiting = list(fact.supersedes)
-    while waiting:
-        older = facts.get(waiting.pop())
-        if older is not None and older.id not in found and older.id != fact.id:
-            found[older.id] = older
-            waiting += older.supersedes
-    return sorted(found.values(), key=lambda each: (each.begins or _LONG_AGO, each.id))
-
-
-def mark_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> FactMark:
-    """Return for whom and when a fact holds, as every leg has to know it."""
-    ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
-    if successor and not ends:
-        by = facts.get(successor)
-        ends.append((by.begins if by else None) or _LONG_AGO)
-    return FactMark(
-        id=fact.id,
-        scope=str(fact.scope),
-        since=fact.begins,
-        until=min(ends, default=None),
-        superseded_by=successor,
-    )
 
 
 class FactBook:
@@ -239,7 +117,8 @@ class FactBook:
             created=now,
         )
         nearest = self._nearest(fact)
-        return self._ledger.edit(lambda draft: remember(draft, fact, now=now, nearest=nearest))
+        done = self._ledger.edit(lambda draft: remember(draft, fact, now=now, nearest=nearest))
+        return replace(done, notices=_secrets_in(done))
 
     def all(
         self,
@@ -257,6 +136,29 @@ class FactBook:
         )
         return [fact for fact in facts if scopes is None or str(fact.scope) in scopes]
 
+    def listed(
+        self,
+        wanted: Wanted,
+        *,
+        as_of: datetime | None = None,
+        include_superseded: bool = False,
+    ) -> Listing:
+        """Return the facts that hold and are wanted, with what is to be decided or corrected.
+
+        Raises:
+            UsageError: what is wanted names no category or scope.
+
+        """
+        state = self._ledger.read()
+        return listed(
+            state.facts,
+            wanted,
+            now=self._now(),
+            as_of=as_of,
+            include_superseded=include_superseded,
+            problems=unreadable(state.problems, folder=FACTS_FOLDER),
+        )
+
     def history(self, fact_id: str) -> tuple[Fact, ...]:
         """Return a fact with all that it superseded and was superseded by, oldest first.
 
@@ -264,34 +166,41 @@ class FactBook:
             NotFoundError: there is no such fact.
 
         """
-        facts = self._ledger.read().facts
-        wanted = parse_id(fact_id)
-        if wanted not in facts:
-            raise _no_such(fact_id)
-        after = chain(facts, wanted)
-        before = [each for each in _ancestors(facts[wanted], facts) if each not in after]
-        return (*before, *after)
+        return lineage(self._ledger.read().facts, parse_id(fact_id))
 
-    def supersede(self, old_id: str, *, by: str) -> Fact:
-        """Mark a fact as superseded by another that is written down; return the latter."""
+    def supersede(self, old_id: str, *, by: str) -> Superseded:
+        """Mark a fact as superseded by another that is written down; return both.
+
+        Raises:
+            NotFoundError: one of them does not exist.
+            UsageError: their scopes differ, or they would supersede each other in a circle.
+
+        """
         old, new = parse_id(old_id), parse_id(by)
         return self._ledger.edit(lambda draft: supersede(draft, old, by_id=new))
+
+    def restore(self, old_id: str) -> Restored:
+        """Let a superseded fact hold again, beside what had taken its place.
+
+        Raises:
+            NotFoundError: there is no such fact.
+            UsageError: nothing took its place.
+
+        """
+        old = parse_id(old_id)
+        return self._ledger.edit(lambda draft: restore(draft, old))
 
     def forget(self, fact_id: str) -> Fact:
         """Remove a fact for good; nothing that is extracted brings it back.
 
-        What it had taken the place of holds again.
+        What it had taken the place of holds again, unless another took its own.
+
+        Raises:
+            NotFoundError: there is no such fact.
+
         """
         wanted = parse_id(fact_id)
-
-        def work(draft: Draft) -> Fact:
-            forgotten = draft.forget(wanted)
-            for fact in list(draft.facts.values()):
-                if fact.superseded_by == wanted:
-                    draft.put(replace(fact, superseded_by="", valid_until=None))
-            return forgotten
-
-        return self._ledger.edit(work)
+        return self._ledger.edit(lambda draft: forget(draft, wanted))
 
     def prune(self, *, dry_run: bool) -> tuple[Pruned, ...]:
         """Remove what expired or faded; a dry run only says what would go, and why."""
@@ -330,7 +239,18 @@ class FactBook:
         return self._ledger.edit(work)
 
 
-def _no_such(fact_id: str) -> NotFoundError:
-    return NotFoundError(
-        f"There is no fact {fact_id}.", action="`recollect facts list` shows their ids."
+def _secrets_in(remembered: Remembered) -> tuple[str, ...]:
+    """Return what to say of a fact that seems to hold a key or password: it was not refused."""
+    fact = remembered.fact
+    said = (fact.text, _IS.sub(": ", fact.text), fact.value, f"{fact.key}: {fact.value}")
+    if remembered.decision.verdict is Verdict.FORGOTTEN or all(map(_is_open, said)):
+        return ()
+    found = (
+        f"{fact.id} seems to hold a secret, which is in the ledger now and is found by searches."
     )
+    action = f"`recollect facts forget {fact.id}` removes it; say where it is kept instead."
+    return (f"{found} {action}",)
+
+
+def _is_open(text: str) -> bool:
+    return redact(text) == text

@@ -17,7 +17,8 @@ from recollect.config import Setup
 from recollect.config.schema import read_setting
 from recollect.errors import NotFoundError
 from recollect.fact_book import audience_of
-from recollect.facts.hyde import HYDE, Hypothesis
+from recollect.fact_source import FACTS_FOLDER
+from recollect.facts.visible import visible_text
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
 from recollect.ingest.read import UnreadableError, read
@@ -28,18 +29,19 @@ from recollect.search.copies import mark_copies
 from recollect.search.fuse.base import VECTOR
 from recollect.search.options import adapted
 from recollect.search.pipeline import search
-from recollect.search.question import ask
+from recollect.search.question import ask, kind_of
 from recollect.search.serve import finished, serve
 from recollect.transcripts import NOT_SEARCHED, SESSIONS_TOP
-from recollect.types import Degradation, Leg, Scope, SourceKind, silent
+from recollect.turns import in_turn
+from recollect.types import Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import date
     from pathlib import Path
     from types import TracebackType
-    from typing import TypeVar
 
+    from recollect.atlas import Atlas
     from recollect.config import Config
     from recollect.errors import RecollectError
     from recollect.extraction import Extractor
@@ -49,15 +51,17 @@ if TYPE_CHECKING:
     from recollect.transcripts import SessionBook
     from recollect.types import Progress, Results
 
-    Answer = TypeVar("Answer")
-
 
 class Memory:
-    """An agent's memory: index it, search it, read it. Use `Memory.open`."""
+    """An agent's memory: index it, search it, read it. Use `Memory.open`.
+
+    Threads may share one: their calls run one after the other.
+    """
 
     def __init__(self, parts: Parts) -> None:
         self.workspace = parts.setup.workspace
         self.agent = parts.setup.agent
+        self.turn = parts.turn
         self._parts = parts
 
     @classmethod
@@ -107,6 +111,7 @@ class Memory:
         """True when the last search left work that nobody has taken up."""
         return self._parts.is_behind
 
+    @in_turn
     def sync(
         self,
         *,
@@ -134,6 +139,7 @@ class Memory:
         report = self._parts.sync(options, told=told)
         return replace(report, notices=(*self._parts.take_notices(), *report.notices))
 
+    @in_turn
     def search(  # noqa: PLR0913 - each argument narrows the question
         self,
         text: str,
@@ -197,7 +203,7 @@ class Memory:
             max_results=options.max_results if max_results is None else max_results,
             min_score=min_score,
             scope=Scope(
-                source=SourceKind(source) if source else None,
+                source=kind_of(source),
                 since=since,
                 before=before,
                 path=path,
@@ -207,9 +213,7 @@ class Memory:
             ),
             legs=legs,
         )
-        imagined = self._parts.imagine(text)
-        if isinstance(imagined, Hypothesis):
-            query = replace(query, imagined=imagined.text)
+        query, missed = self._parts.worded(query)
         if options.rank.rerank.enabled:
             self._parts.fetch_reranker(progress)
         if sync or (sync is None and self.config.sync_on_search):
@@ -238,14 +242,13 @@ class Memory:
             notices = (*notices, self._why_empty(sync=sync))
         if source == SourceKind.SESSIONS and SourceKind.SESSIONS.value not in self.config.sources:
             notices = (*notices, NOT_SEARCHED)
-        if isinstance(imagined, Degradation):
-            degraded = {**(results.degraded or {}), HYDE: imagined}
-            results = replace(results, degraded=degraded)
-        results = mark_copies(results, superseded=self._parts.store.inspection.superseded())
+        known = self._parts.store.inspection.superseded(query.scope)
+        results = mark_copies(results, superseded=known)
         return finished(
             results,
             serving=serving,
             trouble=self._parts.trouble,
+            missed=missed,
             notices=notices,
             explain=explain,
         )
@@ -284,6 +287,7 @@ class Memory:
             interval_seconds=config.watch.interval_minutes * 60.0,
         )
 
+    @in_turn
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
         """Read part of a memory file.
 
@@ -300,8 +304,13 @@ class Memory:
             raise NotFoundError(
                 f"{path}: {error.failure.reason}", action=error.failure.action
             ) from error
-        return excerpt(document.text, path=found.path, start_line=start_line, lines=lines)
+        text = document.text
+        scopes = self._parts.setup.scopes
+        if scopes is not None and found.path.startswith(f"{FACTS_FOLDER}/"):
+            text = visible_text(found.path.rpartition("/")[2], text, scopes=scopes)
+        return excerpt(text, path=found.path, start_line=start_line, lines=lines)
 
+    @in_turn
     def status(self, *, deep: bool = False) -> Status:
         """Tell what is indexed, by whom it is embedded and what is stale.
 
@@ -317,6 +326,11 @@ class Memory:
         return self._parts.facts
 
     @property
+    def atlas(self) -> Atlas:
+        """This memory seen from above: its documents, its days, a map by meaning."""
+        return self._parts.atlas
+
+    @property
     def extractor(self) -> Extractor:
         """Takes facts out of files, by the language model that is set."""
         return self._parts.extractor
@@ -326,23 +340,28 @@ class Memory:
         """The conversations that belong to this memory: list them, keep them, forget them."""
         return self._parts.session_book
 
+    @in_turn
     def cache_status(self) -> CacheStatus | None:
         """Tell how full the embedding cache of this home is; None when there is none."""
         return self._parts.cache.status() if self._parts.cache else None
 
+    @in_turn
     def prune_cache(self, *, unused_days: int | None = None) -> int:
         """Drop vectors unused for so many days, or all; return how many. Indexes keep theirs."""
         since = None if unused_days is None else today_here() - timedelta(days=unused_days)
         return self._parts.cache.prune(unused_since=since) if self._parts.cache else 0
 
+    @in_turn
     def paths(self) -> frozenset[str]:
         """Return the paths of all indexed files."""
         return frozenset(path for _, path in self._parts.store.known())
 
+    @in_turn
     def reset(self) -> None:
         """Drop the derived index; the files it came from are not touched."""
         self._parts.store.clear()
 
+    @in_turn
     def verify(self, *, progress: Progress = silent) -> Verification:
         """Prove that the index equals the files and that all legs know the same chunks."""
         store = self._parts.store
@@ -354,10 +373,12 @@ class Memory:
         )
         return replace(found, notices=self._parts.take_notices())
 
+    @in_turn
     def verify_store(self) -> list[str]:
         """Return what is wrong with the index file, read in full: nothing when it is sound."""
         return self._parts.store.inspection.check()
 
+    @in_turn
     def close(self) -> None:
         """Release the index and the models."""
         self._parts.close()

@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from datetime import UTC, datetime
+from threading import RLock
 from typing import TYPE_CHECKING
 
+from recollect.atlas import Atlas, Drawer
 from recollect.background.upkeep import Upkeep
 from recollect.errors import ProviderError, ProviderSetupError, StoreCorruptError, StoreError
 from recollect.extraction import Extractor
-from recollect.fact_book import FACTS_FOLDER, FactBook, FactsSource
-from recollect.facts.hyde import hypothetical
+from recollect.fact_book import FactBook, audience_of
+from recollect.fact_source import FACTS_FOLDER, FactsSource
+from recollect.facts.hyde import Wording, worded
 from recollect.facts.hyde_cache import AnswerCache
 from recollect.facts.rules import Nearest
 from recollect.ingest.refresh import RefreshOptions, refresh
@@ -31,21 +34,21 @@ from recollect.sessions.project import ProjectOptions
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
 from recollect.transcripts import SessionBook, SessionPlaces, SessionSource
+from recollect.turns import in_turn
 from recollect.types import Degradation, Leg, Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import date
     from typing import TypeVar
 
     from recollect.config import Setup
-    from recollect.facts.hyde import Hypothesis
     from recollect.facts.record import Fact
     from recollect.ingest.source import Source
     from recollect.providers.chat.base import Chat
     from recollect.reports import Report
     from recollect.stores.sqlite import SqliteStore
-    from recollect.types import Progress
+    from recollect.types import Known, Progress, Query
 
     Answer = TypeVar("Answer")
 
@@ -57,6 +60,8 @@ class Parts:
         self, setup: Setup, *, store: SqliteStore, notices: tuple[str, ...], purpose: str
     ) -> None:
         self.setup = setup
+        self.turn = RLock()
+        """Whose turn it is: a connection serves one thread at a time."""
         self._purpose = purpose
         self.store = store
         self.chain = Chain(setup.config.provider, cache=setup.places.models)
@@ -71,6 +76,7 @@ class Parts:
         self._notices = notices
         self._chat: Chat | None = None
         self._answers = AnswerCache()
+        self._drawer = Drawer()
 
     @classmethod
     def open(cls, setup: Setup, *, purpose: str = "recollect index") -> Parts:
@@ -100,22 +106,38 @@ class Parts:
         walk = replace(ingest.walk, exclude=(*ingest.walk.exclude, FACTS_FOLDER))
         notes = NotesSource(self.setup.workspace, options=replace(ingest, walk=walk))
         chosen = [source for source in (notes, self.sessions) if source.kind.value in wanted]
-        return [*chosen, FactsSource(self.setup.workspace)]
+        return [*chosen, FactsSource(self.setup.workspace, known=self._known_facts)]
 
     @property
     def session_book(self) -> SessionBook:
         """What can be done with the conversations."""
-        return SessionBook(
-            self.sessions,
-            indexed=lambda: {path for _, path in self.store.known()},
-            drop=lambda path: self.store.drop(path, source=SourceKind.SESSIONS),
-        )
+        return SessionBook(self.sessions, indexed=self._paths, drop=self._drop_session)
+
+    @in_turn
+    def _paths(self) -> set[str]:
+        return {path for _, path in self.store.known()}
+
+    @in_turn
+    def _drop_session(self, path: str) -> None:
+        self.store.drop(path, source=SourceKind.SESSIONS)
 
     @property
     def facts(self) -> FactBook:
         """The book of facts."""
         return FactBook(
             self.setup.workspace, nearest=self._nearest_fact, now=lambda: datetime.now(tz=UTC)
+        )
+
+    @property
+    def atlas(self) -> Atlas:
+        """What shows the index as a whole."""
+        return Atlas(
+            self.store,
+            chain=self.chain,
+            turn=self.turn,
+            drawer=self._drawer,
+            audience=lambda scopes: audience_of(scopes, allowed=self.setup.scopes),
+            now=lambda: datetime.now(tz=UTC),
         )
 
     def chat(self) -> Chat:
@@ -148,16 +170,20 @@ class Parts:
             usual=self.setup.config.ingest_paths,
         )
 
-    def imagine(self, question: str) -> Hypothesis | Degradation | None:
-        """Return what an answer might say, or why there is none; None where none is wanted."""
-        seconds = self.setup.config.hyde_seconds
-        if seconds is None:
-            return None
-        try:
-            return hypothetical(question, self.chat(), cache=self._answers, seconds=seconds)
-        except ProviderError as error:
-            return Degradation(error.message, error.action)
+    def worded(self, query: Query) -> tuple[Query, Mapping[str, Degradation]]:
+        """Return the question with what a model adds to it, as is wanted, and what it could not."""
+        options = self.setup.config.wording
+        wording = Wording()
+        if options.wanted and Leg.VECTOR in query.legs:
+            try:
+                wording = worded(query.text, self.chat(), options=options, cache=self._answers)
+            except ProviderError as error:
+                why = Degradation(error.message, error.action)
+                wording = Wording(degraded=dict.fromkeys(options.wanted, why))
+        asked = replace(query, imagined=wording.imagined, rewordings=wording.rewordings)
+        return asked, wording.degraded
 
+    @in_turn
     def _nearest_fact(self, fact: Fact) -> Nearest | None:
         """Return the fact of the same scope whose vector is nearest, where vectors are at hand."""
         choice = self.chain.choose(self.store.published(), progress=silent, retry=False)
@@ -265,6 +291,9 @@ class Parts:
             self._chat.close()
         if self.cache is not None:
             self.cache.close()
+
+    def _known_facts(self, path: str) -> Known | None:
+        return self.store.known_of(path, source=SourceKind.FACTS)
 
     def _is_new(self) -> bool:
         return self.store.inspection.is_empty()

@@ -7,13 +7,15 @@ it was given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.facts.safe import OWN_BLOCK, neutralised, on_one_line
-from recollect.text.size import estimate_tokens
+from recollect.text.size import (
+    estimate_tokens as estimate_tokens,  # noqa: PLC0414 - shells have budgets, too
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,32 +71,49 @@ def recall(
         scopes: facts of these scopes too.
 
     Raises:
-        UsageError: the budget holds no block at all.
+        UsageError: the budget holds no block at all; the error names one that does.
 
     """
-    empty = _OPEN.format(form=form.value) + _CLOSE
-    if estimate_tokens(empty) > budget_tokens:
+    results = memory.search(prompt, max_results=_HITS, scopes=scopes)
+    # What stands out from noise in no way is not worth a turn's attention.
+    worthy = results.hits if results.confident else ()
+    least = _least_tokens(worthy, form)
+    if budget_tokens < estimate_tokens(_block((), form)):
         raise UsageError(
             f"A block does not fit into {budget_tokens} tokens.",
-            action=f"Give a budget of {2 * estimate_tokens(empty)} tokens or more.",
+            action=f"Give a budget of {least} tokens or more.",
         )
-    results = memory.search(prompt, max_results=_HITS, scopes=scopes)
     lines: list[str] = []
     shown: list[Hit] = []
-    # What stands out from noise in no way is not worth a turn's attention.
-    for hit in results.hits if results.confident else ():
+    for hit in worthy:
         line = _fitting(hit, lines, form=form, budget_tokens=budget_tokens)
         if line is not None:
             lines.append(line)
             shown.append(hit)
+    if worthy and not lines:
+        notice = f"Nothing fits into {budget_tokens} tokens: give a budget of {least} or more."
+        results = replace(results, notices=(*results.notices, notice))
     block = _block(lines, form) if lines else ""
     return Recalled(block, estimate_tokens(block), tuple(shown), results)
 
 
+def _least_tokens(hits: Sequence[Hit], form: Form) -> int:
+    """Return what the shortest block takes that holds a hit; where there is none, an empty one."""
+    lines = [_FORMS[each](hit) for hit in hits for each in _as_short_as(form)]
+    return min(
+        (estimate_tokens(_block([line], form)) for line in lines),
+        default=estimate_tokens(_block((), form)),
+    )
+
+
+def _as_short_as(form: Form) -> list[Form]:
+    forms = list(Form)
+    return forms[forms.index(form) :]
+
+
 def _fitting(hit: Hit, lines: Sequence[str], *, form: Form, budget_tokens: int) -> str | None:
     """Return the hit as fully as there is room; a good hit in short is better than none."""
-    forms = list(Form)
-    for each in forms[forms.index(form) :]:
+    for each in _as_short_as(form):
         line = _FORMS[each](hit)
         if estimate_tokens(_block([*lines, line], form)) <= budget_tokens:
             return line

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
 
-    from recollect.types import Degradation
+    from recollect.types import Degradation, SourceKind
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be taken in."""
+    """A file that could not be taken in, or an entry of one."""
 
     path: str
+    """With the line behind it, for an entry."""
     reason: str
     action: str
+    is_entry: bool = False
+    """True where the rest of the file was taken in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +214,88 @@ class SessionStatus:
     """Kept in the home, whatever its agent does with the original."""
     excluded: str | None
     """Why nothing of it is searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much of something is stored."""
+
+    documents: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class DaySummary:
+    """What is stored of one day."""
+
+    date: date | None
+    """None for what has no day."""
+    by_source: Mapping[str, Amount]
+    """A document that tells of several days counts in each."""
+
+    @property
+    def total(self) -> Amount:
+        """All sources together."""
+        amounts = self.by_source.values()
+        return Amount(sum(each.documents for each in amounts), sum(each.chunks for each in amounts))
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What is stored, day by day."""
+
+    days: tuple[DaySummary, ...]
+    """The earliest first; days that hold nothing are left out."""
+    undated: DaySummary
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSummary:
+    """One document, without its text."""
+
+    path: str
+    source: SourceKind
+    date: date | None
+    title: str | None
+    headings: tuple[str, ...]
+    """The first few below the title."""
+    chunks: int
+    """Those that the question may see."""
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Some of the documents, and how many there are."""
+
+    documents: tuple[DocumentSummary, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class MapPoint:
+    """A chunk in the plane."""
+
+    x: float
+    y: float
+    path: str
+    source: SourceKind
+    start_line: int
+    end_line: int
+    heading: tuple[str, ...]
+    date: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMap:
+    """Chunks by meaning, as far as two dimensions can show it."""
+
+    points: tuple[MapPoint, ...]
+    total: int
+    """Chunks that have a vector; those beyond the points are left out evenly."""
+    spread: float
+    """Part of the vectors' variance that the two axes carry: 1 is all of it."""
+    query: tuple[float, float] | None = None
+    nearest: tuple[int, ...] = ()
+    """Places in `points` of the chunks nearest to the query by cosine, best first."""
+    degraded: Mapping[str, Degradation] | None = None

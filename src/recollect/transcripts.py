@@ -188,6 +188,9 @@ class SessionSource:
 
         """
         if paths:
+            for path in paths:
+                if not Path(path).expanduser().exists():
+                    raise NotFoundError(f"There is no {path}.", action="Correct the path.")
             found, failures = find_transcripts([Root(Path(path)) for path in paths])
             if failures:
                 raise UsageError(
@@ -200,7 +203,7 @@ class SessionSource:
         for each in found:
             if each.path in forgotten:
                 continue
-            copy = self._places.archive.joinpath(*_kept_under(each), each.file.name)
+            copy = self._copy_of(each)
             if each.file == copy or _has_all(copy, of=each.file):
                 continue
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -212,7 +215,7 @@ class SessionSource:
         """Never index these again, and delete imported copies; return their stored paths.
 
         Raises:
-            UsageError: there is no such transcript.
+            NotFoundError: there is no such transcript.
 
         """
         found, _ = self.all()
@@ -220,16 +223,43 @@ class SessionSource:
         by_name |= {each.file.name.partition(".")[0]: each for each in found}
         for name in names:
             if name not in by_name:
-                raise UsageError(
+                raise NotFoundError(
                     f"There is no transcript {name} of this memory.",
                     action="`recollect sessions list` shows their names.",
                 )
         chosen = [by_name[name] for name in names]
         self._write_forgotten(self.forgotten() | {each.path for each in chosen})
         for each in chosen:
+            # The original is what was found if it went on: the copy goes all the same.
+            self._copy_of(each).unlink(missing_ok=True)
             if each.file.is_relative_to(self._places.archive):
                 each.file.unlink(missing_ok=True)
         return [each.path for each in chosen]
+
+    def restore(self, names: Sequence[str]) -> list[str]:
+        """Let forgotten transcripts be indexed again; return their stored paths.
+
+        Raises:
+            NotFoundError: no such transcript was forgotten.
+
+        """
+        forgotten = self.forgotten()
+        by_name = {Path(path).name.partition(".")[0]: path for path in forgotten}
+        by_name |= {Path(path).name: path for path in forgotten}
+        by_name |= {path: path for path in forgotten}
+        for name in names:
+            if name not in by_name:
+                listed = ", ".join(sorted(forgotten)) or "none"
+                raise NotFoundError(
+                    f"No transcript {name} was forgotten.", action=f"Those that were: {listed}."
+                )
+        chosen = [by_name[name] for name in names]
+        self._write_forgotten(forgotten - {*chosen})
+        return chosen
+
+    def _copy_of(self, found: FoundTranscript) -> Path:
+        """Return where an imported copy is kept, or would be."""
+        return self._places.archive.joinpath(*_kept_under(found), found.file.name)
 
     def _named_roots(self) -> list[Root]:
         roots = [Root(self._places.archive, is_optional=True)]
@@ -285,6 +315,7 @@ class SessionBook:
         """Keep transcripts in the home, whatever their agent does with them; return which.
 
         Raises:
+            NotFoundError: a path is not there.
             UsageError: a path is no transcript.
 
         """
@@ -294,13 +325,28 @@ class SessionBook:
         """Take transcripts out of the index for good; return their paths.
 
         Raises:
-            UsageError: there is no such transcript.
+            NotFoundError: there is no such transcript.
 
         """
         forgotten = self._source.forget(names)
         for path in forgotten:
             self._drop(path)
         return forgotten
+
+    def forgotten(self) -> frozenset[str]:
+        """Return the paths of transcripts that stay out."""
+        return self._source.forgotten()
+
+    def restore(self, names: Sequence[str]) -> list[str]:
+        """Let forgotten transcripts be indexed again by the next sync; return their paths.
+
+        An imported copy was deleted when it was forgotten and does not come back.
+
+        Raises:
+            NotFoundError: no such transcript was forgotten.
+
+        """
+        return self._source.restore(names)
 
 
 def _kept_under(found: FoundTranscript) -> tuple[str, ...]:

@@ -162,6 +162,20 @@ class FactMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Superseded:
+    """A fact that no longer holds, and what took its place."""
+
+    id: str
+    text: str
+    about: str
+    """What it is about: entity and key, where it says so."""
+    by: str
+    """Id of what took its place, which need not exist."""
+    instead: str
+    """What that says; empty where nothing is known of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """A line span of a Document: the unit of retrieval."""
 
@@ -271,6 +285,8 @@ class Query:
     """Which retrieval paths may answer."""
     imagined: str | None = None
     """What an answer might say: embedded for the vector leg in the question's place."""
+    rewordings: tuple[str, ...] = ()
+    """The question in other words: embedded for the vector leg beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +361,8 @@ class Hit:
     superseded_by: str | None = None
     """Of a note or transcript that repeats a fact: the fact that took that one's place."""
     trace: Trace | None = None
+    text: str = ""
+    """The whole chunk that scored, of which the snippet is what is worth showing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,27 @@ PACKAGE = Path(recollect.__file__).parent
 LAYERS = (
     ("__main__",),
     ("shells",),
-    ("agents", "async_memory", "evaluate", "doctor", "recall", "settings"),
+    (
+        "agents",
+        "async_memory",
+        "evaluate",
+        "doctor",
+        "glimpse",
+        "install",
+        "recall",
+        "retrievers",
+        "settings",
+    ),
     ("memory",),
     ("parts",),
     ("config",),
     ("extraction",),
-    ("fact_book", "transcripts"),
+    ("atlas", "fact_book"),
+    ("fact_source", "transcripts"),
     ("background",),
     ("ingest", "search", "facts", "sessions"),
     ("stores", "providers"),
-    ("text", "globs"),
+    ("text", "globs", "turns"),
     ("reports",),
     ("types",),
     ("errors", "version"),
@@ -87,7 +98,7 @@ def test_names_say_something(module: Path) -> None:
 def test_shells_know_only_the_facade_and_the_records() -> None:
     allowed = {
         "memory", "reports", "types", "errors", "version", "shells", "agents", "doctor", "evaluate",
-        "settings", "facts", "recall", "extraction", "async_memory",
+        "glimpse", "install", "settings", "facts", "recall", "extraction", "async_memory",
     }  # fmt: skip
     used = {
         (str(module.relative_to(PACKAGE)), part)

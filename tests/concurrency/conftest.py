@@ -129,11 +129,16 @@ class HeldUp:
     """A vendor that answers questions at once, and notes only when it is let go."""
 
     released: threading.Event = field(default_factory=threading.Event)
+    asked: threading.Event = field(default_factory=threading.Event)
+    """Set when someone waits for it: all files are read by then, and no transaction is open."""
 
     def script(self, _number: int, request: Request) -> Fault | None:
         texts = request.body["input"]
         is_question = isinstance(texts, list) and len(texts) == 1
-        return None if is_question or self.released.is_set() else hang(self.released)
+        if is_question or self.released.is_set():
+            return None
+        self.asked.set()
+        return hang(self.released)
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_while_the_holder_is_stopped_searches_answer_at_once(
 ) -> None:
     write_notes(write, 3)
     first = commands.start("index")
-    until(commands.holder)
+    until(held_up.asked.is_set)
     first.send_signal(signal.SIGSTOP)
     write("memory/later.md", "Saved while the other slept.\n")
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.stores.base import Space, Store
+    from recollect.types import Known
 
 SPACE = Fingerprint("test", "model", 8, "plain")
 OTHER = Fingerprint("test", "another", 8, "plain")
@@ -161,6 +162,106 @@ def test_dropping_a_document_takes_its_chunks_along_and_no_others(store: Store) 
         chunk.path for chunk in store.load(keys, terms=[], fingerprint=None).chunks
     ]
     assert 1 == store.keyword(["appl"], scope=Scope(), limit=5).corpus.frequencies["appl"]
+
+
+def known_of(store: Store, path: str = "memory/a.md") -> Known | None:
+    return store.known_of(path, source=SourceKind.MEMORY)
+
+
+def put_over(store: Store, text: str, over: Known | None) -> bool:
+    chunk = Chunk("memory/a.md", SourceKind.MEMORY, 1, 1, text)
+    return store.put(document("memory/a.md", text), [chunk], recipe="r1", over=over)
+
+
+def found(store: Store) -> list[str]:
+    keys = store.keyword(["appl", "banana", "cherri"], scope=Scope(), limit=5).keys
+    return sorted(texts_of(store, keys))
+
+
+def test_what_is_known_of_one_document_is_what_is_known_of_all(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+
+    assert store.known()[SourceKind.MEMORY, "memory/a.md"] == known_of(store)
+    assert known_of(store, "memory/b.md") is None
+    assert store.known_of("memory/a.md", source=SourceKind.SESSIONS) is None
+
+
+def test_a_document_is_put_over_what_is_there_if_that_is_what_was_seen(store: Store) -> None:
+    first = put_over(store, "apple", None)
+    second = put_over(store, "banana", known_of(store))
+
+    assert (True, True) == (first, second)
+    assert ["banana"] == found(store)
+
+
+def test_a_document_that_came_meanwhile_is_not_replaced_by_one_thought_new(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    before = known_of(store)
+
+    assert not put_over(store, "banana", None)
+    assert ["apple"] == found(store)
+    assert before == known_of(store)
+
+
+def test_an_older_content_is_not_put_over_a_newer_one(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    seen = known_of(store)
+    put(store, "memory/a.md", "banana")
+    newer = known_of(store)
+
+    assert not put_over(store, "cherry", seen)
+    assert ["banana"] == found(store)
+    assert newer == known_of(store)
+    assert 1 == store.status(None).chunks
+
+
+def test_a_document_that_went_meanwhile_does_not_come_back(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    seen = known_of(store)
+    store.drop("memory/a.md", source=SourceKind.MEMORY)
+
+    assert not put_over(store, "banana", seen)
+    assert {} == store.known()
+    assert [] == found(store)
+
+
+@pytest.mark.parametrize("change", ["stat", "recipe"])
+def test_another_stat_or_recipe_is_another_state_too(store: Store, change: str) -> None:
+    put(store, "memory/a.md", "apple")
+    seen = known_of(store)
+    same = document("memory/a.md", "apple")
+    if change == "stat":
+        store.touch(replace(same, stat=Stat(5, 99)))
+    else:
+        store.put(same, [], recipe="r2")
+
+    assert not put_over(store, "banana", seen)
+    assert put_over(store, "banana", known_of(store))
+
+
+def test_a_document_is_dropped_only_if_it_is_the_one_that_was_seen(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    seen = known_of(store)
+    put(store, "memory/a.md", "banana")
+
+    refused = store.drop("memory/a.md", source=SourceKind.MEMORY, over=seen)
+    kept = found(store)
+    dropped = store.drop("memory/a.md", source=SourceKind.MEMORY, over=known_of(store))
+
+    assert (False, True) == (refused, dropped)
+    assert (["banana"], []) == (kept, found(store))
+
+
+def test_what_one_source_holds_does_not_stand_in_the_way_of_another(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    seen = known_of(store)
+    other = replace(document("memory/a.md", "banana"), source=SourceKind.SESSIONS)
+    chunk = Chunk("memory/a.md", SourceKind.SESSIONS, 1, 1, "banana")
+
+    assert store.put(other, [chunk], recipe="r1", over=None)
+    assert seen == known_of(store)
+    assert store.drop("memory/a.md", source=SourceKind.MEMORY, over=seen)
+    assert ["banana"] == found(store)
 
 
 def test_touching_a_document_changes_its_stat_only(store: Store) -> None:

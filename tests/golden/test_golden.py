@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from recollect import Results
 
-pytestmark = pytest.mark.xdist_group("golden")  # one worker embeds the workspace, once
-
 ROOT = Path(__file__).parent
 SAMPLE = ROOT.parent.parent / "examples" / "workspace"
 SHOWN = 6

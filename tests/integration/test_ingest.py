@@ -1,14 +1,15 @@
-"""Facts out of files and imagined answers, through a language model's server on loopback."""
+"""Facts out of files, through a language model's server on loopback."""
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-from tests.vendors.chat import KEY, KNOWN_CHATS, Reply, chat_server
+from tests.vendors.chat import KEY, KNOWN_CHATS, chat_server
 from tests.vendors.server import refuse
 
 from recollect import Memory
@@ -133,6 +134,114 @@ def test_a_failed_run_says_why_and_is_sent_again(
     assert 2 == again.stored
 
 
+def ingest(
+    workspace: Path, environ: dict[str, str], server: VendorServer, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "recollect", "-w", str(workspace), *(arguments or ("ingest",))],
+        env=environment(environ, server),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def about_the_deploy_day(day: str) -> str:
+    return json.dumps(
+        {"text": f"The deploy day is {day}", "entity": "deploy", "key": "day", "value": day}
+    )
+
+
+def test_a_contradiction_names_both_facts_and_the_commands_that_decide_it(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("TOOLS.md", "# Tools\n\nThe deploy day is Friday.\n")
+    with chat_server(OPENAI, lambda _: about_the_deploy_day("Friday")) as server:
+        with Memory.open(workspace, environ=environment(environ, server)) as memory:
+            said = memory.facts.remember(
+                "The deploy day is Tuesday", entity="deploy", key="day", value="Tuesday"
+            ).fact
+        done = ingest(workspace, environ, server)
+        with Memory.open(workspace, environ=environment(environ, server)) as memory:
+            [extracted] = [fact for fact in memory.facts.all() if fact.id != said.id]
+        commands = re.findall("→ `([^`]+)`", done.stdout)
+        decided = ingest(workspace, environ, server, *shlex.split(commands[0])[3:])
+        with Memory.open(workspace, environ=environment(environ, server)) as memory:
+            left = [fact.text for fact in memory.facts.all()]
+
+    assert 0 == done.returncode, done.stderr
+    assert "1 contradict what is stored; somebody has to decide:" in done.stdout
+    assert f"{extracted.id}  The deploy day is Friday" in done.stdout
+    assert f"{said.id}  The deploy day is Tuesday" in done.stdout
+    begin = f"recollect -w {workspace} facts supersede"
+    assert [
+        f"{begin} {said.id} {extracted.id}",
+        f"{begin} {extracted.id} {said.id}",
+    ] == commands
+    assert 0 == decided.returncode, decided.stderr
+    assert ["The deploy day is Friday"] == left
+
+
+def test_a_contradiction_is_told_to_programs_in_full(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("TOOLS.md", "# Tools\n\nThe deploy day is Friday.\n")
+    with chat_server(OPENAI, lambda _: about_the_deploy_day("Friday")) as server:
+        with Memory.open(workspace, environ=environment(environ, server)) as memory:
+            memory.facts.remember(
+                "The deploy day is Tuesday", entity="deploy", key="day", value="Tuesday"
+            )
+        shape = json.loads(ingest(workspace, environ, server, "ingest", "--json").stdout)
+
+    [contradiction] = shape["contradictions"]
+    assert (1, 1) == (shape["stored"], shape["contradicting"])
+    assert ("The deploy day is Friday", ["The deploy day is Tuesday"]) == (
+        contradiction["fact"]["text"],
+        [other["text"] for other in contradiction["others"]],
+    )
+    assert 2 == len(contradiction["commands"])
+    assert contradiction["reason"].startswith("what is extracted does not supersede")
+
+
+def test_what_was_forgotten_is_named_apart_from_what_is_known(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write_files(write)
+    with chat_server(OPENAI, lambda _: ANSWER) as server:
+        ingest(workspace, environ, server)
+        with Memory.open(workspace, environ=environment(environ, server)) as memory:
+            [birch] = [fact for fact in memory.facts.all() if "birch" in fact.text]
+            memory.facts.forget(birch.id)
+        for name in ("TOOLS.md", "skills/hosts/SKILL.md"):
+            file = workspace / name
+            file.write_text(file.read_text(encoding="utf-8") + "\nMore.\n", encoding="utf-8")
+        done = ingest(workspace, environ, server)
+        for name in ("TOOLS.md", "skills/hosts/SKILL.md"):
+            file = workspace / name
+            file.write_text(file.read_text(encoding="utf-8") + "\nEven more.\n", encoding="utf-8")
+        shape = json.loads(ingest(workspace, environ, server, "ingest", "--json").stdout)
+
+    assert "0 facts stored, 1 known already (2 files, 0 unchanged)\n" in done.stdout
+    assert "1 forgotten before, left out:\n  The staging host is called birch (" in done.stdout
+    assert (0, 1) == (shape["stored"], shape["known"])
+    assert ["The staging host is called birch"] == [each["text"] for each in shape["forgotten"]]
+    assert shape["forgotten"][0]["source"].startswith("skills/hosts/SKILL.md:")
+
+
+def test_a_secret_that_a_file_gives_away_is_pointed_out(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("TOOLS.md", "The router opens with password=hunter2Xy\n")
+    answer = json.dumps({"text": "The router opens with password=hunter2Xy"})
+    with chat_server(OPENAI, lambda _: answer) as server:
+        done = ingest(workspace, environ, server, "ingest", "--json")
+
+    shape = json.loads(done.stdout)
+    assert 1 == shape["stored"]
+    assert ["recollect facts forget" in each for each in shape["notices"]] == [True]
+    assert shape["notices"] == done.stderr.splitlines()
+
+
 def test_without_a_language_model_the_command_says_what_to_set(
     workspace: Path, environ: dict[str, str]
 ) -> None:
@@ -146,49 +255,3 @@ def test_without_a_language_model_the_command_says_what_to_set(
 
     assert 1 == done.returncode
     assert "llm.provider" in done.stderr
-
-
-def hyde(environ: dict[str, str], server: VendorServer) -> dict[str, str]:
-    return {
-        **environment(environ, server),
-        "RECOLLECT_PROVIDER": "local",
-        "RECOLLECT_HYDE_ENABLED": "true",
-    }
-
-
-def test_an_imagined_answer_serves_the_vector_leg_only_and_is_asked_for_once(
-    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
-) -> None:
-    write("memory/a.md", "The ferry leaves at dawn.\n")
-    with (
-        chat_server(OPENAI, lambda _: "The ferry departs early in the morning.") as server,
-        Memory.open(workspace, environ=hyde(environ, server)) as memory,
-    ):
-        memory.sync()
-        results = memory.search("when do we have to get up", explain=True)
-        memory.search("when do we have to get up")
-
-    assert 1 == len(server.requests)
-    assert ["memory/a.md"] == [hit.path for hit in results.hits]
-    assert results.hits[0].text_score is None
-    assert results.degraded is None
-
-
-@pytest.mark.parametrize("reply", [Reply(""), Reply(is_refusal=True)])
-def test_where_no_answer_is_imagined_the_question_serves_and_it_is_said(
-    workspace: Path,
-    environ: dict[str, str],
-    write: Callable[[str, str], Path],
-    reply: Reply,
-) -> None:
-    write("memory/a.md", "The ferry leaves at dawn.\n")
-    with (
-        chat_server(OPENAI, lambda _: reply) as server,
-        Memory.open(workspace, environ=hyde(environ, server)) as memory,
-    ):
-        results = memory.search("when does the ferry leave")
-
-    assert ["memory/a.md"] == [hit.path for hit in results.hits]
-    assert "hybrid" == results.mode
-    assert results.degraded is not None
-    assert ["hyde"] == list(results.degraded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -441,3 +442,29 @@ def test_a_question_about_days_without_notes_says_so(
         "Nothing found is dated from 2026-08-03 to 2026-08-12, the days the question names.",
     ) == empty.notices
     assert () == filled.notices
+
+
+def test_threads_may_share_one_memory(memory: Memory, write: Callable[[str, str], Path]) -> None:
+    for number in range(20):
+        write(
+            f"memory/note-{number}.md", f"# Note {number}\n\nThe lamp number {number} is green.\n"
+        )
+    memory.sync()
+
+    def ask(number: int) -> str:
+        if number % 5 == 0:
+            memory.sync()
+        if number % 7 == 0:
+            memory.facts.remember(f"The door number {number} is blue.")
+        memory.atlas.timeline()
+        return memory.search(f"lamp number {number % 20}", legs=["keyword"]).hits[0].path
+
+    with ThreadPoolExecutor(max_workers=6) as threads:
+        found = list(threads.map(ask, range(60)))
+
+    assert [f"memory/note-{number % 20}.md" for number in range(60)] == found
+
+
+def test_a_source_that_does_not_exist_is_named(memory: Memory) -> None:
+    with pytest.raises(QueryError, match="'diary' is no source"):
+        memory.search("lamp", source="diary")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -61,6 +62,33 @@ def test_a_budget_that_holds_no_block_is_refused(workspace: Path, environ: dict[
         pytest.raises(UsageError),
     ):
         recall(memory, PROMPT, budget_tokens=3)
+
+
+@pytest.mark.parametrize("form", ["full", "short", "index"])
+def test_the_least_budget_that_is_named_really_works(
+    sample: Path, environ: dict[str, str], form: str
+) -> None:
+    def run(budget: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "-w", str(sample), "recall", PROMPT,
+             "--budget", str(budget), "--form", form],
+            env={**environ, "RECOLLECT_PROVIDER": "none"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )  # fmt: skip
+
+    refused = run(3)
+    [named] = re.findall(r"a budget of (\d+) tokens or more", refused.stderr)
+    least = int(named)
+    enough, too_few = run(least), run(least - 1)
+
+    assert 2 == refused.returncode
+    assert (0, True) == (enough.returncode, enough.stdout.startswith("<recollect-memory"))
+    assert least == estimate_tokens(enough.stdout.rstrip("\n"))
+    assert (0, "") == (too_few.returncode, too_few.stdout)
+    notice = f"Nothing fits into {least - 1} tokens: give a budget of {least} or more."
+    assert [notice] == too_few.stderr.splitlines()
 
 
 def test_the_command_prints_the_block_alone(sample: Path, environ: dict[str, str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -166,6 +168,74 @@ def test_a_forgotten_transcript_stays_forgotten_when_the_index_is_made_anew(
     assert claude.is_file()
 
 
+def test_a_copy_is_deleted_even_if_the_conversation_went_on(
+    workspace: Path, environ: dict[str, str], claude: Path, tmp_path: Path
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        memory.sessions.bring()
+        kept = [*(tmp_path / "home").rglob("5f0c.jsonl")]
+        with claude.open("a", encoding="utf-8") as stream:
+            stream.write(row("user", "And?", at="2026-02-01T09:05:00Z", cwd=workspace) + "\n")
+        memory.sessions.forget(["5f0c"])
+
+    assert 1 == len(kept)
+    assert [] == [*(tmp_path / "home").rglob("5f0c.jsonl")]
+    assert claude.is_file()
+
+
+def test_a_forgotten_transcript_can_be_searched_again(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    both = {**environ, "RECOLLECT_SOURCES": "memory,sessions", "RECOLLECT_PROVIDER": "none"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            env=both,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    run("sessions", "import")
+    forgotten = run("sessions", "forget", "5f0c")
+    listed = run("sessions", "list").stdout
+    imported = run("sessions", "import", str(claude))
+    gone = run("search", "barrel").stdout
+    [command] = re.findall("→ `([^`]+)`", forgotten.stdout)
+    undone = run(*shlex.split(command)[3:])
+    found = run("search", "barrel").stdout
+    again = run("sessions", "forget", "--undo", "5f0c")
+
+    assert command in listed
+    assert "0 imported\n" == imported.stdout
+    assert "Those that were forgotten are left out." in imported.stderr
+    assert "No matches.\n" == gone
+    assert (0, True) == (undone.returncode, undone.stdout.startswith("no longer forgotten: "))
+    assert "blue barrel" in found
+    assert (1, True) == (again.returncode, "Those that were: none." in again.stderr)
+
+
+def test_a_transcript_that_is_gone_says_so_when_it_is_let_in_again(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        memory.sessions.forget(["5f0c"])
+    claude.unlink()
+
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect", "-w", str(workspace), "sessions", "forget", "--undo",
+         "5f0c.jsonl"],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+
+    assert 0 == done.returncode
+    assert "recollect sessions import FILE" in done.stdout
+
+
 def test_a_named_agent_has_the_transcripts_of_that_agent_of_openclaw(
     workspace: Path, environ: dict[str, str], tmp_path: Path
 ) -> None:
@@ -226,6 +296,6 @@ def test_the_commands_list_import_and_forget(
     assert ["indexed"] == [each["state"] for each in listed["sessions"]]
     assert imported["imported"] == forgotten["forgotten"]
     assert "user,assistant, 2026-02-01T09:00:00Z" in shown
-    assert 0 != unknown.returncode
+    assert 1 == unknown.returncode
     assert "sessions list" in unknown.stderr
     assert "forgotten" in after

@@ -57,7 +57,8 @@ class Fresh:
         """Yield what the answer cannot know of yet, and why."""
         yield from self.report.notices
         for failure in self.report.failed:
-            yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
+            state = "" if failure.is_entry else " is not up to date:"
+            yield f"{failure.path}{state} {failure.reason}. {failure.action}"
         if self.report.left:
             yield f"{self.report.left} new or changed files are not read yet."
         if self._waiting:
@@ -114,20 +115,42 @@ class Upkeep:
             return self._freshen(progress)
 
     def _freshen(self, progress: Progress) -> Fresh:
-        lease = WriterLease(self._path, purpose="a search")
-        holder = lease.acquire(wait_seconds=0.0)
+        turn = _Turn(WriterLease(self._path, purpose="a search"))
         cheap = RefreshOptions(
             retry=False,
-            most=CHEAP_TEXTS if holder is None else 0,
+            most=CHEAP_TEXTS,
             seconds=CHEAP_SECONDS,
             embed_seconds=EMBED_SECONDS,
+            is_granted=turn.is_granted,
             progress=progress,
         )
         first = RefreshOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
-            return Fresh(self._refresh(first if self._is_new() and not holder else cheap), holder)
+            is_first = self._is_new() and turn.is_granted()
+            return Fresh(self._refresh(first if is_first else cheap), turn.holder)
         finally:
-            lease.release()
+            turn.end()
+
+
+class _Turn:
+    """A search's turn to change an index: asked for when there is something to change, once."""
+
+    def __init__(self, lease: WriterLease) -> None:
+        self._lease = lease
+        self._is_asked = False
+        self.holder: Holder | None = None
+        """Another process that is at work on it."""
+
+    def is_granted(self) -> bool:
+        """Tell whether nobody else is at work."""
+        if not self._is_asked:
+            self.holder = self._lease.acquire(wait_seconds=0.0)
+            self._is_asked = True
+        return self.holder is None
+
+    def end(self) -> None:
+        """Let others have theirs."""
+        self._lease.release()
 
 
 def described(holder: Holder) -> str:

@@ -73,6 +73,8 @@ class Worker:
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._watcher = watcher(self._due.set)
+        self.is_syncing = False
+        """Whether a sync is under way, for those who watch it."""
 
     def start(self) -> None:
         """Begin: the first sync is due at once."""
@@ -81,6 +83,10 @@ class Worker:
         self._thread = threading.Thread(target=self._work, name="recollect-worker", daemon=True)
         self._thread.start()
         self._watcher.start()
+
+    def wake(self) -> None:
+        """Sync now, or right after the sync that is under way."""
+        self._due.set()
 
     def stop(self) -> None:
         """Stop at the next file or answer of the sync that is under way; what it did is kept.
@@ -115,11 +121,16 @@ class Worker:
             if self._stopped.is_set():
                 return
             self._due.clear()
+            self.is_syncing = True
             try:
-                self._done(memory.sync(retry=False, progress=self._go_on, told=self._leave))
+                report = memory.sync(retry=False, progress=self._go_on, told=self._leave)
             except _InterruptedError:
                 self._stopped.wait(_HELD_SECONDS)
                 self._due.set()
+            else:
+                self._done(report)
+            finally:
+                self.is_syncing = False
 
     def _go_on(self, _step: Step) -> None:
         if self._stopped.is_set():

@@ -1,7 +1,29 @@
 """What is set, and where was it set? Files and environment become one frozen Config."""
 
-from recollect.config.load import Config, load_config
-from recollect.config.paths import Places, agent_of, find_workspace
-from recollect.config.setup import Setup
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.config.load import Config, load_config
+    from recollect.config.paths import Places, agent_of, find_workspace
+    from recollect.config.setup import Setup
 
 __all__ = ["Config", "Places", "Setup", "agent_of", "find_workspace", "load_config"]
+
+_HOMES = {
+    "Config": "load",
+    "Places": "paths",
+    "Setup": "setup",
+    "agent_of": "paths",
+    "find_workspace": "paths",
+    "load_config": "load",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Where things are can be told in a moment; reading settings needs every stage and numpy.
+    if name in _HOMES:
+        return getattr(import_module(f"recollect.config.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ from recollect.background.worker import WatchOptions
 from recollect.config.paths import PROJECT_FILE
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
+from recollect.facts.hyde import WordingOptions
 from recollect.ingest.chunk import ChunkOptions
 from recollect.ingest.media import MediaOptions
 from recollect.ingest.sync import IngestOptions
@@ -40,7 +41,7 @@ ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
 """Origins that win over every file."""
 _PREFIX = "RECOLLECT_"
-_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG"}
+_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN"}
 _TESTS = "TEST_"
 _MEGA = 1_000_000
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
@@ -63,8 +64,7 @@ class Config:
     chat: ChatOptions | None
     """None: no language model is set."""
     ingest_paths: tuple[str, ...]
-    hyde_seconds: float | None
-    """None: no answer is imagined."""
+    wording: WordingOptions
     sync_on_search: bool
     watch: WatchOptions
     values: Mapping[str, object]
@@ -185,7 +185,11 @@ def compose(
         session_paths=cast(tuple[str, ...], get("sessions.paths")),
         chat=_chat_options(values, variables),
         ingest_paths=cast(tuple[str, ...], get("ingest.paths")),
-        hyde_seconds=cast(float, get("hyde.seconds")) if get("hyde.enabled") else None,
+        wording=WordingOptions(
+            hyde=cast(bool, get("hyde.enabled")),
+            expand=cast(bool, get("expand.enabled")),
+            seconds=cast(float, get("llm.seconds")),
+        ),
         sync_on_search=cast(bool, get("sync.on_search")),
         watch=WatchOptions(
             debounce_ms=cast(int, get("watch.debounce_ms")),

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from datetime import date
 
 DEFAULT_KIND = "question"
+CASES_FILE = "memory-cases.jsonl"
+"""Where a workspace keeps its cases, unless another file is named."""
 
 
 @dataclass(frozen=True, slots=True)

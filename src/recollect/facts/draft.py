@@ -6,7 +6,7 @@ It knows pages, not files, and no clock.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,8 @@ class LedgerState:
     problems: tuple[Problem, ...]
     forgotten: frozenset[str]
     """Digests of normalised texts that are not to be learned again from what is extracted."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Of the content of each file, where they were read."""
 
 
 class Naming:

@@ -8,6 +8,7 @@ was written half, or edited by hand, still counts.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
@@ -16,9 +17,11 @@ from recollect.facts.record import NO_SUCCESSOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     from recollect.facts.record import Fact
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a fact began, or ended as it was struck out by hand, of which that is not known."""
 
 
 def active(
@@ -86,9 +89,7 @@ def chain(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
 
     """
     if fact_id not in facts:
-        raise NotFoundError(
-            f"There is no fact {fact_id}.", action="recollect facts list shows those there are."
-        )
+        raise _no_such(fact_id)
     successors = successors_of(facts)
     found = {fact_id: facts[fact_id]}
     while (fact_id := successors.get(fact_id, "")) in facts:
@@ -99,6 +100,31 @@ def chain(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
             )
         found[fact_id] = facts[fact_id]
     return tuple(found.values())
+
+
+def ancestors(fact: Fact, facts: Mapping[str, Fact]) -> list[Fact]:
+    """Return what a fact took the place of, and what that did, oldest first."""
+    found: dict[str, Fact] = {}
+    waiting = list(fact.supersedes)
+    while waiting:
+        older = facts.get(waiting.pop())
+        if older is not None and older.id not in found and older.id != fact.id:
+            found[older.id] = older
+            waiting += older.supersedes
+    return sorted(found.values(), key=lambda each: (each.begins or LONG_AGO, each.id))
+
+
+def lineage(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
+    """Return a fact with all that it superseded and was superseded by, oldest first.
+
+    Raises:
+        NotFoundError: there is no such fact.
+        UsageError: the chain, edited by hand, leads back to itself.
+
+    """
+    after = chain(facts, fact_id)
+    before = [each for each in ancestors(facts[fact_id], facts) if each not in after]
+    return (*before, *after)
 
 
 def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) -> dict[str, Fact]:
@@ -136,6 +162,50 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
     return changed
 
 
+def restored(facts: Mapping[str, Fact], fact_id: str) -> dict[str, Fact]:
+    """Return what changes, by id, when a superseded fact is to hold again.
+
+    That is the fact itself, and whatever says that it takes its place.
+
+    Args:
+        facts: all of them, by id.
+        fact_id: of the fact that was superseded.
+
+    Raises:
+        NotFoundError: there is no such fact.
+        UsageError: nothing took its place.
+
+    """
+    if fact_id not in facts:
+        raise _no_such(fact_id)
+    fact = facts[fact_id]
+    successor = successors_of(facts).get(fact_id)
+    if successor is None:
+        raise UsageError(
+            f"{fact_id} is not superseded.",
+            action="`recollect facts list --include-superseded` shows which facts are.",
+        )
+    changed = {
+        other.id: replace(other, supersedes=tuple(n for n in other.supersedes if n != fact_id))
+        for other in facts.values()
+        if fact_id in other.supersedes and other.scope == fact.scope
+    }
+    return {fact_id: resumed(fact, after=facts.get(successor)), **changed}
+
+
+def resumed(fact: Fact, *, after: Fact | None) -> Fact:
+    """Return a fact that holds again, as what took its place no longer does.
+
+    An end that it had before its successor began is its own and stays.
+    """
+    end = fact.valid_until
+    if after is not None and end is not None:
+        limit = _end_by(fact, after)
+        if limit is not None and end < limit:
+            return replace(fact, superseded_by="")
+    return replace(fact, superseded_by="", valid_until=None)
+
+
 def withdrawn(fact: Fact, *, now: datetime) -> Fact:
     """Return a fact that no longer holds and that nothing took the place of."""
     end = now if fact.begins is None else max(now, fact.begins)
@@ -147,10 +217,22 @@ def _chain_if_known(facts: Mapping[str, Fact], fact: Fact) -> tuple[Fact, ...]:
 
 
 def _ended(old: Fact, by: Fact) -> Fact:
-    end = by.begins
-    if end is not None and old.valid_from is not None:
-        end = max(end, old.valid_from)  # a successor may go back further than what it corrects
-    return replace(old, superseded_by=by.id, valid_until=_sooner(old.valid_until, end))
+    end = _sooner(old.valid_until, _end_by(old, by))
+    return replace(old, superseded_by=by.id, valid_until=end)
+
+
+def _end_by(old: Fact, by: Fact) -> datetime | None:
+    """Return when a fact ends because another took its place."""
+    if by.begins is not None and old.valid_from is not None:
+        # A successor may go back further than what it corrects.
+        return max(by.begins, old.valid_from)
+    return by.begins
+
+
+def _no_such(fact_id: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no fact {fact_id}.", action="`recollect facts list` shows those there are."
+    )
 
 
 def _sooner(one: datetime | None, other: datetime | None) -> datetime | None:

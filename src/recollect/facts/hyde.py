@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
@@ -19,7 +20,7 @@ from recollect.facts.identity import normalised
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from recollect.facts.hyde_cache import AnswerCache
     from recollect.providers.chat.base import Chat
@@ -29,6 +30,8 @@ _VARIANTS_TOKENS = 300
 _TEMPERATURE = 0.3
 HYDE = "hyde"
 """Name under which an answer that could not be imagined is reported."""
+EXPAND = "expand"
+"""Name under which it is reported that a question could not be reworded."""
 _MOST_VARIANTS = 4
 _LEAST_CHARS = 10  # an answer has to be longer
 _MOST_CHARS = 1000  # two sentences were asked for, and a vector holds no more
@@ -41,9 +44,9 @@ _ANSWER_SYSTEM = (
     "do not know a name or a number, invent a likely one. No introduction, no doubt, no quotes."
 )
 _VARIANTS_SYSTEM = (
-    "You reword search questions. Write up to {most} short rewordings of the question, one a "
-    "line, in its own language: other terms for the same things, same meaning, nothing added. No "
-    "numbers, no introduction."
+    f"You reword search questions. Write up to {_MOST_VARIANTS} short rewordings of the question, "
+    "one a line, in its own language: other terms for the same things, same meaning, nothing "
+    "added. No numbers, no introduction."
 )
 _DECLINES = re.compile(
     r"\W*(i'?m sorry|i am sorry|sorry,|i (can(no|')?t|do not|don't|am unable)|as an ai\b|"
@@ -55,52 +58,46 @@ _AROUND = " \t\"'“”„«»`,"
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """A made-up answer, to be embedded in the question's place."""
+class WordingOptions:
+    """What a model is asked for before a search."""
 
-    text: str
-    was_cached: bool
+    hyde: bool = False
+    """A made-up answer."""
+    expand: bool = False
+    """The question in other words."""
+    seconds: float = 4.0
+    """For all of it together."""
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Names of what is asked for."""
+        return tuple(name for name, on in ((HYDE, self.hyde), (EXPAND, self.expand)) if on)
 
 
 @dataclass(frozen=True, slots=True)
-class Variants:
-    """The question in other words."""
+class Wording:
+    """What the vector leg searches with besides the question or in its place."""
 
-    texts: tuple[str, ...]
-    was_cached: bool
+    imagined: str | None = None
+    rewordings: tuple[str, ...] = ()
+    degraded: Mapping[str, Degradation] = field(default_factory=dict)
+    """What was wanted and could not be had, by name."""
 
 
-def hypothetical(
-    question: str, chat: Chat, *, cache: AnswerCache, seconds: float
-) -> Hypothesis | Degradation:
-    """Return what a note that answers the question might say, within the time; never raises."""
-    read = _asked(
-        question,
-        chat,
-        cache=cache,
-        seconds=seconds,
-        what=_What("hyde", _ANSWER_SYSTEM, _ANSWER_TOKENS, _statement),
+def worded(question: str, chat: Chat, *, options: WordingOptions, cache: AnswerCache) -> Wording:
+    """Ask for all that is wanted at the same time, within the time; never raises."""
+    begun = {
+        what.name: _begun(question, chat, cache=cache, seconds=options.seconds, what=what)
+        for what in _whats(question)
+        if what.name in options.wanted
+    }
+    outcomes = {name: outcome() for name, outcome in begun.items()}
+    texts = {name: read for name, read in outcomes.items() if isinstance(read, tuple)}
+    return Wording(
+        imagined=texts[HYDE][0] if HYDE in texts else None,
+        rewordings=texts.get(EXPAND, ()),
+        degraded={name: why for name, why in outcomes.items() if isinstance(why, Degradation)},
     )
-    return read if isinstance(read, Degradation) else Hypothesis(read[0][0], read[1])
-
-
-def variants(
-    question: str, chat: Chat, *, cache: AnswerCache, seconds: float, most: int = _MOST_VARIANTS
-) -> Variants | Degradation:
-    """Return the question in up to so many other wordings, within the time; never raises."""
-    read = _asked(
-        question,
-        chat,
-        cache=cache,
-        seconds=seconds,
-        what=_What(
-            f"variants-{most}",
-            _VARIANTS_SYSTEM.format(most=most),
-            _VARIANTS_TOKENS,
-            lambda answer: _rewordings(answer, question, most=most),
-        ),
-    )
-    return read if isinstance(read, Degradation) else Variants(*read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +111,26 @@ class _What:
     """Returns the texts, or why there are none."""
 
 
-def _asked(
+def _whats(question: str) -> tuple[_What, ...]:
+    return (
+        _What(HYDE, _ANSWER_SYSTEM, _ANSWER_TOKENS, _statement),
+        _What(
+            EXPAND,
+            _VARIANTS_SYSTEM,
+            _VARIANTS_TOKENS,
+            lambda answer: _rewordings(answer, question),
+        ),
+    )
+
+
+def _begun(
     question: str, chat: Chat, *, cache: AnswerCache, seconds: float, what: _What
-) -> tuple[tuple[str, ...], bool] | Degradation:
+) -> Callable[[], tuple[str, ...] | Degradation]:
+    """Begin to ask, and return what waits for the texts, or for why there are none."""
     key = (what.name, chat.name, chat.model, question)
-    if (kept := cache.get(key)) is not None:
-        return kept, True
+    kept = cache.get(key)
+    if kept is not None:
+        return lambda: kept
     outcome: list[tuple[str, ...] | Degradation] = []
 
     def ask() -> None:
@@ -130,14 +141,19 @@ def _asked(
 
     # The sender keeps to the time, but looking up a host's name does not: nobody waits for that.
     thread = threading.Thread(target=ask, name=f"recollect-{what.name}", daemon=True)
+    ends_at = time.monotonic() + seconds
     thread.start()
-    thread.join(seconds)
-    if not outcome:
+
+    def wait() -> tuple[str, ...] | Degradation:
+        thread.join(max(ends_at - time.monotonic(), 0.0))
+        if outcome:
+            return outcome[0]
         return Degradation(
             f"{chat.name} did not answer in {seconds:.3g} s",
-            "Allow more time, or choose a faster model.",
+            "Allow more time (llm.seconds), or choose a faster model.",
         )
-    return outcome[0] if isinstance(outcome[0], Degradation) else (outcome[0], False)
+
+    return wait
 
 
 def _answer(
@@ -177,7 +193,7 @@ def _statement(answer: str) -> tuple[str, ...] | str:
     return (text,)
 
 
-def _rewordings(answer: str, question: str, *, most: int) -> tuple[str, ...] | str:
+def _rewordings(answer: str, question: str) -> tuple[str, ...] | str:
     """Return the lines, or the strings of JSON where the answer is written in that."""
     found: dict[str, str] = {}
     for line in _lines(answer):
@@ -185,7 +201,7 @@ def _rewordings(answer: str, question: str, *, most: int) -> tuple[str, ...] | s
         is_usable = len(text) in _VARIANT_CHARS and not text.endswith(":")
         if is_usable and not _DECLINES.match(text) and normalised(text) != normalised(question):
             found.setdefault(normalised(text), text)
-    texts = tuple(found.values())[:most]
+    texts = tuple(found.values())[:_MOST_VARIANTS]
     return texts or "the model's answer held no rewording"
 
 

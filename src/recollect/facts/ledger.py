@@ -12,7 +12,8 @@ was read, the work is done again on what is there now.
 from __future__ import annotations
 
 import errno
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
@@ -20,6 +21,7 @@ from recollect.facts.disk import ABSENT, UnusableError, read_content, replace_co
 from recollect.facts.draft import Draft, Naming, state_of
 from recollect.facts.lock import held
 from recollect.facts.page import Problem, parse_page
+from recollect.types import Stat, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -53,7 +55,17 @@ class Ledger:
     def read(self) -> LedgerState:
         """Return what the ledger holds; a folder that is not there holds nothing."""
         shelf = _Shelf.load(self._folder)
-        return state_of(shelf.pages, unusable=shelf.unusable, forgotten=shelf.forgotten)
+        state = state_of(shelf.pages, unusable=shelf.unusable, forgotten=shelf.forgotten)
+        return replace(state, digests=shelf.digests())
+
+    def stats(self) -> dict[str, Stat]:
+        """Return what one `stat` call tells of each file, readable or not, without reading it."""
+        found: dict[str, Stat] = {}
+        for name in _names(self._folder):
+            with suppress(FileNotFoundError):  # deleted since the folder was listed
+                status = (self._folder / name).lstat()
+                found[name] = Stat(status.st_size, status.st_mtime_ns)
+        return found
 
     def edit(self, work: Callable[[Draft], Outcome]) -> Outcome:
         """Change several facts at once: all of it is written, or nothing.
@@ -142,6 +154,10 @@ class _Shelf:
         content = shelf._take(FORGOTTEN)
         shelf.forgotten = frozenset((content or ABSENT).text.split())
         return shelf
+
+    def digests(self) -> dict[str, str]:
+        """Return the digest of each file's content."""
+        return {name: digest_of(self._contents[name].raw) for name in self.pages}
 
     def publish(self, draft: Draft) -> bool:
         """Write what the draft changes; nothing, and False, if a file is not what it was."""

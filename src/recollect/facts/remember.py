@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.facts.history import superseded
+from recollect.facts.history import head, restored, resumed, successors_of, superseded
 from recollect.facts.rules import Decision, Nearest, Verdict, decide
 
 if TYPE_CHECKING:
@@ -25,6 +25,27 @@ class Remembered:
     fact: Fact
     """As it stands in the ledger: where it was known, the one that was; as given if forgotten."""
     decision: Decision
+    notices: tuple[str, ...] = ()
+    """What whoever said it should know besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """What superseding came to."""
+
+    old: Fact
+    """What holds no more: the end of its chain, where it had been superseded already."""
+    by: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What taking it back came to."""
+
+    fact: Fact
+    """Holds again."""
+    others: tuple[Fact, ...]
+    """Had taken its place, and still hold for themselves if they did."""
 
 
 def remember(
@@ -61,15 +82,54 @@ def remember(
             return Remembered(draft.add(fact), decision)
 
 
-def supersede(draft: Draft, old_id: str, *, by_id: str) -> Fact:
-    """Mark a fact as superseded by another that is stored; return the latter.
+def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
+    """Mark a fact as superseded by another that is stored.
 
     Raises:
         NotFoundError: one of them does not exist.
         UsageError: their scopes differ, or they would supersede each other in a circle.
 
     """
-    return _supersede(draft, draft.fact(by_id), (draft.fact(old_id),))
+    by = draft.fact(by_id)
+    old = head(draft.facts, draft.fact(old_id).id)
+    after = _supersede(draft, by, (old,))
+    return Superseded(draft.fact(old.id), after)
+
+
+def restore(draft: Draft, fact_id: str) -> Restored:
+    """Let a fact that was superseded hold again, beside what took its place.
+
+    Raises:
+        NotFoundError: there is no such fact.
+        UsageError: nothing took its place.
+
+    """
+    before = draft.fact(fact_id)
+    changed = restored(draft.facts, fact_id)
+    for after in changed.values():
+        draft.put(after)
+    named = dict.fromkeys([before.superseded_by, *changed])
+    others = (draft.facts[each] for each in named if each in draft.facts and each != fact_id)
+    return Restored(changed[fact_id], tuple(others))
+
+
+def forget(draft: Draft, fact_id: str) -> Fact:
+    """Remove a fact for good; what it took the place of goes to its own successor, or holds again.
+
+    Raises:
+        NotFoundError: there is no such fact.
+
+    """
+    successors = successors_of(draft.facts)
+    heir = draft.facts.get(successors.get(fact_id, ""))
+    forgotten = draft.forget(fact_id)
+    for old_id in [each for each, successor in successors.items() if successor == fact_id]:
+        old = draft.fact(old_id)
+        if heir is None:
+            draft.put(resumed(old, after=forgotten))
+        else:
+            draft.put(replace(old, superseded_by=heir.id))
+    return forgotten
 
 
 def _supersede(draft: Draft, fact: Fact, others: tuple[Fact, ...]) -> Fact:

@@ -141,6 +141,15 @@ def contradictions(facts: Mapping[str, Fact], *, now: datetime) -> tuple[tuple[F
     )
 
 
+def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tuple[Fact, ...]]:
+    """Return for each fact that contradicts others, by id, those with another value."""
+    return {
+        fact.id: tuple(each for each in group if normalised(each.value) != normalised(fact.value))
+        for group in contradictions(facts, now=now)
+        for fact in group
+    }
+
+
 def _asked_for(fact: Fact, others: tuple[Fact, ...]) -> Decision:
     if fact.provenance not in EXPLICIT and any(each.provenance in EXPLICIT for each in others):
         return Decision(Verdict.CONTRADICTS, others, _EXTRACTED)
@@ -172,7 +181,7 @@ def _doubt(fact: Fact, other: Fact) -> str:
         if not _file_of(fact) or _file_of(fact) != _file_of(other):
             return "they were extracted from different files"
     if fact.begins is not None and other.begins is not None and fact.begins < other.begins:
-        return "it is older"
+        return f"{other.id} began later and holds now"
     if fact.confidence < other.confidence:
         return "it is less sure"
     return ""

@@ -12,7 +12,7 @@ from recollect.ingest.vectors import give_vectors
 from recollect.types import Leg, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -39,6 +39,8 @@ class RefreshOptions:
     """Stop reading files after so long; None reads all."""
     embed_seconds: float | None = None
     """Stop embedding after so long; None embeds all."""
+    is_granted: Callable[[], bool] = lambda: True
+    """Is asked before anything is changed; if not, files are read and nothing is embedded."""
     progress: Progress = silent
 
 
@@ -64,6 +66,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         store=store,
         force=options.force,
         progress=options.progress,
+        begins=options.is_granted,
         seconds=options.seconds,
     )
     published = store.published()
@@ -73,7 +76,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
     notices: tuple[str, ...] = ()
     served = wanted
     is_due = options.retry or status.pending or (status.chunks and published != wanted)
-    if is_due and options.most != 0:
+    if is_due and options.most != 0 and options.is_granted():
         choice = chain.choose(published, progress=options.progress, retry=options.retry)
         embedded.degradation = choice.degradation
         if choice.provider is not None and status.chunks:

@@ -16,7 +16,7 @@ from recollect.text.terms import TERMS_VERSION
 from recollect.types import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from recollect.ingest.source import Source, Taken
     from recollect.ingest.walk import Found
@@ -58,12 +58,13 @@ class _Survey:
     failed: tuple[Failure, ...]
 
 
-def sync(
+def sync(  # noqa: PLR0913 - how much is to be done, and who is told
     sources: Sequence[Source],
     *,
     store: Store,
     force: bool,
     progress: Progress,
+    begins: Callable[[], object] = lambda: None,
     seconds: float | None = None,
 ) -> Report:
     """Bring documents, chunks and terms into agreement with the files; vectors come after.
@@ -71,10 +72,21 @@ def sync(
     With a limit in seconds, files that are left when they are over are counted and not read; those
     changed last come first then. Looking for changed files does not count: on a slow disk nothing
     would ever be read.
+
+    Args:
+        sources: where the files are.
+        store: what is to agree with them.
+        force: look at every file again.
+        progress: is told how far reading has come.
+        begins: is called if there is anything to read or to drop, before that is done.
+        seconds: how long to read; None is all.
+
     """
     known = store.known()
     survey = _survey(sources, known, force=force)
     suspects = survey.suspects
+    if suspects or survey.gone:
+        begins()
     deadline = None if seconds is None else time.monotonic() + seconds
     if deadline is not None:
         suspects = tuple(sorted(suspects, key=lambda each: -each[1].stat.mtime_ns))

@@ -2,45 +2,197 @@
 
 A refutation is written once; the old claim stands in several places. Hiding those would hide what
 else they say, so they are marked with what took the claim's place.
+
+A note repeats a claim if it holds its words in their order, or a sentence of nothing but its words
+in any order and inflection: the old value, what the claim is about, and words that change nothing.
+A note that states the new value is never marked. Vectors tell a claim neither from its denial nor
+from the same said of something else: docs/decisions/0013.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recollect.text.terms import terms
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from recollect.types import Results
+    from recollect.types import Results, Superseded
+
+_BEGINNING_CHARS = 3  # of a word; its inflections share them
+_OWN_LINE = re.compile(r"\s*(?:[-*+>#]|[0-9]+[.)]\s|$)")  # entry, quote, heading, or nothing
+_HEADING = re.compile(r"\s*#")
+_BETWEEN = re.compile(
+    r"(?<=[.!?;…])[\s\"')\]*_]+|(?<=[。！？；])|\|"
+)  # sentences, cells of a table
+_APART = {code: " " for code in range(128) if not chr(code).isalnum()}
+_ASKS = re.compile("[?？]")
 
 
-def mark_copies(results: Results, *, superseded: Sequence[tuple[str, str]]) -> Results:
-    """Return the results with a mark on every hit that holds the words of a superseded fact.
+def mark_copies(results: Results, *, superseded: Sequence[Superseded]) -> Results:
+    """Return the results with a mark on every hit that repeats a superseded fact.
 
     Args:
         results: of a search.
-        superseded: texts of facts that no longer hold, and the ids of those that do instead.
+        superseded: facts that no longer hold.
 
     """
-    if not superseded:
+    if not superseded or all(hit.fact is not None for hit in results.hits):
         return results
-    claims = [(_words(text), by) for text, by in superseded]
+    claims = list(_claims(superseded))
     hits = tuple(
         hit
         if hit.fact is not None
-        else replace(
-            hit,
-            superseded_by=next((by for claim, by in claims if claim in _words(hit.snippet)), None),
-        )
+        else replace(hit, superseded_by=_repeated_in(hit.text or hit.snippet, claims))
         for hit in results.hits
     )
     return replace(results, hits=hits)
 
 
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What a superseded fact says, against what holds now."""
+
+    words: str
+    beginnings: frozenset[str]
+    """Of the words by which it differs: cheap to look for before anything else is."""
+    text: str
+    about: str
+    instead: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of a note."""
+
+    beginnings: frozenset[str]
+    terms: frozenset[str]
+    past: frozenset[str]
+    """Its words in the past: `lived` has the term of `lives`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Gist:
+    """A claim as terms."""
+
+    allowed: frozenset[str]
+    required: frozenset[str]
+    """Empty when the new claim says all that the old one did."""
+    fresh: frozenset[str]
+    """What only the new claim says."""
+    past: frozenset[str]
+
+    def is_said_by(self, sentence: _Sentence) -> bool:
+        """Tell whether a sentence says the claim, of the present, and nothing else."""
+        is_claim = self.required <= sentence.terms <= self.allowed
+        return is_claim and not self.fresh & sentence.terms and sentence.past <= self.past
+
+
+def _claims(superseded: Sequence[Superseded]) -> Iterator[_Claim]:
+    last = _last_ones(superseded)
+    for fact in superseded:
+        instead = last[fact.id].instead
+        words = _words(fact.text)
+        differing = _beginnings(words) - _beginnings(_words(instead)) - _FILLER_BEGINNINGS
+        yield _Claim(words, differing, fact.text, fact.about, instead, last[fact.id].by)
+
+
+def _last_ones(superseded: Sequence[Superseded]) -> dict[str, Superseded]:
+    """Return for each fact the last that was superseded after it: that names what holds now."""
+    by_id = {fact.id: fact for fact in superseded}
+    last: dict[str, Superseded] = {}
+    for fact in superseded:
+        passed: dict[str, Superseded] = {}
+        while fact.id not in passed and fact.id not in last and fact.by in by_id:
+            passed[fact.id] = fact
+            fact = by_id[fact.by]  # noqa: PLW2901 - walks on
+        end = last.get(fact.id, fact)
+        last |= dict.fromkeys([*passed, fact.id], end)
+    return last
+
+
+def _repeated_in(text: str, claims: Sequence[_Claim]) -> str | None:
+    """Return the id of what took the place of a claim that a text repeats."""
+    said = [each for each in _sentences(text) if not _ASKS.search(each)]
+    words = _words(" ".join(said))
+    beginnings = _beginnings(words)
+    possible = [claim for claim in claims if claim.beginnings <= beginnings]
+    if not possible:
+        return None
+    sentences = [_sentence(each) for each in said]
+    stated = frozenset(terms(text))
+    for claim in possible:
+        near = [each for each in sentences if claim.beginnings <= each.beginnings]
+        is_quoted = claim.words in words
+        if not near and not is_quoted:
+            continue
+        gist = _gist(claim)
+        states_new = bool(gist.fresh) and gist.fresh <= stated
+        if not gist.required or states_new:
+            continue
+        if is_quoted or any(map(gist.is_said_by, near)):
+            return claim.by
+    return None
+
+
+def _sentence(text: str) -> _Sentence:
+    return _Sentence(_beginnings(_words(text)), frozenset(terms(text)), _past(text))
+
+
+def _gist(claim: _Claim) -> _Gist:
+    old, new = frozenset(terms(claim.text)), frozenset(terms(claim.instead))
+    about = frozenset(terms(claim.about))
+    changed = old - new - _FILLERS
+    # Without a word on what it is about, all of it is.
+    subject = (about or old) & old - _FILLERS
+    return _Gist(
+        allowed=old | about | _FILLERS,
+        required=changed | subject if changed else frozenset(),
+        fresh=new - old - _FILLERS,
+        past=_past(claim.text),
+    )
+
+
+def _past(text: str) -> frozenset[str]:
+    return frozenset(word for word in _words(text).split() if word.endswith("ed"))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of Markdown; lines of one paragraph belong together."""
+    paragraph: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if _OWN_LINE.match(line):
+            yield from _BETWEEN.split(" ".join(paragraph))
+            paragraph = []
+        paragraph.append(line)
+        if _HEADING.match(line):
+            yield line
+            paragraph = []
+
+
 def _words(text: str) -> str:
     """Return the words of a text, however they are written and set."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    kept = "".join(char if char.isalnum() else " " for char in folded)
+    if text.isascii():
+        kept = text.casefold().translate(_APART)
+    else:
+        folded = unicodedata.normalize("NFKC", text).casefold()
+        kept = "".join(char if char.isalnum() else " " for char in folded)
     return f" {' '.join(kept.split())} "
+
+
+def _beginnings(words: str) -> frozenset[str]:
+    return frozenset(word[:_BEGINNING_CHARS] for word in words.split())
+
+
+_FILLER_WORDS = (
+    "a an the this that these those and as at by for from in into of on onto to with is are am be "
+    "has have do does i me my we us our it its who which where there here also own just"
+)
+_FILLERS = frozenset(terms(_FILLER_WORDS))
+"""What a sentence may have besides the claim's words without saying something else."""
+_FILLER_BEGINNINGS = _beginnings(_FILLER_WORDS)

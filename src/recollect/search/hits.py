@@ -41,6 +41,7 @@ def make_hit(span: Span, *, place: int, evidence: Evidence, ranking: Ranking, to
         moment=chunk.moment or None,
         fact=chunk.fact,
         trace=make_trace(row, place=place, evidence=evidence, ranking=ranking, today=today),
+        text=chunk.text,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
+from recollect.stores.base import VectorPool
 from recollect.types import Degradation, Leg, Mode, Role
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider
     from recollect.search.dates import Window
-    from recollect.stores.base import Corpus, KeywordPool, Loaded, Store, VectorPool
+    from recollect.stores.base import Corpus, KeywordPool, Loaded, Store
     from recollect.text.terms import QueryTerms
-    from recollect.types import Background, ChunkKey, Fingerprint, Query, Vector
+    from recollect.types import Background, ChunkKey, Fingerprint, Query, Scope, Vectors
 
 _DATED = 50  # chunks a leg may propose of the days a question names
+_AGREEING = 2  # wordings of a question that count, the nearest ones: docs/decisions/0012
 _READS_ENOUGH = 0.5  # below this most of a query is noise to the model
 _NOT_READ = Degradation(
     reason="The embedding model does not read the script of this query.",
@@ -52,7 +54,8 @@ class Pools:
 
     keyword: KeywordPool
     vector: VectorPool | None
-    query_vector: Vector | None
+    query_vectors: Vectors | None
+    """Of the question, or of what an answer might say, and of the question in other words."""
     fingerprint: Fingerprint | None
     degraded: Mapping[str, Degradation]
     background: Background | None = None
@@ -97,22 +100,37 @@ def _ask_vector_leg(
 ) -> Pools:
     if provider.reads(query.text) < _READS_ENOUGH:
         return replace(pools, degraded={VECTOR: _NOT_READ})
+    reworded = [text for text in query.rewordings if provider.reads(text) >= _READS_ENOUGH]
+    asked = [query.imagined or query.text, *reworded]
     try:
-        query_vector = provider.embed([query.imagined or query.text], role=Role.QUERY)[0]
+        query_vectors = provider.embed(asked, role=Role.QUERY)
     except ProviderError as error:
         return replace(pools, degraded={VECTOR: Degradation(error.message, error.action)})
     fingerprint = provider.fingerprint
     space = store.space(fingerprint)
-    if space is not None and space.dimensions not in (0, len(query_vector)):
+    if space is not None and space.dimensions not in (0, query_vectors.shape[1]):
         return replace(pools, degraded={VECTOR: _OTHER_LENGTH})
-    vector = store.nearest(fingerprint, vector=query_vector, scope=query.scope, limit=pool)
+    vector = _nearest(store, fingerprint, vectors=query_vectors, scope=query.scope, limit=pool)
     if not vector.keys:
         has_none = store.status(fingerprint).vectors == 0
         return replace(pools, degraded={VECTOR: _NO_VECTORS} if has_none else {})
     background = (space.background if space else None) or provider.background
     if background is None:
         return replace(pools, degraded={VECTOR: _NOT_MEASURED})
-    return replace(pools, vector=vector, query_vector=query_vector, background=background)
+    return replace(pools, vector=vector, query_vectors=query_vectors, background=background)
+
+
+def _nearest(
+    store: Store, fingerprint: Fingerprint, *, vectors: Vectors, scope: Scope, limit: int
+) -> VectorPool:
+    """Return the chunks that are nearest to any of the vectors, as many as for one."""
+    cosines: dict[ChunkKey, float] = {}
+    for vector in vectors:
+        pool = store.nearest(fingerprint, vector=vector, scope=scope, limit=limit)
+        for key, cosine in zip(pool.keys, pool.cosines, strict=True):
+            cosines[key] = max(cosine, cosines.get(key, cosine))
+    best = sorted(cosines, key=lambda key: (-cosines[key], key))[:limit]
+    return VectorPool(tuple(best), tuple(cosines[key] for key in best))
 
 
 def propose_dated(
@@ -121,9 +139,9 @@ def propose_dated(
     """Add the best chunks of the days the question names, however far down they are."""
     scope = replace(query.scope, since=days.first, before=days.last + timedelta(days=1))
     keys = store.keyword(question.terms, scope=scope, limit=_DATED).keys
-    if pools.query_vector is not None and pools.fingerprint is not None:
-        nearest = store.nearest(
-            pools.fingerprint, vector=pools.query_vector, scope=scope, limit=_DATED
+    if pools.query_vectors is not None and pools.fingerprint is not None:
+        nearest = _nearest(
+            store, pools.fingerprint, vectors=pools.query_vectors, scope=scope, limit=_DATED
         )
         keys += nearest.keys
     return replace(pools, dated=keys)
@@ -153,8 +171,8 @@ def weigh_evidence(
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
         legs[KEYWORD] = LegScores(raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound)
-    if provider is not None and pools.vector is not None and pools.query_vector is not None:
-        cosines = (loaded.vectors @ pools.query_vector).astype(np.float64)
+    if provider is not None and pools.vector is not None and pools.query_vectors is not None:
+        cosines = _agreed((loaded.vectors @ pools.query_vectors.T).astype(np.float64))
         legs[VECTOR] = LegScores(
             raw=cosines,
             present=loaded.has_vector,
@@ -166,6 +184,12 @@ def weigh_evidence(
         inside = np.array([days.holds(chunk.when) for chunk in loaded.chunks], dtype=np.bool_)
         legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
     return Evidence(question, loaded, pools.keyword.corpus, legs)
+
+
+def _agreed(cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the mean of each chunk's highest cosines: one wording cannot lift it alone."""
+    agreed: npt.NDArray[np.float64] = np.sort(cosines, axis=1)[:, -_AGREEING:].mean(axis=1)
+    return agreed
 
 
 def _by_document(cosines: npt.NDArray[np.float64], loaded: Loaded) -> npt.NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
 from recollect.text.terms import QueryTerms, query_terms
-from recollect.types import Leg, Query, Scope
+from recollect.types import Leg, Query, Scope, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,6 +51,22 @@ def ask(
         )
     chosen = frozenset(Leg(leg) for leg in legs)
     return Query(text=clean, max_results=max_results, scope=scope, legs=chosen)
+
+
+def kind_of(source: SourceKind | str | None) -> SourceKind | None:
+    """Return the kind of source that is meant.
+
+    Raises:
+        QueryError: there is no such kind.
+
+    """
+    if not source:
+        return None
+    try:
+        return SourceKind(source)
+    except ValueError:
+        kinds = ", ".join(kind.value for kind in SourceKind)
+        raise QueryError(f"{source!r} is no source.", action=f"Name one of {kinds}.") from None
 
 
 def understand(text: str) -> QueryTerms:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from recollect.providers.base import Provider
     from recollect.providers.chain import Chain
     from recollect.stores.base import Store
@@ -53,19 +55,21 @@ def serve(store: Store, *, chain: Chain, progress: Progress) -> Serving:
     )
 
 
-def finished(
+def finished(  # noqa: PLR0913 - all that is to be said of an answer
     results: Results,
     *,
     serving: Serving,
     trouble: Degradation | None,
+    missed: Mapping[str, Degradation],
     notices: tuple[str, ...],
     explain: bool,
 ) -> Results:
     """Return the answer with all that is to be said of how it came about.
 
-    Trouble of the provider that is set is told even where another one's vectors answer.
+    Trouble of the provider that is set is told even where another one's vectors answer; so is what
+    was to be searched with besides the question and could not be had.
     """
-    degraded = dict(results.degraded or {})
+    degraded = {**(results.degraded or {}), **missed}
     why = serving.degradation or (trouble if serving.second is not None else None)
     if why is not None:
         degraded[Leg.VECTOR] = why

@@ -9,6 +9,7 @@ from recollect.types import HEADING_SEPARATOR, Leg, Mode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from recollect.recall import Recalled
     from recollect.reports import Excerpt, Failure, Report
     from recollect.types import Degradation, Hit, Results, Trace
 
@@ -124,6 +125,16 @@ def excerpt_json(excerpt: Excerpt) -> Json:
     }
 
 
+def recalled_json(recalled: Recalled) -> Json:
+    """Return the contract of `recall --json`."""
+    return {
+        "block": recalled.block,
+        "tokens": recalled.tokens,
+        "citations": [hit.citation for hit in recalled.hits],
+        "notices": list(recalled.results.notices),
+    }
+
+
 def results_text(results: Results) -> Iterator[Line]:
     """Yield what `search` prints: one block a hit."""
     if not results.hits:
@@ -178,6 +189,8 @@ def _what_failed(leg: str, results: Results) -> str:
         return "Not reranked"
     if leg == "hyde":
         return "No answer was imagined"
+    if leg == "expand":
+        return "The question was not reworded"
     if leg == Leg.VECTOR and results.mode is not Mode.KEYWORD:
         return "The provider that is set did not answer"
     return f"The {leg} leg did not run"

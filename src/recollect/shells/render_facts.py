@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.shells.render import failure_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from recollect.facts.decay import Pruned
+    from recollect.facts.listing import Listing
     from recollect.facts.record import Fact
-    from recollect.facts.remember import Remembered
+    from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
     from recollect.shells.render import Json, Line
 
 _SAID = {
-    "add": "remembered",
-    "update": "changed",
+    "add": "remembered{when}",
+    "update": "changed{when}",
     "existing": "known already",
-    "supersede": "remembered, in place of",
-    "contradicts": "remembered, though it contradicts",
+    "supersede": "remembered{when}, in place of",
+    "contradicts": "remembered{when}, though it contradicts",
     "forgotten": "not remembered: it was forgotten on purpose",
 }
 
@@ -31,49 +35,178 @@ def fact_json(fact: Fact) -> Json:
 
 
 def facts_json(facts: Sequence[Fact]) -> Json:
-    """Return the contract of `facts list --json`."""
+    """Return the contract of `facts show --json`."""
     return {"facts": [fact_json(fact) for fact in facts]}
 
 
-def remembered_json(remembered: Remembered) -> Json:
+def listing_json(listing: Listing) -> Json:
+    """Return the contract of `facts list --json`."""
+    return {
+        "facts": [
+            {
+                **fact_json(fact),
+                "contradicts": [other.id for other in listing.contradicting.get(fact.id, ())],
+            }
+            for fact in listing.facts
+        ],
+        "problems": [failure_json(each) for each in listing.problems],
+    }
+
+
+def listing_text(listing: Listing, *, program: str, is_narrowed: bool) -> Iterator[Line]:
+    """Yield what `facts list` prints: a few lines a fact."""
+    if not listing.facts:
+        yield ("No facts match." if is_narrowed else "No facts."), ""
+        if not is_narrowed:
+            yield f"  → `{program} remember TEXT` writes one down.", "dim"
+    for fact in listing.facts:
+        yield from facts_text([fact])
+        others = listing.contradicting.get(fact.id, ())
+        if others:
+            yield f"  contradicts {', '.join(other.id for other in others)}", "yellow"
+        for other in others:
+            if not other.is_superseded:  # else that is decided, only from a later day on
+                yield f"  → `{_supersede(other, fact, program)}` if this one holds now.", "yellow"
+
+
+def listing_remarks(listing: Listing) -> Iterator[Line]:
+    """Yield what of the ledger cannot be read, and what to do."""
+    for each in listing.problems:
+        yield f"{each.path} {each.reason}.", "yellow"
+        yield f"  → {each.action}", "yellow"
+
+
+def remembered_json(remembered: Remembered, *, program: str) -> Json:
     """Return the contract of `remember --json`: the fact with its id, and what became of it."""
     return {
         **fact_json(remembered.fact),
         "verdict": remembered.decision.verdict.value,
         "reason": remembered.decision.reason or None,
         "others": [fact.id for fact in remembered.decision.others],
+        "commands": [command for command, _ in _proposals(remembered, program)],
+        "notices": list(remembered.notices),
     }
 
 
-def remembered_text(remembered: Remembered) -> Iterator[Line]:
+def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
     """Yield what `remember` prints."""
-    decision = remembered.decision
-    yield f"{remembered.fact.id}  {remembered.fact.text}", "bold"
+    decision, fact = remembered.decision, remembered.fact
+    yield f"{fact.id}  {fact.text}", "bold"
+    since = f", from {_day(fact.valid_from)} on" if fact.valid_from else ""
     reason = f" ({decision.reason})" if decision.reason else ""
-    yield f"  {_SAID[decision.verdict.value]}{reason}{_until(remembered.fact)}", "dim"
+    said = _SAID[decision.verdict.value].format(when=since + _until(fact))
+    yield f"  {said}{reason}", "dim"
     for other in decision.others:
-        if other.id != remembered.fact.id:
+        if other.id != fact.id:
             yield f"  {other.id}  {other.text}", "dim"
-    if decision.verdict.value == "contradicts":
-        for other in decision.others:
-            hint = f"recollect facts supersede {other.id} {remembered.fact.id}"
-            yield f"  → `{hint}` if it is outdated.", "yellow"
+            yield f"    {_about(other)}", "dim"
+    for command, when in _proposals(remembered, program):
+        yield f"  → `{command}` {when}", "yellow"
+
+
+def _proposals(remembered: Remembered, program: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands that come next, and when each is right; the likeliest first."""
+    fact = remembered.fact
+    for other in remembered.decision.others:
+        if remembered.decision.verdict.value == "supersede":
+            yield _undo(other, program), "if both hold."
+        elif remembered.decision.verdict.value == "contradicts":
+            is_older = fact.begins and other.begins and fact.begins < other.begins
+            for old, new in ((fact, other), (other, fact))[:: 1 if is_older else -1]:
+                yield _supersede(old, new, program), f"if {new.id} holds now."
+
+
+def _supersede(old: Fact, new: Fact, program: str) -> str:
+    return f"{program} facts supersede {old.id} {new.id}"
+
+
+def _undo(old: Fact, program: str) -> str:
+    return f"{program} facts supersede --undo {old.id}"
+
+
+def contradiction_json(remembered: Remembered, *, program: str) -> Json:
+    """Return a contradiction as `ingest --json` tells it."""
+    return {
+        "fact": fact_json(remembered.fact),
+        "others": [fact_json(other) for other in remembered.decision.others],
+        "reason": remembered.decision.reason or None,
+        "commands": [command for command, _ in _proposals(remembered, program)],
+    }
+
+
+def superseded_json(done: Superseded, *, program: str) -> Json:
+    """Return the contract of `facts supersede --json`: the fact that holds, and the other."""
+    return {
+        **fact_json(done.by),
+        "superseded": fact_json(done.old),
+        "commands": [_undo(done.old, program)],
+    }
+
+
+def superseded_text(done: Superseded, *, program: str) -> Iterator[Line]:
+    """Yield what `facts supersede` prints."""
+    yield from facts_text([done.by])
+    yield "  in place of", "dim"
+    yield from facts_text([done.old])
+    yield f"  → `{_undo(done.old, program)}` takes that back.", "yellow"
+
+
+def restored_json(done: Restored, listing: Listing) -> Json:
+    """Return the contract of `facts supersede --undo --json`."""
+    return {
+        **fact_json(done.fact),
+        "restoredFrom": [other.id for other in done.others],
+        "contradicts": [other.id for other in listing.contradicting.get(done.fact.id, ())],
+    }
+
+
+def restored_text(done: Restored, listing: Listing, *, program: str) -> Iterator[Line]:
+    """Yield what `facts supersede --undo` prints."""
+    is_holding = done.fact in listing.facts
+    yield f"{done.fact.id}  {done.fact.text}", "bold"
+    yield f"  {'holds again' if is_holding else 'is not superseded any more'}", "dim"
+    yield f"  {_about(done.fact)}", "dim"
+    if done.others:
+        yield "  beside", "dim"
+        yield from facts_text(done.others)
+    for other in listing.contradicting.get(done.fact.id, ()):
+        yield f"  → `{_supersede(done.fact, other, program)}` if they contradict.", "yellow"
+
+
+def forgotten_json(fact: Fact, restored: Sequence[Fact]) -> Json:
+    """Return the contract of `facts forget --json`."""
+    return {"forgotten": fact_json(fact), "restored": [fact_json(each) for each in restored]}
+
+
+def forgotten_text(fact: Fact, restored: Sequence[Fact]) -> Iterator[Line]:
+    """Yield what `facts forget` prints."""
+    yield f"forgotten: {fact.text}", ""
+    for each in restored:
+        yield f"holds again: {each.id}  {each.text}", ""
+
+
+def _day(moment: datetime) -> str:
+    return str(moment.astimezone().date())
 
 
 def _until(fact: Fact) -> str:
-    return f", until {fact.expires.astimezone().date()}" if fact.expires else ""
+    return f", until {_day(fact.expires)}" if fact.expires else ""
 
 
 def facts_text(facts: Sequence[Fact]) -> Iterator[Line]:
-    """Yield a line or two a fact."""
-    if not facts:
-        yield "No facts.", ""
+    """Yield two lines a fact."""
     for fact in facts:
         yield f"{fact.id}  {fact.text}", "bold" if not fact.is_superseded else "dim"
-        about = ", ".join(each for each in (fact.category, fact.entity, fact.key) if each)
-        since = f", since {fact.begins.astimezone().date()}" if fact.begins else ""
-        ended = f", superseded by {fact.superseded_by}" if fact.is_superseded else ""
-        yield f"  {about}, {fact.scope}, by {fact.provenance}{since}{_until(fact)}{ended}", "dim"
+        yield f"  {_about(fact)}", "dim"
+
+
+def _about(fact: Fact) -> str:
+    """Return in a line what is known of a fact."""
+    about = (fact.category, fact.entity, fact.key, *(f"#{tag}" for tag in fact.tags))
+    since = f", since {_day(fact.begins)}" if fact.begins else ""
+    ended = f", superseded by {fact.superseded_by}" if fact.is_superseded else ""
+    said = f"{fact.scope}, by {fact.provenance}"
+    return f"{', '.join(filter(None, about))}, {said}{since}{_until(fact)}{ended}"
 
 
 def pruned_json(pruned: Sequence[Pruned], *, dry_run: bool) -> Json:

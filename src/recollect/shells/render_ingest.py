@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.shells.render import price_text
+from recollect.shells.render_facts import contradiction_json, remembered_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ def plan_text(plan: Plan) -> Iterator[Line]:
     yield f"{len(plan.unchanged)} files are unchanged and not sent", ""
 
 
-def extracted_json(done: Extracted) -> Json:
+def extracted_json(done: Extracted, *, program: str) -> Json:
     """Return the contract of `ingest --json`."""
     return {
         "dryRun": False,
@@ -50,20 +51,31 @@ def extracted_json(done: Extracted) -> Json:
         "requests": len(done.plan.batches),
         "stored": done.stored,
         "known": done.known,
-        "contradicting": done.contradicting,
+        "forgotten": [{"text": fact.text, "source": fact.source} for fact in done.forgotten],
+        "contradicting": len(done.contradicting),
+        "contradictions": [
+            contradiction_json(each, program=program) for each in done.contradicting
+        ],
         "suspicious": done.suspicious,
         "skipped": done.skipped,
         "failed": [{"reason": each.reason, "action": each.action} for each in done.failures],
+        "notices": list(done.notices),
         "estimatedCost": done.cost,
     }
 
 
-def extracted_text(done: Extracted) -> Iterator[Line]:
+def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
     """Yield what `ingest` prints."""
     files = f"{len(done.plan.files)} files, {len(done.plan.unchanged)} unchanged"
     yield f"{done.stored} facts stored, {done.known} known already ({files})", ""
+    if done.forgotten:
+        yield f"{len(done.forgotten)} forgotten before, left out:", ""
+    for fact in done.forgotten:
+        yield f"  {fact.text} ({fact.source})", "dim"
     if done.contradicting:
-        yield f"{done.contradicting} contradict what is stored: see `recollect facts list`.", ""
+        yield f"{len(done.contradicting)} contradict what is stored; somebody has to decide:", ""
+    for each in done.contradicting:
+        yield from remembered_text(each, program=program)
     if done.suspicious:
         yield f"{done.suspicious} left out: they read like instructions, or no file says so.", ""
     if done.cost is not None:
@@ -71,7 +83,9 @@ def extracted_text(done: Extracted) -> Iterator[Line]:
 
 
 def remarks(done: Extracted) -> Iterator[Line]:
-    """Yield what went wrong."""
+    """Yield what went wrong, and what is to be looked at."""
+    for notice in done.notices:
+        yield notice, "yellow"
     for each in done.failures:
         yield each.reason, "yellow"
         yield f"  → {each.action}", "yellow"

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from recollect.shells.render import failure_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from recollect.reports import Failure, SessionStatus
     from recollect.shells.render import Json, Line
+
+_WANTED = (
+    'Set sources = ["memory", "sessions"] in your settings:'
+    " `recollect config set sources memory,sessions`."
+)
 
 
 def list_json(
@@ -34,13 +40,15 @@ def list_json(
     }
 
 
-def list_text(sessions: Sequence[SessionStatus]) -> Iterator[Line]:
+def list_text(sessions: Sequence[SessionStatus], *, program: str) -> Iterator[Line]:
     """Yield what `sessions list` prints."""
     if not sessions:
         yield "No transcript belongs to this memory.", ""
     for each in sessions:
         kept = ", imported" if each.is_imported else ""
         yield f"{each.path}  {each.size_bytes / 1e3:.0f} kB, {state_of(each)}{kept}", ""
+        if each.is_forgotten:
+            yield f"  → `{_undo(each.path, program)}` lets it be searched again.", "dim"
 
 
 def list_remarks(failures: Sequence[Failure], *, is_wanted: bool) -> Iterator[Line]:
@@ -50,7 +58,41 @@ def list_remarks(failures: Sequence[Failure], *, is_wanted: bool) -> Iterator[Li
         yield f"  → {failure.action}", "yellow"
     if not is_wanted:
         yield "Transcripts are not searched.", "yellow"
-        yield '  → Set sources = ["memory", "sessions"] in your settings.', "yellow"
+        yield f"  → {_WANTED}", "yellow"
+
+
+def import_remarks(
+    brought: Sequence[str], *, is_wanted: bool, has_forgotten: bool, program: str
+) -> Iterator[Line]:
+    """Yield why something may not have been imported, or is not searched."""
+    if has_forgotten and not brought:
+        yield "Those that were forgotten are left out.", "yellow"
+        yield f"  → `{_undo('NAME', program)}` lets one be imported again.", "yellow"
+    if not is_wanted:
+        yield "They are not searched.", "yellow"
+        yield f"  → {_WANTED}", "yellow"
+
+
+def forgotten_text(paths: Sequence[str], *, program: str) -> Iterator[Line]:
+    """Yield what `sessions forget` prints."""
+    for path in paths:
+        yield f"forgotten: {path}", ""
+        yield f"  → `{_undo(path, program)}` takes that back.", "dim"
+
+
+def restored_text(paths: Sequence[str], *, there: Collection[str]) -> Iterator[Line]:
+    """Yield what `sessions forget --undo` prints."""
+    for path in paths:
+        yield f"no longer forgotten: {path}", ""
+        if path not in there:
+            yield (
+                "  It is not there: `recollect sessions import FILE` brings it, if you have it.",
+                "",
+            )
+
+
+def _undo(path: str, program: str) -> str:
+    return f"{program} sessions forget --undo {shlex.quote(path)}"
 
 
 def state_of(session: SessionStatus) -> str:

@@ -8,6 +8,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
 from recollect import Memory
@@ -29,15 +30,18 @@ HOLDER = Holder("theirs", "recollect index", 4711, "here", 0.0, 0.0)
 
 
 class Refreshed:
-    """Stands in for the work, and remembers how much of it was asked for."""
+    """Stands in for the work, and remembers how much of it was asked for and allowed."""
 
-    def __init__(self, report: Report | None = None) -> None:
+    def __init__(self, *, changes: bool = True) -> None:
         self.asked: list[RefreshOptions] = []
-        self._report = report or Report()
+        self.granted: list[bool] = []
+        self._changes = changes
 
     def __call__(self, options: RefreshOptions) -> Report:
         self.asked.append(options)
-        return self._report
+        if self._changes:
+            self.granted.append(options.is_granted())
+        return Report()
 
 
 def held_by_another(index: Path) -> None:
@@ -77,11 +81,41 @@ def test_while_another_is_at_it_a_search_reads_files_and_embeds_nothing(
     fresh = Upkeep(index, refresh=work, is_new=lambda: is_new).freshen(progress=silent)
 
     assert "another" == getattr(fresh.holder, "purpose", None)
-    assert [(0, CHEAP_SECONDS)] == [(asked.most, asked.seconds) for asked in work.asked]
+    assert [False] == work.granted
+    assert [CHEAP_SECONDS] == [asked.seconds for asked in work.asked]
+
+
+def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(index: Path) -> None:
+    holders: list[Holder | None] = []
+
+    def work(options: RefreshOptions) -> Report:
+        leases = SqliteLeases(index)
+        holders.append(leases.holder(WRITER))
+        assert options.is_granted()
+        assert options.is_granted()
+        holders.append(leases.holder(WRITER))
+        leases.close()
+        return Report()
+
+    fresh = Upkeep(index, refresh=work, is_new=lambda: False).freshen(progress=silent)
+
+    assert fresh.holder is None
+    assert [None, "a search"] == [holder and holder.purpose for holder in holders]
+
+
+def test_a_search_with_nothing_to_change_does_not_ask_who_is_at_work(index: Path) -> None:
+    held_by_another(index)
+
+    fresh = Upkeep(index, refresh=Refreshed(changes=False), is_new=lambda: False).freshen(
+        progress=silent
+    )
+
+    assert fresh.holder is None
 
 
 def test_a_search_gives_the_lease_back_when_its_work_fails(index: Path) -> None:
-    def fail(_options: RefreshOptions) -> Report:
+    def fail(options: RefreshOptions) -> Report:
+        assert options.is_granted()
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -151,6 +185,62 @@ def test_a_file_that_cannot_be_read_is_said_with_what_to_do() -> None:
     assert (
         "memory/a.md is not up to date: cannot be read: Permission denied. Make it readable."
     ) == said
+
+
+def test_an_entry_that_cannot_be_read_is_not_said_to_be_out_of_date() -> None:
+    failed = (Failure("memory/facts/a.md:3", "has no text", "Correct it.", is_entry=True),)
+
+    [said] = Fresh(Report(failed=failed), None).notices()
+
+    assert "memory/facts/a.md:3 has no text. Correct it." == said
+
+
+def version(index: Path) -> Callable[[], object]:
+    """Return what tells another number after every change that someone else commits."""
+    connection = apsw.Connection(str(index))
+    return lambda: connection.pragma("data_version")
+
+
+def indexed(workspace: Path, write: Callable[[str, str], Path], memory: Memory) -> Path:
+    """Index a note that was written long ago, and return the index file."""
+    os.utime(write("memory/known.md", "A lantern was lit.\n"), (1, 1))
+    memory.sync()
+    return next((workspace.parent / "home" / "memory").glob("*.sqlite"))
+
+
+def test_a_search_of_an_index_that_is_up_to_date_writes_nothing(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    with Memory.open(workspace, environ=environ) as memory:
+        version_now = version(indexed(workspace, write, memory))
+        before = version_now()
+        found = memory.search("lantern").hits
+        after = version_now()
+        write("memory/later.md", "Another lantern.\n")
+        more = memory.search("lantern").hits
+
+        assert before == after
+        assert after != version_now()
+        assert (1, 2) == (len(found), len(more))
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_space_that_is_complete_and_not_published_is_so_once_nobody_else_is_at_work(
+    workspace: Path,
+    environ: dict[str, str],
+    write: Callable[[str, str], Path],
+    *,
+    is_held: bool,
+) -> None:
+    with Memory.open(workspace, environ=environ) as memory:
+        index = indexed(workspace, write, memory)
+        apsw.Connection(str(index)).execute("UPDATE spaces SET is_published = 0")
+        if is_held:
+            held_by_another(index)
+
+        memory.search("lantern")
+
+        assert is_held == (memory.status().published is None)
 
 
 def test_out_of_time_the_files_saved_last_are_read_and_the_rest_is_counted(

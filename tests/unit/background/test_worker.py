@@ -82,6 +82,27 @@ def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_HELD_SECONDS", 0.01)
 
 
+def test_one_who_wakes_it_gets_a_sync_and_can_see_it_under_way(eventually: Eventually) -> None:
+    held, seen = threading.Event(), threading.Event()
+
+    def slowly(_progress: Progress, _told: Callable[[str], None]) -> Report:
+        seen.set()
+        held.wait(20)
+        return Report()
+
+    memory = Synced(well, slowly)
+    running = Running(memory)
+    eventually(lambda: running.ended and not running.worker.is_syncing)
+
+    running.worker.wake()
+
+    assert seen.wait(20)
+    assert running.worker.is_syncing
+    held.set()
+    eventually(lambda: len(running.ended) == 2 and not running.worker.is_syncing)
+    running.worker.stop()
+
+
 def test_it_syncs_at_the_start_and_after_every_change(eventually: Eventually) -> None:
     memory = Synced(well)
     running = Running(memory)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.vendors.chat import KNOWN_CHATS, KnownChat, Reply, chat_server
-from tests.vendors.server import hang, refuse
+from tests.vendors.chat import KEY, KNOWN_CHATS, KnownChat, Reply, chat_server
+from tests.vendors.server import VendorServer, hang, refuse
 
 from recollect.errors import ProviderBusyError
-from recollect.facts.hyde import Hypothesis, Variants, hypothetical, variants
+from recollect.facts.hyde import EXPAND, HYDE, Wording, WordingOptions, worded
 from recollect.facts.hyde_cache import AnswerCache
 from recollect.providers.chat.base import Completion
 from recollect.types import Degradation
@@ -22,7 +22,9 @@ from recollect.types import Degradation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recollect.providers.chat.base import Price
+    from tests.vendors.server import Fault, Request
+
+    from recollect.providers.chat.base import Chat, Price
 
 QUESTION = "When do we cut releases?"
 ANSWER = "Releases are cut every Thursday morning."
@@ -49,6 +51,24 @@ class Scripted:
         self.told.append({"prompt": prompt, **told})
         said = self.act()
         return said if isinstance(said, Completion) else Completion(said, None, None, is_cut=False)
+
+
+def imagined(
+    chat: Chat, cache: AnswerCache, *, seconds: float = BOUND_SECONDS
+) -> str | Degradation:
+    """Return what was imagined, or why nothing was."""
+    options = WordingOptions(hyde=True, seconds=seconds)
+    wording = worded(QUESTION, chat, options=options, cache=cache)
+    assert () == wording.rewordings
+    return wording.imagined or wording.degraded[HYDE]
+
+
+def reworded(chat: Chat, cache: AnswerCache) -> tuple[str, ...] | Degradation:
+    """Return the rewordings, or why there are none."""
+    options = WordingOptions(expand=True, seconds=BOUND_SECONDS)
+    wording = worded(QUESTION, chat, options=options, cache=cache)
+    assert wording.imagined is None
+    return wording.rewordings or wording.degraded[EXPAND]
 
 
 def saying(answer: str | Completion) -> Scripted:
@@ -83,19 +103,16 @@ def test_a_question_is_asked_once_and_answered_from_the_cache_after(
         chat_server(vendor, lambda _: f'  "{ANSWER}"\n') as server,
         closing(vendor.open(server.url)) as chat,
     ):
-        first = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
-        second = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+        first = imagined(chat, cache)
+        second = imagined(chat, cache)
 
-    assert (Hypothesis(ANSWER, was_cached=False), Hypothesis(ANSWER, was_cached=True)) == (
-        first,
-        second,
-    )
+    assert (ANSWER, ANSWER) == (first, second)
     assert 1 == len(server.requests)
 
 
 def test_the_model_is_asked_for_little_and_within_the_time(cache: AnswerCache) -> None:
     chat = saying(ANSWER)
-    hypothetical(QUESTION, chat, cache=cache, seconds=7.5)
+    imagined(chat, cache, seconds=7.5)
     [told] = chat.told
 
     assert f"Question: {QUESTION}" == told["prompt"]
@@ -117,28 +134,26 @@ def test_an_answer_that_is_none_leaves_the_plain_question(
     cache: AnswerCache, answer: str | Completion, words: str
 ) -> None:
     chat = saying(answer)
-    outcome = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+    outcome = imagined(chat, cache)
 
     assert isinstance(outcome, Degradation)
     assert words in outcome.reason
     assert outcome.action
-    hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+    imagined(chat, cache)
     assert 2 == len(chat.told), "a failure is not kept"
 
 
 def test_an_answer_that_was_cut_is_still_one(cache: AnswerCache) -> None:
     chat = saying(Completion("Releases are cut every Thurs", 10, 150, is_cut=True))
 
-    assert Hypothesis("Releases are cut every Thurs", was_cached=False) == hypothetical(
-        QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
-    )
+    assert "Releases are cut every Thurs" == imagined(chat, cache)
 
 
 def test_a_very_long_answer_is_shortened(cache: AnswerCache) -> None:
-    outcome = hypothetical(QUESTION, saying("word " * 9000), cache=cache, seconds=BOUND_SECONDS)
+    outcome = imagined(saying("word " * 9000), cache)
 
-    assert isinstance(outcome, Hypothesis)
-    assert 1000 == len(outcome.text)
+    assert isinstance(outcome, str)
+    assert 1000 == len(outcome)
 
 
 def test_a_server_that_refuses_is_a_reason_and_no_error(
@@ -148,7 +163,7 @@ def test_a_server_that_refuses_is_a_reason_and_no_error(
         chat_server(vendor, lambda _: ANSWER, always=refuse(401, "who are you?")) as server,
         closing(vendor.open(server.url)) as chat,
     ):
-        outcome = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+        outcome = imagined(chat, cache)
 
     assert isinstance(outcome, Degradation)
     assert "401 (who are you?)" in outcome.reason
@@ -159,7 +174,7 @@ def test_without_a_key_there_is_a_reason_and_no_error(
     vendor: KnownChat, cache: AnswerCache
 ) -> None:
     with closing(vendor.open("http://127.0.0.1:1", key=None)) as chat:
-        outcome = hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+        outcome = imagined(chat, cache)
 
     assert isinstance(outcome, Degradation)
     assert vendor.variable in outcome.reason
@@ -172,7 +187,7 @@ def test_a_server_that_says_nothing_is_not_waited_for(
         chat_server(vendor, lambda _: ANSWER, always=hang(released)) as server,
         closing(vendor.open(server.url)) as chat,
     ):
-        outcome = hypothetical(QUESTION, chat, cache=cache, seconds=0.2)
+        outcome = imagined(chat, cache, seconds=0.2)
         released.set()
 
     assert isinstance(outcome, Degradation)
@@ -187,16 +202,14 @@ def test_a_model_that_does_not_keep_to_the_time_is_left_behind_and_its_answer_ke
         return ANSWER
 
     chat = Scripted(act)
-    late = hypothetical(QUESTION, chat, cache=cache, seconds=0.05)
+    late = imagined(chat, cache, seconds=0.05)
     [thread] = [thread for thread in threading.enumerate() if thread.name == "recollect-hyde"]
     released.set()
     thread.join(BOUND_SECONDS)
 
     assert isinstance(late, Degradation)
     assert thread.daemon
-    assert Hypothesis(ANSWER, was_cached=True) == hypothetical(
-        QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
-    )
+    assert ANSWER == imagined(chat, cache)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +219,7 @@ def test_whatever_is_raised_is_a_reason(cache: AnswerCache, error: Exception) ->
     def act() -> str:
         raise error
 
-    outcome = hypothetical(QUESTION, Scripted(act), cache=cache, seconds=BOUND_SECONDS)
+    outcome = imagined(Scripted(act), cache)
 
     assert isinstance(outcome, Degradation)
     assert "sk-secret" not in outcome.reason
@@ -232,22 +245,20 @@ FORMS = {
 
 @pytest.mark.parametrize("answer", FORMS.values(), ids=FORMS.keys())
 def test_rewordings_are_read_in_whatever_form_they_come(cache: AnswerCache, answer: str) -> None:
-    assert Variants(REWORDINGS, was_cached=False) == variants(
-        QUESTION, saying(answer), cache=cache, seconds=BOUND_SECONDS
-    )
+    assert REWORDINGS == reworded(saying(answer), cache)
 
 
 def test_at_most_four_rewordings_are_taken(cache: AnswerCache) -> None:
     answer = "\n".join(f"wording number {number}" for number in range(40))
-    outcome = variants(QUESTION, saying(answer), cache=cache, seconds=BOUND_SECONDS)
+    outcome = reworded(saying(answer), cache)
 
-    assert isinstance(outcome, Variants)
-    assert 4 == len(outcome.texts)
+    assert isinstance(outcome, tuple)
+    assert 4 == len(outcome)
 
 
 @pytest.mark.parametrize("answer", ["", QUESTION, "I'm sorry, I can't.", "{}", "x" * 5000])
 def test_no_rewording_is_a_reason(cache: AnswerCache, answer: str) -> None:
-    outcome = variants(QUESTION, saying(answer), cache=cache, seconds=BOUND_SECONDS)
+    outcome = reworded(saying(answer), cache)
 
     assert isinstance(outcome, Degradation)
     assert "no rewording" in outcome.reason
@@ -259,24 +270,62 @@ def test_answers_and_rewordings_are_kept_apart(vendor: KnownChat, cache: AnswerC
         chat_server(vendor, lambda _: next(replies)) as server,
         closing(vendor.open(server.url)) as chat,
     ):
-        hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
-        variants(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+        imagined(chat, cache)
+        reworded(chat, cache)
 
-        assert Hypothesis(ANSWER, was_cached=True) == hypothetical(
-            QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
-        )
-        assert Variants(REWORDINGS, was_cached=True) == variants(
-            QUESTION, chat, cache=cache, seconds=BOUND_SECONDS
-        )
+        assert ANSWER == imagined(chat, cache)
+        assert REWORDINGS == reworded(chat, cache)
     assert 2 == len(server.requests)
 
 
 @given(st.text())
 def test_no_answer_makes_reading_fail(answer: str) -> None:
-    for ask in (hypothetical, variants):
-        outcome: object = ask(QUESTION, saying(answer), cache=AnswerCache(), seconds=BOUND_SECONDS)
+    for ask in (imagined, reworded):
+        outcome: object = ask(saying(answer), AnswerCache())
 
-        assert isinstance(outcome, (Hypothesis, Variants, Degradation))
+        assert isinstance(outcome, (str, tuple, Degradation))
+
+
+# Both at once
+
+
+def test_an_answer_and_rewordings_are_asked_for_at_the_same_time(cache: AnswerCache) -> None:
+    both = threading.Barrier(2)
+
+    def act() -> str:
+        both.wait(BOUND_SECONDS)  # only two that are under way at once get past
+        return ANSWER
+
+    chat = Scripted(act)
+    options = WordingOptions(hyde=True, expand=True, seconds=BOUND_SECONDS)
+
+    assert Wording(ANSWER, (ANSWER,)) == worded(QUESTION, chat, options=options, cache=cache)
+    assert 2 == len(chat.told)
+
+
+def test_what_one_fails_at_the_other_still_brings(vendor: KnownChat, cache: AnswerCache) -> None:
+    def script(number: int, request: Request) -> Fault | None:
+        del number
+        is_answer = "imagine" in (wire.system(request) or "")
+        return refuse(400, "not that") if is_answer else None
+
+    wire = vendor.format(lambda _: "\n".join(REWORDINGS))
+    options = WordingOptions(hyde=True, expand=True, seconds=BOUND_SECONDS)
+    with (
+        VendorServer(wire, key=KEY, script=script) as server,
+        closing(vendor.open(server.url)) as chat,
+    ):
+        wording = worded(QUESTION, chat, options=options, cache=cache)
+
+    assert (None, REWORDINGS) == (wording.imagined, wording.rewordings)
+    assert [HYDE] == list(wording.degraded)
+
+
+def test_where_nothing_is_wanted_nothing_is_asked(cache: AnswerCache) -> None:
+    chat = saying(ANSWER)
+
+    assert Wording() == worded(QUESTION, chat, options=WordingOptions(), cache=cache)
+    assert [] == chat.told
 
 
 # The cache
@@ -296,6 +345,6 @@ def test_another_model_is_asked_anew(cache: AnswerCache) -> None:
     one, other = saying(ANSWER), saying(ANSWER)
     other.model = "scripted-2"
     for chat in (one, other):
-        hypothetical(QUESTION, chat, cache=cache, seconds=BOUND_SECONDS)
+        imagined(chat, cache)
 
     assert (1, 1) == (len(one.told), len(other.told))

@@ -7,10 +7,18 @@ import pytest
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.decay import DecayClass
-from recollect.facts.history import active, chain, head, superseded, withdrawn
+from recollect.facts.history import (
+    active,
+    chain,
+    head,
+    lineage,
+    restored,
+    superseded,
+    withdrawn,
+)
 from recollect.facts.identity import minted, normalised_digest
 from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance
-from recollect.facts.rules import Nearest, Verdict, contradictions, decide
+from recollect.facts.rules import Nearest, Verdict, contradicting, contradictions, decide
 from recollect.facts.scope import FactScope
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
@@ -168,6 +176,60 @@ def test_contradictions_are_found_until_they_are_decided() -> None:
 
     assert ((OLD, NEW),) == contradictions(facts, now=NOW)
     assert () == contradictions({**facts, **superseded(facts, (A,), NEW)}, now=NOW)
+
+
+def test_each_fact_knows_which_others_say_otherwise() -> None:
+    agreeing = replace(NEW, id=C, text="Dark is Ada's theme", value="Dark.")
+    facts = by_id(OLD, NEW, agreeing, replace(OLD, id=D, key="editor"))
+
+    assert {A: (NEW, agreeing), B: (OLD,), C: (OLD,)} == contradicting(facts, now=NOW)
+
+
+def test_what_was_superseded_holds_again_when_that_is_taken_back() -> None:
+    facts = by_id(OLD)
+    after = {**facts, **superseded(facts, (A,), NEW)}
+
+    assert by_id(OLD, NEW) == {**after, **restored(after, A)}
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        by_id(OLD, replace(NEW, supersedes=(A,))),
+        by_id(replace(OLD, superseded_by=B), NEW),
+        by_id(replace(OLD, superseded_by=D), NEW),
+        by_id(replace(OLD, superseded_by=NO_SUCCESSOR), NEW),
+        by_id(withdrawn(OLD, now=NOW), NEW),
+        by_id(replace(OLD, superseded_by=B), replace(NEW, superseded_by=A)),
+    ],
+)
+def test_a_link_of_any_kind_is_taken_back(facts: dict[str, Fact]) -> None:
+    assert OLD in active({**facts, **restored(facts, A)}, now=NOW)
+
+
+def test_an_end_of_its_own_outlives_its_successor() -> None:
+    ended = replace(OLD, valid_from=NOW - 2 * DAY, valid_until=NOW - DAY)
+    facts = {**by_id(ended), **superseded(by_id(ended), (A,), NEW)}
+
+    assert ended == restored(facts, A)[A]
+
+
+def test_only_the_link_that_is_meant_is_taken_back() -> None:
+    facts = by_id(OLD)
+    facts |= superseded(facts, (A,), NEW)
+    facts |= superseded(facts, (B,), replace(NEW, id=C, value="blue", created=NOW + DAY))
+
+    facts |= restored(facts, A)
+
+    assert [A, C] == [fact.id for fact in active(facts, now=NOW + DAY)]
+    assert [B, C] == [fact.id for fact in lineage(facts, B)]
+
+
+def test_what_is_not_superseded_cannot_be_taken_back() -> None:
+    with pytest.raises(UsageError, match="is not superseded"):
+        restored(by_id(OLD), A)
+    with pytest.raises(NotFoundError):
+        restored(by_id(OLD), D)
 
 
 def test_a_chain_is_followed_to_its_head() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from recollect.reports import Failure
 from recollect.sessions.find import Found
-from recollect.sessions.read import Following, Reading, read_transcript
+from recollect.sessions.read import Reading, read_transcript
 from recollect.sessions.registry import CRON
 from recollect.sessions.turn import Format
 from recollect.types import Stat
@@ -47,7 +47,6 @@ def test_a_file_is_read_as_a_conversation(tmp_path: Path) -> None:
         reading.transcript.unreadable,
     )
     assert Stat(file.stat().st_size, file.stat().st_mtime_ns) == reading.stat
-    assert 3 == reading.mark.lines
 
 
 def test_what_the_neighbourhood_excludes_is_excluded(tmp_path: Path) -> None:
@@ -60,34 +59,15 @@ def test_what_the_neighbourhood_excludes_is_excluded(tmp_path: Path) -> None:
     assert CRON == reading.transcript.excluded
 
 
-def test_a_conversation_is_read_on_where_it_was_left(tmp_path: Path) -> None:
+def test_a_line_that_is_still_being_written_is_left_for_the_next_reading(tmp_path: Path) -> None:
     file = tmp_path / "s.jsonl"
-    file.write_text(f"{row('one')}\n", encoding="utf-8")
-    following = Following(found(file))
-    first = following.read_on()
+    file.write_text(f"{row('one')}\n{row('two')[:-3]}", encoding="utf-8")
+    first = read_transcript(found(file))
 
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(f"{row('two')}\n{row('thr')[:-3]}")
-    second = following.read_on()
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(f"{row('thr')[-3:]}\n")
-    third = following.read_on()
-
-    assert [["one"], ["one", "two"], ["one", "two", "thr"]] == [
-        texts(each) for each in (first, second, third)
-    ]
-    assert third == read_transcript(found(file))
-
-
-def test_a_conversation_that_was_rewritten_is_read_anew(tmp_path: Path) -> None:
-    file = tmp_path / "s.jsonl"
     file.write_text(f"{row('one')}\n{row('two')}\n", encoding="utf-8")
-    following = Following(found(file))
-    following.read_on()
 
-    file.write_text(f"{row('other')}\n", encoding="utf-8")
-
-    assert ["other"] == texts(following.read_on())
+    assert ["one"] == texts(first)
+    assert ["one", "two"] == texts(read_transcript(found(file)))
 
 
 def test_a_file_that_is_gone_is_a_failure(tmp_path: Path) -> None:
@@ -143,10 +123,9 @@ def zstd(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.usefixtures("zstd")
 def test_a_compressed_archive_is_read_where_python_can(tmp_path: Path) -> None:
-    following = Following(found(archive(tmp_path, f"{row('one')}\n{row('two')}\n")))
+    file = archive(tmp_path, f"{row('one')}\n{row('two')}\n")
 
-    assert ["one", "two"] == texts(following.read_on())
-    assert ["one", "two"] == texts(following.read_on())
+    assert ["one", "two"] == texts(read_transcript(found(file)))
 
 
 @pytest.mark.usefixtures("zstd")

@@ -26,18 +26,21 @@ def command(context: click.Context, /, **options: object) -> None:
 
 
 @command.command("remove")
-@click.argument("agent")
+@click.argument("name", metavar="AGENT")
 @click.option("--yes", is_flag=True, required=True, help="Do it without asking.")
 @shared_options
 @click.pass_context
-def remove(context: click.Context, /, *, agent: str, yes: bool, **options: object) -> None:
+def remove(context: click.Context, /, *, name: str, yes: bool, **options: object) -> None:
     """Delete the index of AGENT; the files it came from are not touched."""
     from recollect.agents import remove_agent  # noqa: PLC0415 - pulls in SQLite
+    from recollect.errors import NotFoundError  # noqa: PLC0415 - not needed for --help
 
     del yes
-    if not remove_agent(agent):
-        raise click.UsageError(f"No agent {agent!r} has an index here. See `recollect agents`.")
+    if not remove_agent(name):
+        raise NotFoundError(
+            f"No agent {name!r} has an index here.", action="`recollect agents` shows which have."
+        )
     if given(context, options)["as_json"]:
-        print_json({"removed": agent})
+        print_json({"removed": name})
     else:
-        print_lines([(f"The index of {agent} is removed.", "")])
+        print_lines([(f"The index of {name} is removed.", "")])

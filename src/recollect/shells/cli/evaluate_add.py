@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.evaluate.case import CASES_FILE
 from recollect.shells.cli.shared import (
     bring_up_to_date,
     given,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from recollect.types import Hit
 
-_FILE = "memory-cases.jsonl"
 _NONE = "none"
 _NUMBERS = re.compile(r"[1-9][0-9]*(\s*,\s*[1-9][0-9]*)*")
 
@@ -34,7 +34,7 @@ _NUMBERS = re.compile(r"[1-9][0-9]*(\s*,\s*[1-9][0-9]*)*")
     "--to",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="CASES",
-    help=f"File to add to.  [default: {_FILE} in the workspace]",
+    help=f"File to add to.  [default: {CASES_FILE} in the workspace]",
 )
 @click.option("--accept", metavar="1,3", help="Hits that answer; 'none': memory has no answer.")
 @click.option(
@@ -88,7 +88,7 @@ def add(
         numbered = render_evaluate.numbered_hits(results.hits)
         print_lines(numbered, to_stderr=asks or as_json)
     hits = _asked(results.hits) if asks else _accepted(accept or _NONE, results.hits)
-    file = to or memory.workspace / _FILE
+    file = to or memory.workspace / CASES_FILE
     case = case_from(results.query, hits=hits, kind=kind or DEFAULT_KIND, places=places)
     count = append_case(case, to=file)
     print_lines(render_evaluate.unfindable_lines(warnings, cases_file=file), to_stderr=True)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from recollect.shells.cli.shared import given, open_memory, print_json, shared_options
+from recollect.shells.location import parse_location
 
-_LOCATION = re.compile(
-    r"(?P<path>.+?)"
-    r"(?:(?::|\#L)(?P<start>[1-9][0-9]*)(?:-L?(?P<end>[1-9][0-9]*)|:(?P<lines>[1-9][0-9]*))?)?"
-)
 _LINES = 120
 
 
@@ -37,16 +32,14 @@ def command(
     """
     from recollect.shells import render  # noqa: PLC0415 - not needed for --help
 
-    parts = _LOCATION.fullmatch(location)
-    if parts is None:
+    if not location:
         raise click.BadParameter("give a path, as search shows it", param_hint="PATH")
-    first = start or int(parts["start"] or 1)
-    count = lines or int(parts["lines"] or _LINES)
-    if parts["end"] and not lines:
-        count = max(int(parts["end"]) - first + 1, 1)
+    place = parse_location(location)
+    first = start or place.start_line or 1
+    count = lines or place.lines_from(first) or _LINES
     common = given(context, options)
     with open_memory(common) as memory:
-        excerpt = memory.get(parts["path"], start_line=first, lines=count)
+        excerpt = memory.get(place.path, start_line=first, lines=count)
     if common["as_json"]:
         print_json(render.excerpt_json(excerpt))
         return

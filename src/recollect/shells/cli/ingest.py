@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from recollect.shells.cli.proposal import program
 from recollect.shells.cli.shared import (
     given,
     open_memory,
@@ -33,10 +34,12 @@ def command(context: click.Context, /, *, dry_run: bool, paths: str, **options: 
             with progress_bar() as progress:
                 done = memory.extractor.run(globs, progress=progress)
             print_lines(render_ingest.remarks(done), to_stderr=True)
-            shape, lines = render_ingest.extracted_json(done), render_ingest.extracted_text(done)
+            begin = program(common)
+            shape = render_ingest.extracted_json(done, program=begin)
+            lines = render_ingest.extracted_text(done, program=begin)
     if common["as_json"]:
         print_json(shape)
     else:
         print_lines(lines)
-    if not dry_run and done.failures and not done.stored and not done.known:
+    if not dry_run and done.failures and not (done.stored or done.known or done.forgotten):
         context.exit(1)

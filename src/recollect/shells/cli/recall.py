@@ -38,14 +38,7 @@ def command(
             memory, " ".join(prompt), budget_tokens=budget, form=Form(form), scopes=scopes
         )
     if common["as_json"]:
-        print_json(
-            {
-                "block": recalled.block,
-                "tokens": recalled.tokens,
-                "citations": [hit.citation for hit in recalled.hits],
-                "notices": list(recalled.results.notices),
-            }
-        )
+        print_json(render.recalled_json(recalled))
     elif recalled.block:
         click.echo(recalled.block)
     print_lines(render.results_remarks(recalled.results), to_stderr=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.shells.cli.dates import DAY, start_of
+from recollect.shells.cli.proposal import program
 from recollect.shells.cli.shared import (
     given,
     open_memory,
@@ -63,6 +64,7 @@ def command(
             supersedes=supersedes,
         )
     if common["as_json"]:
-        print_json(render_facts.remembered_json(remembered))
+        print_json(render_facts.remembered_json(remembered, program=program(common)))
     else:
-        print_lines(render_facts.remembered_text(remembered))
+        print_lines(render_facts.remembered_text(remembered, program=program(common)))
+    print_lines(((notice, "yellow") for notice in remembered.notices), to_stderr=True)

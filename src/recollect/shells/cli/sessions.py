@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from recollect.shells.cli.proposal import program
 from recollect.shells.cli.shared import (
     given,
     open_memory,
@@ -36,7 +37,7 @@ def list_command(context: click.Context, /, **options: object) -> None:
     if common["as_json"]:
         print_json(render_sessions.list_json(sessions, failures, is_wanted=is_wanted))
     else:
-        print_lines(render_sessions.list_text(sessions))
+        print_lines(render_sessions.list_text(sessions, program=program(common)))
 
 
 @command.command("import")
@@ -48,33 +49,46 @@ def import_command(context: click.Context, /, *, paths: tuple[str, ...], **optio
 
     PATHS are files or folders; without any, all transcripts that belong to this memory.
     """
+    from recollect.shells import render_sessions  # noqa: PLC0415 - not needed for --help
+
     common = given(context, options)
     with open_memory(common) as memory:
         brought = memory.sessions.bring(paths)
         is_wanted = "sessions" in memory.config.sources
+        has_forgotten = bool(memory.sessions.forgotten())
     if common["as_json"]:
         print_json({"imported": brought})
     else:
         print_lines([(f"{len(brought)} imported", ""), *((path, "dim") for path in brought)])
-    if not is_wanted:
-        hint = 'They are searched once the settings have sources = ["memory", "sessions"].'
-        print_lines([(hint, "yellow")], to_stderr=True)
+    lines = render_sessions.import_remarks(
+        brought, is_wanted=is_wanted, has_forgotten=has_forgotten, program=program(common)
+    )
+    print_lines(lines, to_stderr=True)
 
 
 @command.command("forget")
 @click.argument("names", nargs=-1, required=True)
+@click.option("--undo", is_flag=True, help="Let them be searched again.")
 @shared_options
 @click.pass_context
-def forget_command(context: click.Context, /, *, names: tuple[str, ...], **options: object) -> None:
+def forget_command(
+    context: click.Context, /, *, names: tuple[str, ...], undo: bool, **options: object
+) -> None:
     """Take transcripts out of the index for good, and delete imported copies.
 
     NAMES are paths as `sessions list` shows them, file names or session ids. The agent's own
-    files are not touched.
+    files are not touched, so --undo brings back what the agent still has.
     """
+    from recollect.shells import render_sessions  # noqa: PLC0415 - not needed for --help
+
     common = given(context, options)
     with open_memory(common) as memory:
-        forgotten = memory.sessions.forget(names)
+        book = memory.sessions
+        chosen = book.restore(names) if undo else book.forget(names)
+        there = {each.path for each in book.all()[0]}
     if common["as_json"]:
-        print_json({"forgotten": forgotten})
+        print_json({"restored" if undo else "forgotten": chosen})
+    elif undo:
+        print_lines(render_sessions.restored_text(chosen, there=there))
     else:
-        print_lines([(f"forgotten: {path}", "") for path in forgotten])
+        print_lines(render_sessions.forgotten_text(chosen, program=program(common)))

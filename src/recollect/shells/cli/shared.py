@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -64,10 +64,16 @@ def given(context: click.Context, options: Mapping[str, object]) -> dict[str, ob
     }
 
 
-def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
-    """Open the memory that the common options name."""
-    from recollect.memory import Memory  # noqa: PLC0415 - pulls in numpy and SQLite
+class Named(TypedDict):
+    """Which memory the common options name, as arguments of `Memory.open`."""
 
+    workspace: Path | None
+    agent: str | None
+    config_file: Path | None
+
+
+def named(common: Mapping[str, object]) -> Named:
+    """Return which memory the common options name."""
     workspace, agent, config_file = (
         common["workspace"],
         common["agent"],
@@ -75,10 +81,19 @@ def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
     )
     if config_file is not None and not Path(str(config_file)).is_file():
         raise click.BadParameter(f"there is no file {config_file}", param_hint="--config")
+    return {
+        "workspace": Path(str(workspace)) if workspace is not None else None,
+        "agent": str(agent) if agent is not None else None,
+        "config_file": Path(str(config_file)) if config_file is not None else None,
+    }
+
+
+def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
+    """Open the memory that the common options name."""
+    from recollect.memory import Memory  # noqa: PLC0415 - pulls in numpy and SQLite
+
     return Memory.open(
-        Path(str(workspace)) if workspace is not None else None,
-        agent=str(agent) if agent is not None else None,
-        config_file=Path(str(config_file)) if config_file is not None else None,
+        **named(common),
         settings={key: value for key, value in settings.items() if value is not None},
     )
 

@@ -10,7 +10,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from recollect.types import FactMark
+from recollect.types import FactMark, Superseded
 
 if TYPE_CHECKING:
     import apsw
@@ -23,6 +23,14 @@ _FOREIGN = "scope NOT IN (SELECT value FROM json_each(?))"
 _UNSEEN = f"SELECT chunk FROM facts WHERE {_FOREIGN}"  # noqa: S608 - our own words
 _INVALID = f"{_UNSEEN} OR since > ? OR until <= ?"
 _STILL = "9999-12-30"  # a time at which only what has no end holds
+_SUPERSEDED = """
+    SELECT f.id, c.text, c.prefix, f.superseded_by,
+           coalesce((SELECT n.text FROM facts g JOIN chunks n ON n.id = g.chunk
+                     WHERE g.id = f.superseded_by), '')
+    FROM facts f JOIN chunks c ON c.id = f.chunk
+    WHERE f.superseded_by != '' AND f.until <= ?
+      AND f.scope IN (SELECT value FROM json_each(?))
+"""
 
 
 def put(connection: apsw.Connection, key: int, chunk: Chunk) -> None:
@@ -44,6 +52,13 @@ def mark_of(row: str) -> FactMark:
         until=None if until == _NEVER else datetime.fromisoformat(until),
         superseded_by=superseded_by,
     )
+
+
+def superseded(connection: apsw.Connection, scope: Scope) -> list[Superseded]:
+    """Return what the scope may know of that no longer holds, with what took its place."""
+    moment = _written(scope.as_of) if scope.as_of else _STILL
+    rows = connection.execute(_SUPERSEDED, (moment, json.dumps(sorted(scope.audience))))
+    return [Superseded(*map(str, row)) for row in rows]
 
 
 def hidden_sql(scope: Scope) -> tuple[str, list[str]]:

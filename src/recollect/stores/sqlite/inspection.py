@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.stores.sqlite import facts
 from recollect.stores.sqlite.audit import audit
 from recollect.stores.sqlite.connect import reading, translated, writing
 from recollect.stores.sqlite.repair import find_drift, mend
 from recollect.stores.sqlite.rows import CHUNK_COLUMNS, KNOWN, chunk_of, known_of
+from recollect.stores.sqlite.survey import Survey
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import apsw
 
-    from recollect.types import Chunk, Known, SourceKind
+    from recollect.types import Chunk, Known, Scope, SourceKind, Superseded
 
-_SUPERSEDED = """
-    SELECT c.text, f.superseded_by FROM facts f JOIN chunks c ON c.id = f.chunk
-    WHERE f.superseded_by != ''
-"""
 _OF_DOCUMENT = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
     WHERE d.source = ? AND d.path = ? ORDER BY c.id
@@ -39,6 +37,11 @@ class Inspection:
     def location(self) -> str:
         """Where the file is."""
         return str(self._path)
+
+    @property
+    def survey(self) -> Survey:
+        """What the file holds, counted and sampled."""
+        return Survey(self._connection, path=self._path)
 
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
         """Return what is stored of one document."""
@@ -79,10 +82,10 @@ class Inspection:
         with translated(self._path):
             return not self._connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
 
-    def superseded(self) -> list[tuple[str, str]]:
-        """Return the text of every superseded fact, with the id of what took its place."""
+    def superseded(self, scope: Scope) -> list[Superseded]:
+        """Return what the scope may know of that no longer holds, with what took its place."""
         with translated(self._path):
-            return [(str(text), str(by)) for text, by in self._connection.execute(_SUPERSEDED)]
+            return facts.superseded(self._connection, scope)
 
     def workspace(self) -> str | None:
         """Return whose index this is."""

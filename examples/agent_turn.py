@@ -1,0 +1,31 @@
+"""Put what memory holds in front of an agent's turn.
+
+usage: python examples/agent_turn.py "how do we keep backups safe?"
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from recollect import Memory
+from recollect.recall import recall
+
+WORKSPACE = Path(__file__).parent / "workspace"
+SYSTEM = "You are Wren. What you remember stands in front of the message; cite it by its path."
+
+
+def messages(memory: Memory, prompt: str) -> list[dict[str, str]]:
+    """Return the turn as chat models take it."""
+    recalled = recall(memory, prompt, budget_tokens=600)
+    for part, why in (recalled.results.degraded or {}).items():
+        print(f"Without {part}: {why.reason} {why.action}", file=sys.stderr)
+    # The block is empty when nothing stands out: better no memory than a wrong one.
+    content = f"{recalled.block}\n\n{prompt}" if recalled.block else prompt
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}]
+
+
+if __name__ == "__main__":
+    with Memory.open(WORKSPACE) as memory:
+        print(json.dumps(messages(memory, " ".join(sys.argv[1:])), ensure_ascii=False, indent=2))

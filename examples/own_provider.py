@@ -1,0 +1,71 @@
+"""A provider of your own, as a package would offer it.
+
+It knows no meaning, only which letters stand beside each other, which is enough to forgive typing
+errors. Replace `_vector` by your model. The package names the function in its pyproject.toml:
+
+    [project.entry-points."recollect.providers"]
+    trigrams = "own_provider:open_trigrams"
+
+Then `provider = "trigrams"` in your settings, or RECOLLECT_PROVIDER=trigrams.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from recollect.providers.base import Limits
+from recollect.types import Background, Fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from recollect.providers.base import Provider, ProviderOptions
+    from recollect.types import Progress, Role, Vector, Vectors
+
+DIMENSIONS = 512
+
+
+class Trigrams:
+    """Counts runs of three letters; the counts are the vector."""
+
+    # Another model, another number of dimensions or another prompt must be another fingerprint:
+    # vectors of two fingerprints are never compared.
+    fingerprint = Fingerprint("trigrams", "crc32", dimensions=DIMENSIONS, prompts="none")
+    # How near unrelated texts are. None has it measured, once, with texts of Recollect's own.
+    background: Background | None = None
+    limits = Limits(texts=256, tokens=100_000, in_flight=1)
+    price: float | None = None
+
+    def reads(self, text: str) -> float:
+        """Return how much of a text is understood: all of it, in any script."""
+        del text
+        return 1.0
+
+    def prepare(self, *, progress: Progress, retry: bool) -> None:
+        """Fetch and load nothing; a model that cannot be had raises a ProviderError here."""
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        """Return one unit-length vector a text; questions and notes are alike."""
+        del role
+        return np.stack([_vector(text) for text in texts])
+
+    def close(self) -> None:
+        """Release nothing."""
+
+
+def open_trigrams(options: ProviderOptions, *, cache: Path) -> Provider:
+    """Return the provider; called when it is chosen in the settings."""
+    del options, cache
+    return Trigrams()
+
+
+def _vector(text: str) -> Vector:
+    padded = f"  {text.casefold()}  "
+    counts = np.zeros(DIMENSIONS, dtype=np.float32)
+    for start in range(len(padded) - 2):
+        counts[crc32(padded[start : start + 3].encode()) % DIMENSIONS] += 1
+    return counts / np.float32(np.linalg.norm(counts))

@@ -1,0 +1,104 @@
+// The memory of one workspace, as OpenClaw's host asks for it: search, read, sync, status.
+
+import { RecollectError } from "./recollect.js";
+
+const DEFAULT_RESULTS = 6;
+const MOST_RESULTS = 50;
+
+export function createMemory({ run, workspace, settings }) {
+  let state = { provider: "recollect", files: undefined, chunks: undefined, error: undefined };
+
+  async function search(query, options = {}) {
+    const wanted = Math.min(MOST_RESULTS, Math.max(1, Math.floor(options.maxResults ?? DEFAULT_RESULTS)));
+    const asksSessions = options.sources?.length === 1 && options.sources[0] === "sessions";
+    const args = ["search"];
+    if (asksSessions) args.push("--source", "sessions");
+    // Transcripts are left out here, so more are asked for than wanted.
+    args.push("-n", String(settings.sessions ? wanted : Math.min(MOST_RESULTS, wanted * 2)));
+    if (typeof options.minScore === "number") args.push("--min-score", String(options.minScore));
+    args.push("--", query); // whatever it begins with
+    const answer = await run(workspace, args, { signal: options.signal });
+    const shown = answer.results.filter((hit) => settings.sessions || hit.source !== "sessions");
+    state = { ...state, provider: answer.provider ?? "none", error: undefined };
+    return { ...answer, results: shown.slice(0, wanted).map(asHit) };
+  }
+
+  async function read({ relPath, from, lines }) {
+    const args = ["get"];
+    if (from !== undefined) args.push("--from", String(from));
+    if (lines !== undefined) args.push("--lines", String(lines));
+    args.push("--", relPath);
+    try {
+      return { status: "ok", ...(await run(workspace, args)) };
+    } catch (error) {
+      if (error instanceof RecollectError && error.type === "not_found") {
+        return { status: "not_found", text: "", path: relPath };
+      }
+      throw error;
+    }
+  }
+
+  async function refreshStatus() {
+    const told = await run(workspace, ["status"]);
+    state = {
+      ...state,
+      provider: told.provider?.name ?? "none",
+      model: told.provider?.model ?? undefined,
+      files: told.index?.documents,
+      chunks: told.index?.chunks,
+      dbPath: told.index?.path,
+      dirty: (told.stale?.changed?.length ?? 0) + (told.stale?.gone?.length ?? 0) > 0,
+      dims: told.provider?.dimensions ?? undefined,
+    };
+    return told;
+  }
+
+  return {
+    answer: search,
+    status: () => hostStatus(state, workspace),
+    search: async (query, options) => (await search(query, options)).results,
+    readFile: read,
+    refreshStatus,
+    sync: async (params = {}) => {
+      await run(workspace, params.force ? ["index", "--force"] : ["index"]);
+      await refreshStatus();
+    },
+    probeEmbeddingAvailability: async () => {
+      const told = await run(workspace, ["status", "--deep"]);
+      const works = told.probe?.works === true;
+      return works ? { ok: true } : { ok: false, error: told.probe?.reason ?? "there is no provider" };
+    },
+    probeVectorAvailability: async () => ((await refreshStatus()).legs?.vector?.chunks ?? 0) > 0,
+    close: async () => {},
+  };
+}
+
+// OpenClaw knows two sources; facts are memory files.
+function asHit(hit) {
+  const { vectorScore, textScore, ...rest } = hit;
+  return {
+    ...rest,
+    ...(vectorScore === null ? {} : { vectorScore }),
+    ...(textScore === null ? {} : { textScore }),
+    source: hit.source === "sessions" ? "sessions" : "memory",
+    corpus: hit.source === "sessions" ? "sessions" : "memory",
+  };
+}
+
+function hostStatus(state, workspace) {
+  const hasVectors = state.provider !== "none";
+  return {
+    backend: "builtin",
+    provider: state.provider,
+    model: state.model,
+    files: state.files,
+    chunks: state.chunks,
+    dirty: state.dirty,
+    workspaceDir: workspace,
+    dbPath: state.dbPath,
+    sources: ["memory"],
+    fts: { enabled: true, available: true },
+    vector: { enabled: hasVectors, available: hasVectors, dims: state.dims },
+    custom: { searchMode: hasVectors ? "hybrid" : "fts-only", engine: "recollect" },
+  };
+}

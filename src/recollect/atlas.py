@@ -1,0 +1,328 @@
+"""The atlas: a memory seen from above. Its documents, its days, and its chunks as a map by meaning.
+
+The map is a projection of the vectors that searches are served from. Vectors of texts share a
+large common part, which says only that they are texts; so the centre of the space is taken away
+first, and the two axes are the directions in which what is left differs most (PCA).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.errors import UsageError
+from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
+from recollect.search.legs import retrieve
+from recollect.search.question import ask, kind_of, understand
+from recollect.search.serve import serve
+from recollect.stores.sqlite.survey import heading_of
+from recollect.turns import in_turn
+from recollect.types import Degradation, Leg, Scope, SourceKind, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+    from threading import RLock
+
+    import numpy.typing as npt
+
+    from recollect.providers.chain import Chain
+    from recollect.reports import Documents
+    from recollect.stores.sqlite import SqliteStore
+    from recollect.stores.sqlite.survey import Row
+    from recollect.types import ChunkKey, Fingerprint, Vector, Vectors
+
+    Floats = npt.NDArray[np.float64]
+
+MOST_POINTS = 20_000  # beyond this a screen has fewer pixels than there are points
+MOST_DOCUMENTS = 1000  # on one page
+_MEASURED = 5000  # vectors the axes are taken from: more would not turn them by what an eye sees
+_BLOCK = 8  # directions followed at once, to be sure of two
+_ROUNDS = 12  # until they no longer turn
+_SEED = 20260201  # any number; fixed, so that the same vectors give the same picture
+_NEAREST = 12  # chunks named beside a query
+_NO_SPACE = Degradation(
+    "No vectors are complete yet, so there is nothing to draw.",
+    action="Wait until the index is embedded; `recollect status` shows how far it is.",
+)
+_NO_PROVIDER = Degradation(
+    "Texts are not embedded here: the provider is none.",
+    action='Set provider = "local", or another one, and run `recollect index`.',
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plane:
+    """Where vectors fall: the centre of their space and the two directions it spreads most in."""
+
+    centre: Vector
+    axes: Floats
+    scale: float
+    """So that the measured vectors fall between -1 and 1; one for both axes, to keep distances."""
+    spread: float
+    """Part of the variance that the axes carry."""
+
+    def place(self, vectors: Vectors) -> Floats:
+        """Return a point for each vector."""
+        return (vectors - self.centre) @ self.axes.T / self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A map without a query."""
+
+    plane: _Plane
+    keys: tuple[ChunkKey, ...]
+    drawn: ChunkMap
+
+
+class Drawer:
+    """Keeps the last layout, for as long as what it shows is still so."""
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._layout: _Layout | None = None
+
+    def kept(self, of: object, draw: Callable[[], _Layout]) -> _Layout:
+        """Return the layout of this very state, drawing it when it is another one's."""
+        if self._layout is None or self._of != of:
+            self._layout = draw()
+            self._of = of
+        return self._layout
+
+
+class Atlas:
+    """Shows what is stored as a whole."""
+
+    def __init__(  # noqa: PLR0913 - the parts of a memory that it needs
+        self,
+        store: SqliteStore,
+        *,
+        chain: Chain,
+        turn: RLock,
+        drawer: Drawer,
+        audience: Callable[[Iterable[str]], frozenset[str]],
+        now: Callable[[], datetime],
+    ) -> None:
+        """Store the parts.
+
+        Args:
+            store: what is shown.
+            chain: embeds the query of a map.
+            turn: held while the store is asked.
+            drawer: where the last layout is kept.
+            audience: returns the scopes that are seen, of those that are asked for.
+            now: tells the time: facts that do not hold are not shown.
+
+        """
+        self.turn = turn
+        self._store = store
+        self._survey = store.inspection.survey
+        self._chain = chain
+        self._drawer = drawer
+        self._audience = audience
+        self._now = now
+
+    @in_turn
+    def documents(  # noqa: PLR0913 - each argument narrows the list
+        self,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        source: SourceKind | str | None = None,
+        since: date | None = None,
+        before: date | None = None,
+        path: str | None = None,
+        scopes: Iterable[str] = (),
+    ) -> Documents:
+        """Return the documents that hold something to be found, the newest first, undated last.
+
+        Args:
+            limit: how many at most.
+            offset: how many to pass over.
+            source: only this kind of source.
+            since: only those that tell of this day or a later one.
+            before: only those that tell of an earlier day.
+            path: only files that match this glob.
+            scopes: facts of these scopes too, besides the global ones.
+
+        Raises:
+            UsageError: an argument is out of range.
+
+        """
+        _check(limit, name="limit", low=1, high=MOST_DOCUMENTS)
+        _check(offset, name="offset", low=0, high=None)
+        kind = kind_of(source)
+        scope = replace(self._scope(scopes), source=kind, since=since, before=before, path=path)
+        return self._survey.documents(scope, limit=limit, offset=offset)
+
+    @in_turn
+    def timeline(self, *, scopes: Iterable[str] = ()) -> Timeline:
+        """Return how much is stored of each day; `scopes` adds facts besides the global ones."""
+        days = self._survey.days(self._scope(scopes))
+        undated = next((day for day in days if day.date is None), DaySummary(None, {}))
+        return Timeline(tuple(day for day in days if day.date is not None), undated)
+
+    @in_turn
+    def map(
+        self, query: str | None = None, *, most: int = 5000, scopes: Iterable[str] = ()
+    ) -> ChunkMap:
+        """Return chunks as points, near to each other where they mean alike; a query among them.
+
+        Args:
+            query: is placed by the same projection, with the chunks nearest to it.
+            most: points besides those; of more chunks every second, third or so is shown.
+            scopes: facts of these scopes too, besides the global ones.
+
+        Raises:
+            UsageError: `most` is out of range.
+            QueryError: the query is empty.
+
+        """
+        _check(most, name="most", low=1, high=MOST_POINTS)
+        scope = self._scope(scopes)
+        fingerprint = self._store.published()
+        if query is None:
+            if fingerprint is None:
+                return _nothing(self._why_none())
+            return self._layout(fingerprint, scope=scope, most=most).drawn
+        serving = serve(self._store, chain=self._chain, progress=silent)
+        fingerprint = serving.provider.fingerprint if serving.provider else fingerprint
+        if fingerprint is None:
+            return _nothing(serving.degradation or self._why_none())
+        layout = self._layout(fingerprint, scope=scope, most=most)
+        if serving.provider is None:
+            why = serving.degradation or _NO_PROVIDER
+            return replace(layout.drawn, degraded={Leg.VECTOR: why})
+        asked = ask(query, max_results=_NEAREST, min_score=None, scope=scope, legs=[Leg.VECTOR])
+        pools = retrieve(
+            asked,
+            question=understand(asked.text),
+            store=self._store,
+            provider=serving.provider,
+            pool=_NEAREST,
+        )
+        if pools.vector is None or pools.query_vectors is None:
+            return replace(layout.drawn, degraded=pools.degraded or None)
+        return self._with_query(
+            layout, pools.query_vectors[:1], nearest=pools.vector.keys, fingerprint=fingerprint
+        )
+
+    def _with_query(
+        self,
+        layout: _Layout,
+        vector: Vectors,
+        *,
+        nearest: Sequence[ChunkKey],
+        fingerprint: Fingerprint,
+    ) -> ChunkMap:
+        """Place the query, and those of its nearest chunks that were left out of the layout."""
+        at = {key: place for place, key in enumerate(layout.keys)}
+        rows, vectors = self._survey.rows(
+            [key for key in nearest if key not in at], fingerprint=fingerprint
+        )
+        added = _points(rows, layout.plane.place(vectors)) if rows else ()
+        at |= {row[0]: len(layout.keys) + place for place, row in enumerate(rows)}
+        ((x, y),) = layout.plane.place(vector)
+        return replace(
+            layout.drawn,
+            points=(*layout.drawn.points, *added),
+            query=(float(x), float(y)),
+            nearest=tuple(at[key] for key in nearest if key in at),
+        )
+
+    def _layout(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Layout:
+        def draw() -> _Layout:
+            keys = self._survey.embedded(fingerprint, scope=scope)
+            rows, vectors = self._survey.rows(
+                keys[_evenly(len(keys), most)].tolist(), fingerprint=fingerprint
+            )
+            if not rows:
+                none = _Plane(np.zeros(0, np.float32), np.zeros((2, 0)), 1.0, 0.0)
+                return _Layout(none, (), _nothing(_NO_SPACE))
+            plane = _plane_of(vectors)
+            points = _points(rows, plane.place(vectors))
+            drawn = ChunkMap(points, total=len(keys), spread=plane.spread)
+            return _Layout(plane, tuple(row[0] for row in rows), drawn)
+
+        # To the minute: a fact may begin or end to hold without anything being written.
+        minute = self._now().replace(second=0, microsecond=0)
+        state = (fingerprint, self._survey.version(), scope.audience, most, minute)
+        return self._drawer.kept(state, draw)
+
+    def _scope(self, scopes: Iterable[str]) -> Scope:
+        return Scope(audience=self._audience(scopes), as_of=self._now())
+
+    def _why_none(self) -> Degradation:
+        return _NO_SPACE if self._chain.expected(None) else _NO_PROVIDER
+
+
+def _plane_of(vectors: Vectors) -> _Plane:
+    """Return the plane through the centre of at least one vector along its widest directions.
+
+    By subspace iteration (Halko, Martinsson and Tropp 2011): an exact SVD takes seconds where a
+    model has thousands of dimensions, for all of its directions.
+    """
+    measured = vectors[_evenly(len(vectors), _MEASURED)]
+    centre = measured.mean(axis=0, dtype=np.float64).astype(np.float32)
+    centred = measured - centre
+    width = vectors.shape[1]
+    basis = np.random.default_rng(_SEED).normal(size=(width, min(_BLOCK, width)))
+    basis = basis.astype(np.float32)
+    for _ in range(_ROUNDS):
+        basis, _ = np.linalg.qr(centred.T @ (centred @ basis))
+    _, sizes, turned = np.linalg.svd(centred @ basis, full_matrices=False)
+    found = (turned @ basis.T)[:2]
+    axes = np.zeros((2, width))
+    axes[: len(found)] = found
+    # A direction and its opposite are equally right: the larger part of each is to be positive.
+    largest = np.abs(axes).argmax(axis=1)
+    axes[axes[np.arange(2), largest] < 0] *= -1
+    all_of_it = float(np.square(centred, dtype=np.float64).sum())
+    return _Plane(
+        centre=centre,
+        axes=axes,
+        scale=float(np.abs(centred @ axes.T).max()) or 1.0,
+        spread=min(1.0, float(np.square(sizes[:2]).sum()) / all_of_it) if all_of_it else 1.0,
+    )
+
+
+def _evenly(count: int, most: int) -> npt.NDArray[np.intp]:
+    """Return up to `most` places out of `count`, spread evenly from the first to the last."""
+    if count <= most:
+        return np.arange(count)
+    return np.linspace(0, count - 1, most).round().astype(np.intp)
+
+
+def _points(rows: Sequence[Row], places: Floats) -> tuple[MapPoint, ...]:
+    return tuple(
+        MapPoint(
+            x=float(x),
+            y=float(y),
+            path=path,
+            source=SourceKind(source),
+            start_line=start_line,
+            end_line=end_line,
+            heading=heading_of(heading),
+            date=date.fromisoformat(day) if day else None,
+        )
+        for (_, path, source, start_line, end_line, heading, day), (x, y) in zip(
+            rows, places, strict=True
+        )
+    )
+
+
+def _nothing(why: Degradation) -> ChunkMap:
+    degraded: Mapping[str, Degradation] = {Leg.VECTOR: why}
+    return ChunkMap((), total=0, spread=0.0, degraded=degraded)
+
+
+def _check(value: int, *, name: str, low: int, high: int | None) -> None:
+    if value < low or (high is not None and value > high):
+        allowed = f"from {low} to {high}" if high is not None else f"at least {low}"
+        raise UsageError(
+            f"{name} must be {allowed}, not {value}.", action=f"Give {name} {allowed}."
+        )

@@ -1,0 +1,211 @@
+"""Facts as a source: the ledger's files as documents, a chunk a fact.
+
+The ledger in memory/facts/ is the truth. What is indexed of it knows for whom each fact holds and
+from when to when, so that no search can find what it must not. A ledger that did not change is not
+read: its files' stats tell.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from recollect.facts.history import LONG_AGO, ancestors, successors_of
+from recollect.facts.ledger import Ledger
+from recollect.facts.listing import unreadable
+from recollect.ingest import read as reading
+from recollect.ingest.source import Taken
+from recollect.ingest.walk import Found
+from recollect.text.terms import TERMS_VERSION
+from recollect.types import Chunk, FactMark, SourceKind, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from recollect.facts.draft import LedgerState
+    from recollect.facts.record import Fact
+    from recollect.reports import Failure
+    from recollect.types import Document, Known
+
+FACTS_FOLDER = "memory/facts"
+_FACTS_VERSION = 2
+_RULES = f"f{_FACTS_VERSION}-t{TERMS_VERSION}"
+_FLAWED = "!"
+"""Ends the recipe of a ledger with entries that cannot be read: they are told at every look."""
+_DIGEST_CHARS = 12
+_FORMER_VALUES = 8  # of one fact that it can still be found by
+_RACES = 5  # how often a file may be saved while it is read
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The ledger as it was read."""
+
+    state: LedgerState
+    successors: Mapping[str, str]
+
+    def recipe(self, names: Iterable[str]) -> str:
+        """Return the identity of the rules, the files, and what facts owe to those of others."""
+        state = self.state
+        ended = [
+            (old, by, str(state.facts[by].begins) if by in state.facts else "")
+            for old, by in sorted(self.successors.items())
+        ]
+        former = [
+            (fact.id, _formerly(fact, state.facts))
+            for fact in state.facts.values()
+            if fact.supersedes
+        ]
+        # The id of a bullet without a record depends on its like in the files before.
+        plain = [name for name, place in state.places.items() if place.is_plain]
+        owed = _digest(repr((ended, former, plain, state.problems)))
+        return f"{_RULES}-{owed}-{_named(names)}{_FLAWED if state.problems else ''}"
+
+
+class FactsSource:
+    """The facts of a workspace, a chunk each."""
+
+    kind = SourceKind.FACTS
+
+    def __init__(
+        self, workspace: Path, *, known: Callable[[str], Known | None] = lambda _path: None
+    ) -> None:
+        """Store the parts.
+
+        Args:
+            workspace: whose facts.
+            known: tells what is stored of a file; where all is as stored, nothing is read.
+
+        """
+        self._folder = workspace / FACTS_FOLDER
+        self._known = known
+        self._names: tuple[str, ...] = ()
+        self._recipe: str | None = None
+        self._looked: _Look | None = None
+
+    @property
+    def recipe(self) -> str:
+        """Return the identity of the rules, and of who superseded whom.
+
+        A fact in one file may end a fact in another, which then has to be read again.
+        """
+        if self._recipe is None:
+            self._recipe = self._look().recipe(self._names)
+        return self._recipe
+
+    def find(self) -> tuple[list[Found], list[Failure]]:
+        """Return the files of the ledger, and entries that cannot be read."""
+        stats = Ledger(self._folder).stats()
+        found = [
+            Found(f"{FACTS_FOLDER}/{name}", self._folder / name, stat, self.kind)
+            for name, stat in stats.items()
+        ]
+        self._names = tuple(stats)
+        self._looked = None
+        self._recipe = self._stored_recipe(found)
+        if self._recipe is not None:
+            return found, []
+        failures = unreadable(self._look().state.problems, folder=FACTS_FOLDER)
+        unusable = {failure.path for failure in failures}
+        return [each for each in found if each.path not in unusable], failures
+
+    def take(self, found: Found) -> Taken:
+        """Read a file's facts.
+
+        Raises:
+            UnreadableError: it is gone, or is saved again and again.
+
+        """
+        for _ in range(_RACES):
+            document = reading.read(found, now_ns=time.time_ns())
+            look = self._look()
+            if look.state.digests.get(found.file.name) == document.digest:
+                return Taken(document, partial(_chunks, look, document))
+            self._looked = None  # saved since the ledger was read
+        raise reading.unreadable(
+            found.path, "changes while it is read", "Nothing: the next sync reads it."
+        )
+
+    def _stored_recipe(self, found: list[Found]) -> str | None:
+        """Return what all files are stored by, if none of them can have changed since."""
+        recipe = f"{_RULES}--{_named(())}"
+        for each in found:
+            known = self._known(each.path)
+            if known is None or not known.is_settled or known.stat != each.stat:
+                return None
+            if each is not found[0] and known.recipe != recipe:
+                return None
+            recipe = known.recipe
+        is_current = recipe.startswith(f"{_RULES}-") and recipe.endswith(f"-{_named(self._names)}")
+        return recipe if is_current else None
+
+    def _look(self) -> _Look:
+        if self._looked is None:
+            state = Ledger(self._folder).read()
+            self._looked = _Look(state, successors_of(state.facts))
+            self._recipe = None  # what is read decides, whatever is stored
+        return self._looked
+
+
+def _chunks(look: _Look, document: Document) -> list[Chunk]:
+    return [
+        _chunk(fact, look, document)
+        for fact in look.state.facts.values()
+        if f"{FACTS_FOLDER}/{look.state.places[fact.id].file}" == document.path
+    ]
+
+
+def _chunk(fact: Fact, look: _Look, document: Document) -> Chunk:
+    facts, place = look.state.facts, look.state.places[fact.id]
+    about = (fact.category, fact.entity, fact.key, _formerly(fact, facts))
+    begins = fact.begins
+    return Chunk(
+        path=document.path,
+        source=document.source,
+        start_line=place.line,
+        end_line=place.end_line,
+        text=fact.text,
+        heading=tuple(each for each in about if each),
+        prefix=" ".join(each for each in (fact.entity, fact.key) if each),
+        when=begins.astimezone().date() if begins else None,
+        fact=mark_of(fact, facts, successor=look.successors.get(fact.id, "")),
+    )
+
+
+def mark_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> FactMark:
+    """Return for whom and when a fact holds, as every leg has to know it."""
+    ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
+    if successor:
+        by = facts.get(successor)
+        begins = by.begins if by else None
+        if begins is not None or fact.valid_until is None:
+            ends.append(begins or LONG_AGO)
+    return FactMark(
+        id=fact.id,
+        scope=str(fact.scope),
+        since=fact.begins,
+        until=min(ends, default=None),
+        superseded_by=successor,
+    )
+
+
+def _formerly(fact: Fact, facts: Mapping[str, Fact]) -> str:
+    """Return the values that a fact took the place of.
+
+    Whoever asks with the old value has to find the new one: they are searched like a heading.
+    """
+    if not fact.supersedes or fact.is_superseded:
+        return ""
+    values = [each.value for each in ancestors(fact, facts) if each.value]
+    return f"formerly {', '.join(values[-_FORMER_VALUES:])}" if values else ""
+
+
+def _named(names: Iterable[str]) -> str:
+    return _digest("\n".join(names))
+
+
+def _digest(text: str) -> str:
+    return digest_of(text.encode("utf-8", "surrogatepass"))[:_DIGEST_CHARS]

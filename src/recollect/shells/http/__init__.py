@@ -1,0 +1,1 @@
+"""How do programs reach a memory over HTTP? A table of operations: read, described, served."""

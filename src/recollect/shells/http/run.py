@@ -1,0 +1,205 @@
+"""Running the server: bind, open the memory, start the worker, serve, stop in the reverse order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from recollect.errors import UsageError
+from recollect.shells.guard import Guard
+from recollect.shells.http.app import build_app
+from recollect.shells.http.limits import Limits
+from recollect.shells.http.protocol import bounded
+from recollect.shells.http.served import Served
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from types import FrameType
+
+    from starlette.types import ASGIApp
+
+    from recollect.async_memory import AsyncMemory
+
+_LOG = logging.getLogger("recollect.http")
+_BACKLOG = 128
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How a memory is served."""
+
+    host: str
+    port: int
+    """0 is any that is free."""
+    names: tuple[str, ...] = ()
+    """Hosts it answers to besides its address."""
+    token: str | None = None
+    scopes: frozenset[str] | None = None
+    is_read_only: bool = False
+    program: str = "recollect"
+    """How commands begin that an answer proposes."""
+    limits: Limits = Limits()  # noqa: RUF009 - frozen
+
+
+class Server(uvicorn.Server):
+    """Stops on a signal and returns, so that the command ends as any other."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        super().__init__(_configured(app, limits))
+        self.limits = limits
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; told twice, at once."""
+        del sig, frame
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def serve(
+    opened: Callable[[], Awaitable[AsyncMemory]],
+    *,
+    options: ServeOptions,
+    told: Callable[[str], None],
+) -> None:
+    """Serve a memory until a signal ends it.
+
+    Args:
+        opened: opens the memory.
+        options: where and to whom.
+        told: is called with the address when it can be asked.
+
+    Raises:
+        UsageError: it cannot be bound there.
+        RecollectError: the memory cannot be opened.
+
+    """
+    with bound(options.host, options.port) as listener:
+        asyncio.run(_serve(opened, options=options, listener=listener, told=told))
+
+
+async def _serve(
+    opened: Callable[[], Awaitable[AsyncMemory]],
+    *,
+    options: ServeOptions,
+    listener: socket.socket,
+    told: Callable[[str], None],
+) -> None:
+    port = listener.getsockname()[1]
+    served = Served(
+        await opened(),
+        scopes=options.scopes,
+        is_read_only=options.is_read_only,
+        needs_token=options.token is not None,
+        program=options.program,
+    )
+    server = build_server(served, options=options, port=port)
+    address = _address(options.host, port)
+    await attend(server, served, listener=listener, ready=lambda: told(address))
+
+
+def build_server(served: Served, *, options: ServeOptions, port: int) -> Server:
+    """Return the server of a memory; it is started by `attend`."""
+    guard = Guard(options.host, port, names=options.names, token=options.token)
+    return Server(build_app(served, guard=guard, limits=options.limits), options.limits)
+
+
+async def attend(
+    server: Server, served: Served, *, listener: socket.socket, ready: Callable[[], None]
+) -> None:
+    """Keep the index fresh and serve until told to stop; then stop all and close the memory.
+
+    Args:
+        server: to run.
+        served: the memory that it serves.
+        listener: bound and listening.
+        ready: is called when it can be asked.
+
+    """
+    try:
+        with server.capture_signals():  # before anyone is told that it can be asked and stopped
+            await served.start()
+            ready()
+            await server.serve(sockets=[listener])
+    finally:
+        await leave(served, seconds=server.limits.leave_seconds)
+
+
+async def leave(served: Served, *, seconds: float) -> None:
+    """Stop the worker and close the memory; what does not end in time is left where it stands."""
+    try:
+        async with asyncio.timeout(seconds):
+            await served.stop()
+            await served.memory.close()
+    except TimeoutError:
+        # Its thread cannot be ended from here, and Python would wait for it. Files and index stay
+        # whole whenever they are left.
+        _LOG.warning("What was under way did not end in %g seconds; it is left.", seconds)
+        os._exit(1)
+
+
+def _configured(app: ASGIApp, limits: Limits) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=bounded(limits),
+        ws="none",
+        lifespan="off",
+        log_config=None,  # nothing is logged of a request: questions are private
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=round(limits.leave_seconds),
+    )
+
+
+@contextlib.contextmanager
+def bound(host: str, port: int) -> Iterator[socket.socket]:
+    """Bind and listen: from here on whoever connects waits for the answer instead of failing.
+
+    Raises:
+        UsageError: it cannot be bound there.
+
+    """
+    listener: socket.socket | None = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        if os.name == "posix":  # elsewhere it would share a port that is in use
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        raise _unbound(error, host, port) from error
+    with listener:
+        yield listener
+
+
+def _unbound(error: OSError, host: str, port: int) -> UsageError:
+    if error.errno == errno.EADDRINUSE:
+        return UsageError(
+            f"Port {port} of {host} is in use.",
+            action="Stop what uses it, or choose another with --port; 0 is any free one.",
+        )
+    if error.errno == errno.EACCES:
+        return UsageError(
+            f"Port {port} may not be used by you.", action="Choose one above 1023 with --port."
+        )
+    return UsageError(
+        f"{host}:{port} cannot be bound: {error.strerror}.",
+        action="Name an address of this machine with --host.",
+    )
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -1,0 +1,69 @@
+"""A memory and its hits in the shapes of OpenAI's vector stores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.types import HEADING_SEPARATOR
+
+if TYPE_CHECKING:
+    from recollect.reports import Status
+    from recollect.shells.render import Json
+    from recollect.types import Hit
+
+_DIGITS = 4  # beyond this a score is noise
+_MOST_CHARS = 512  # of an attribute, by that API
+
+
+def vector_store_json(status: Status, *, created_at: int, active_at: int, is_behind: bool) -> Json:
+    """Return a memory as a vector store.
+
+    Args:
+        status: of the memory.
+        created_at: in seconds since 1970; an index has no such moment, a server has.
+        active_at: when the index was last brought up to date.
+        is_behind: whether there are changes that it does not know yet.
+
+    """
+    failed = len(status.staleness.failed)
+    waiting = len(status.staleness.changed)
+    return {
+        "id": status.agent,
+        "object": "vector_store",
+        "created_at": created_at,
+        "last_active_at": active_at,
+        "name": status.agent,
+        "usage_bytes": status.store.size_bytes,
+        "file_counts": {
+            "in_progress": waiting,
+            "completed": status.store.documents,
+            "failed": failed,
+            "cancelled": 0,
+            "total": status.store.documents + waiting + failed,
+        },
+        "status": "in_progress" if is_behind else "completed",
+        "metadata": {},
+        "expires_after": None,
+        "expires_at": None,
+    }
+
+
+def found_json(hit: Hit) -> Json:
+    """Return a hit as a result of a vector store's search: the whole chunk, and where it stands."""
+    attributes: dict[str, str | int] = {
+        "path": hit.path[:_MOST_CHARS],
+        "source": hit.source.value,
+        "startLine": hit.start_line,
+        "endLine": hit.end_line,
+        "citation": hit.citation[:_MOST_CHARS],
+        "heading": HEADING_SEPARATOR.join(hit.heading)[:_MOST_CHARS],
+    }
+    if hit.date:
+        attributes["date"] = hit.date.isoformat()
+    return {
+        "file_id": hit.path,
+        "filename": hit.path,
+        "score": round(hit.score, _DIGITS),
+        "attributes": attributes,
+        "content": [{"type": "text", "text": hit.text or hit.snippet}],
+    }

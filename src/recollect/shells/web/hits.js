@@ -1,0 +1,70 @@
+// One hit of a search as an entry of the list.
+
+import { fileLink, link } from "./address.js";
+import { bar, partsOf, table } from "./explain.js";
+import { day, h } from "./dom.js";
+import { lineKinds, reveal, shownLine } from "./text.js";
+
+const RULE = /^[\s|:-]+$/u; // the line below the head of a table, or one across
+const MOST_LINES = 7; // of a snippet; the file shows all of it
+
+export function hitEntry(hit, { words }) {
+  return h(
+    "li", { class: "hit" },
+    h("div", { class: "hit-head" },
+      h("h2", {}, h("a", { class: "hit-link", href: fileLink(hit), dir: "auto" }, heading(hit))),
+      h("span", { class: "score numbers", "aria-label": `score ${hit.score.toFixed(2)}` },
+        hit.score.toFixed(2))),
+    place(hit),
+    h("div", { class: "snippet" }, ...snippet(hit, words)),
+    hit.explain ? why(hit) : null,
+  );
+}
+
+function heading(hit) {
+  if (!hit.heading.length || hit.source === "facts") return [reveal(hit.path)];
+  const path = hit.heading.map((part) => reveal(part));
+  return path.flatMap((part, place) => {
+    const isLast = place === path.length - 1;
+    return isLast
+      ? [part]
+      : [h("span", { class: "above" }, part, h("span", { "aria-label": ", " }, " › "))];
+  });
+}
+
+function place(hit) {
+  const lines = hit.startLine === hit.endLine
+    ? `line ${hit.startLine}` : `lines ${hit.startLine}–${hit.endLine}`;
+  return h(
+    "p", { class: "place" },
+    h("span", { class: `tag ${hit.source}` }, hit.source),
+    h("span", { class: "mono" }, reveal(hit.path)),
+    h("span", {}, lines),
+    hit.date ? h("time", { datetime: hit.date }, day(hit.date)) : null,
+    hit.speaker ? h("span", {}, reveal(hit.speaker)) : null,
+    hit.fact ? h("a", { href: link("facts", { id: hit.fact.id }) }, "history") : null,
+    hit.fact?.supersededBy || hit.supersededBy
+      ? h("span", { class: "outdated" }, "superseded") : null,
+  );
+}
+
+function snippet(hit, words) {
+  const lines = hit.snippet.split("\n");
+  const kinds = lineKinds(lines);
+  return lines
+    .map((line, row) => ({ line, kind: kinds[row] }))
+    .filter(({ line, kind }) => line.trim() && kind !== "fence" && !RULE.test(line))
+    // What stands in the title of the hit need not be said again.
+    .filter(({ line }) => !hit.heading.includes(line.replace(/^#+\s+/u, "").trim()))
+    .slice(0, MOST_LINES)
+    .map(({ line, kind }) => h("div", { class: `line ${kind}`, dir: "auto" }, shownLine(line, { words })));
+}
+
+function why(hit) {
+  const parts = partsOf(hit.explain);
+  return h(
+    "details", { class: "why" },
+    h("summary", {}, h("span", { class: "why-word" }, "Why"), bar(parts)),
+    table(parts, hit),
+  );
+}

@@ -1,0 +1,93 @@
+// Text of notes, made safe to look at: what cannot be seen, or would turn the line around, is shown
+// as its code. Words of the question are marked.
+
+// Controls but for tab and newline; marks that reorder text; blanks and tags that nobody sees.
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+const PARTS = new RegExp(`(${HIDDEN.source})`, "u");
+
+export function code(character) {
+  return `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+// As one string, for attributes.
+export function plain(text) {
+  return text.split(PARTS).map((part) => (HIDDEN.test(part) ? `⟨${code(part)}⟩` : part)).join("");
+}
+
+// As nodes.
+export function reveal(text, { words = null } = {}) {
+  const shown = document.createDocumentFragment();
+  for (const part of text.replace(/\r$/u, "").split(PARTS)) {
+    if (HIDDEN.test(part)) {
+      const box = document.createElement("span");
+      box.className = "control";
+      box.textContent = code(part);
+      shown.append(box);
+    } else if (part) {
+      shown.append(...marked(part, words));
+    }
+  }
+  return shown;
+}
+
+const COMMON = new Set(
+  ("a an and are as at be but by did do does for from had has have how i if in is it its me my of on "
+  + "or our should that the their there they this to was we were what when where which who why will "
+  + "with you your").split(" "),
+);
+
+// A pattern for the words of a question, or null when it has none worth marking.
+export function wordsOf(question) {
+  const found = question.normalize("NFC").match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_.-]*/gu) ?? [];
+  const escaped = found
+    .filter((word) => !COMMON.has(word.toLowerCase()))
+    .filter((word) => word.length > 2 || /[^\p{Script=Latin}]/u.test(word))
+    .map((word) => word.replace(/[.\-]+$/u, ""))
+    .map((word) => (word.length > 4 ? word.replace(/(es|s|ed|ing)$/iu, "") : word))
+    .map((word) => word.replaceAll(".", "\\."));
+  if (!escaped.length) return null;
+  return new RegExp(`((?<![\\p{Script=Latin}\\p{N}])(?:${escaped.join("|")})[\\p{Script=Latin}]*)`, "giu");
+}
+
+function marked(text, words) {
+  if (!words) return [document.createTextNode(text)];
+  return text.split(words).map((part, place) => {
+    if (place % 2 === 0) return document.createTextNode(part);
+    const mark = document.createElement("mark");
+    mark.textContent = part;
+    return mark;
+  });
+}
+
+// Lines with a light Markdown look: a class a line, nothing is taken away or run.
+export function lineKinds(lines, { knowsStart = true } = {}) {
+  let fence = null;
+  return lines.map((line) => {
+    const edge = line.match(/^\s*(```+|~~~+)/u)?.[1];
+    if (knowsStart && edge && (!fence || edge.startsWith(fence))) {
+      fence = fence ? null : edge;
+      return "fence";
+    }
+    if (fence) return "code";
+    if (/^#{1,6}\s/u.test(line)) return `heading h${line.match(/^#+/u)[0].length}`;
+    if (/^\s*>/u.test(line)) return "quote";
+    if (/^\s*([-*+]|\d+[.)])\s/u.test(line)) return "entry";
+    if (/^\s*\|.*\|\s*$/u.test(line)) return "code";
+    return "prose";
+  });
+}
+
+// One line as nodes; the marks of a heading step back behind its words.
+export function shownLine(line, { words = null } = {}) {
+  const [marks] = line.match(/^#{1,6}\s+/u) ?? [""];
+  const shown = document.createDocumentFragment();
+  if (marks) {
+    const before = document.createElement("span");
+    before.className = "marks";
+    before.textContent = marks;
+    shown.append(before);
+  }
+  shown.append(reveal(line.slice(marks.length), { words }));
+  return shown;
+}

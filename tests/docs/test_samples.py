@@ -1,0 +1,177 @@
+"""Every sample of the documentation runs as written, in the order of its page."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.docs.pages import ROOT, blocks, name_of, pages
+from tests.docs.terminal import Terminal
+
+from recollect.config.schema import read_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.docs.pages import Block
+
+RUN = {"bash", "python", "console"}
+NOT_CODE = {"text", "toml", "json", "markdown"}
+NOT_RUN = {
+    "README.md": 2,
+    "docs/config.md": 1,
+    "docs/evaluate.md": 1,
+    "docs/how-to/fresh.md": 1,
+    "docs/how-to/provider.md": 3,
+    "docs/http.md": 6,
+    "docs/integrations.md": 7,
+    "docs/mcp.md": 3,
+    "docs/start.md": 1,
+    "docs/web.md": 1,
+}
+"""How many blocks of each page cannot be run here; each says why above it."""
+NO_TRANSCRIPTS = "docs/sessions.md"
+"""Asks for conversations, of which the sample workspace has none."""
+NO_MATCHES = "No matches."
+WITH_SAMPLES = [page for page in pages() if any(block.language in RUN for block in blocks(page))]
+CHANGING = {
+    r"\bf-[0-9a-z]{13}\b": "ID",
+    r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z": "MOMENT",
+    r"\bsince \d{4}-\d\d-\d\d": "since DAY",
+    r"^0\.\d{3}(?= )": "SCORE",
+}
+"""What is another at every run: ids and moments of facts, days on which they began, scores."""
+FACT_ID = re.compile(r"\bf-[0-9a-z]{13}\b")
+
+
+@pytest.fixture
+def terminal(
+    tmp_path: Path, fill_home: Callable[[Path], None], model_folder: Path
+) -> Iterator[Terminal]:
+    """The terminal of a reader who has just installed, in a copy of the checkout."""
+    (tmp_path / "user").mkdir()
+    fill_home(tmp_path / "home")
+    checkout = tmp_path / "checkout"
+    for named in (Path("examples"), Path("tests", "golden", "cases")):
+        shutil.copytree(ROOT / named, checkout / named)
+    environ = {
+        "HOME": str(tmp_path / "user"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "RECOLLECT_HOME": str(tmp_path / "home"),
+        "RECOLLECT_LOCAL_MODEL_CACHE": str(model_folder.parent),
+    }
+    with Terminal(checkout, environ=environ, trouble=tmp_path / "trouble") as opened:
+        yield opened
+
+
+def shaped(text: str) -> str:
+    for pattern, name in CHANGING.items():
+        text = re.sub(pattern, name, text, flags=re.MULTILINE)
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def matches(told: str, *, printed: str) -> bool:
+    """Tell whether that was printed; `…` alone on a line is any lines, within one anything."""
+    lines = [
+        r"[\s\S]*" if line == "…" else re.escape(line).replace("…", ".*") + r"\n"
+        for line in told.strip("\n").split("\n")
+    ]
+    return re.fullmatch("".join(lines), printed.rstrip("\n") + "\n") is not None
+
+
+def run_console(block: Block, *, terminal: Terminal, ids: dict[str, str]) -> None:
+    """Type what stands behind `$`, and compare all that is shown up to the next one.
+
+    Args:
+        block: commands and what they show.
+        terminal: to type into.
+        ids: of facts, as the page has them and as they were really given.
+
+    """
+    for step in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, told = step.partition("\n")
+        typed = FACT_ID.sub(lambda found: ids.get(found[0], found[0]), command)
+
+        printed = terminal.run(typed, with_messages=True)
+
+        where = f"line {block.line} of {block.page}: {command}"
+        assert shaped(told) == shaped(printed), where
+        pairs = zip(FACT_ID.findall(told), FACT_ID.findall(printed), strict=True)
+        for named, given in pairs:
+            assert given == ids.setdefault(named, given), where
+
+
+@pytest.mark.parametrize("page", WITH_SAMPLES, ids=name_of)
+def test_the_samples_of_a_page_run_and_print_what_it_says(page: Path, terminal: Terminal) -> None:
+    printed, told = "", ""
+    ids: dict[str, str] = {}
+    for block in blocks(page):
+        if block.is_output:
+            told = block.text
+            assert matches(told, printed=printed), f"line {block.line} of {page}: {printed}"
+        if block.language not in RUN or block.excuse is not None:
+            continue
+        assert_is_told(printed, told=told, page=page)
+        told = ""
+        if block.language == "console":
+            run_console(block, terminal=terminal, ids=ids)
+        elif block.language == "python":
+            sample = f"python - <<'END_OF_SAMPLE'\n{block.text}END_OF_SAMPLE"
+            printed = terminal.run(sample)
+        else:
+            printed = terminal.run(block.text)
+    assert_is_told(printed, told=told, page=page)
+
+
+def assert_is_told(printed: str, *, told: str, page: Path) -> None:
+    """A sample that finds nothing is a poor one, unless the page says that it finds nothing."""
+    if name_of(page) != NO_TRANSCRIPTS:
+        assert NO_MATCHES not in printed or NO_MATCHES in told
+
+
+def test_a_block_that_is_not_run_says_why_and_is_counted() -> None:
+    excused = [
+        (name_of(page), block.excuse)
+        for page in pages()
+        for block in blocks(page)
+        if block.excuse is not None
+    ]
+
+    assert dict(Counter(name for name, _ in excused)) == NOT_RUN
+    assert all(excuse for _, excuse in excused)
+
+
+def test_no_sample_escapes_by_another_name_of_its_language() -> None:
+    strange = [
+        (name_of(page), block.line, block.language)
+        for page in pages()
+        for block in blocks(page)
+        if block.language not in RUN | NOT_CODE
+    ]
+
+    assert [] == strange
+
+
+def test_every_fence_is_understood() -> None:
+    for page in pages():
+        fences = re.findall(r"^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+        assert len(fences) == 2 * len(blocks(page)), page
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_samples_of_settings_are_valid(page: Path) -> None:
+    for block in blocks(page):
+        if block.language != "toml" or block.mark.startswith("not settings: "):
+            continue
+        for key, value in tomllib.loads(block.text).items():
+            inside = value.items() if isinstance(value, dict) else [(None, value)]
+            for inner, setting in inside:
+                read_setting(f"{key}.{inner}" if inner else key, setting, origin=str(page))

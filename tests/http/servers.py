@@ -1,0 +1,172 @@
+"""Real servers over a copy of the sample workspace: as a command, and within the test."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import httpx
+
+from recollect import AsyncMemory
+from recollect.shells.http.run import ServeOptions, Server, attend, bound, build_server
+from recollect.shells.http.served import Served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+SAMPLE = Path(__file__).parent.parent.parent / "examples" / "workspace"
+_BOUND_SECONDS = 60.0
+_HURRY = {"RECOLLECT_WATCH_DEBOUNCE_MS": "50"}  # it also takes that long to stop
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds; fail when it does not."""
+    ends_at = time.monotonic() + _BOUND_SECONDS
+    while not condition():
+        assert time.monotonic() < ends_at, "it did not happen"
+        time.sleep(0.02)
+
+
+@dataclass
+class Command:
+    """`recollect serve` as a process."""
+
+    child: subprocess.Popen[str]
+    workspace: Path
+    environ: dict[str, str]
+    said: list[str] = field(default_factory=list)
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        wait_until(lambda: self._find() or self.child.poll() is not None)
+
+    def _read(self) -> None:
+        assert self.child.stderr is not None
+        self.said.extend(iter(self.child.stderr.readline, ""))
+
+    def _find(self) -> bool:
+        found = re.search(r"http://\S+", "".join(self.said))
+        self.url = found[0].rstrip("/") if found else ""
+        return bool(found)
+
+    def get(self, path: str, **options: object) -> httpx.Response:
+        """Ask for something, with the address in front."""
+        return httpx.get(f"{self.url}{path}", timeout=60, **options)  # type: ignore[arg-type]
+
+    def end(self) -> int:
+        """Wait for the end; return the exit code."""
+        code = self.child.wait(_BOUND_SECONDS)
+        self._reader.join(_BOUND_SECONDS)
+        return code
+
+    @property
+    def output(self) -> str:
+        """Everything that was said so far."""
+        return "".join(self.said)
+
+
+class Serving(Protocol):
+    """Starts the command over a workspace."""
+
+    def __call__(
+        self, workspace: Path, environ: Mapping[str, str], /, *arguments: str
+    ) -> Command: ...
+
+
+@contextlib.contextmanager
+def commands() -> Iterator[Serving]:
+    """Start servers; what still runs at the end is killed."""
+    started: list[Command] = []
+
+    def start(workspace: Path, environ: Mapping[str, str], /, *arguments: str) -> Command:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", *arguments],
+            env=dict(environ),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(Command(child, workspace, dict(environ)))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.child.kill()
+        each.end()
+        assert each.child.stderr is not None
+        each.child.stderr.close()
+
+
+@dataclass
+class Inside:
+    """A server in a thread of the test, whose memory the test can reach."""
+
+    url: str
+    memory: AsyncMemory
+    served: Served
+    server: Server
+    loop: asyncio.AbstractEventLoop
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.rpartition(":")[2])
+
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Keep the memory's thread from doing anything else."""
+        begun, free = threading.Event(), threading.Event()
+
+        def hold(_memory: object) -> None:
+            begun.set()
+            free.wait(_BOUND_SECONDS)
+
+        held = asyncio.run_coroutine_threadsafe(self.memory.run(hold), self.loop)
+        begun.wait(_BOUND_SECONDS)
+        try:
+            yield
+        finally:
+            free.set()
+            held.result(_BOUND_SECONDS)
+
+
+@contextlib.contextmanager
+def inside(workspace: Path, environ: Mapping[str, str], options: ServeOptions) -> Iterator[Inside]:
+    """Serve within the test."""
+    ready: Future[Inside] = Future()
+    servers: list[Server] = []
+
+    async def run() -> None:
+        with bound(options.host, options.port) as listener:
+            port = listener.getsockname()[1]
+            memory = await AsyncMemory.open(
+                workspace, environ={**_HURRY, **environ}, scopes=options.scopes
+            )
+            served = Served(memory, scopes=options.scopes, is_read_only=options.is_read_only)
+            servers.append(build_server(served, options=options, port=port))
+            here = Inside(
+                f"http://127.0.0.1:{port}", memory, served, servers[0], asyncio.get_running_loop()
+            )
+            await attend(
+                servers[0], served, listener=listener, ready=lambda: ready.set_result(here)
+            )
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    try:
+        yield ready.result(_BOUND_SECONDS)
+    finally:
+        for server in servers:
+            server.should_exit = True
+        thread.join(_BOUND_SECONDS)

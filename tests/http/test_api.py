@@ -1,0 +1,323 @@
+"""The operations: they answer as the command line does, and refuse what they do not know."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from tests.http.servers import inside, wait_until
+
+from recollect.shells.http.run import ServeOptions
+from recollect.shells.http.table import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from tests.http.servers import Command
+
+HERE = ServeOptions("127.0.0.1", 0)
+
+
+def printed(command: Command, *arguments: str) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, "-m", "recollect", "-w", str(command.workspace), *arguments, "--json"],
+        env=command.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shape: dict[str, object] = json.loads(done.stdout)
+    return shape
+
+
+def without(shape: Mapping[str, object], *names: str) -> dict[str, object]:
+    return {name: value for name, value in shape.items() if name not in names}
+
+
+def test_search_answers_as_the_command_does(server: Command) -> None:
+    answer = server.get(
+        "/api/search",
+        params={
+            "query": "how are backups kept safe",
+            "maxResults": 3,
+            "source": "memory",
+            "explain": "true",
+            "fusion": "rrf",
+        },
+    )
+
+    arguments = ["-n", "3", "--source", "memory", "--explain", "--fusion", "rrf"]
+    expected = printed(server, "search", "how are backups kept safe", *arguments)
+    assert expected["results"]
+    assert without(expected, "tookMs", "notices") == without(answer.json(), "tookMs", "notices")
+
+
+def test_search_narrows_by_day_and_path(server: Command) -> None:
+    answer = server.get(
+        "/api/search", params={"query": "backup", "since": "2026-09-15", "path": "memory/2026-*"}
+    )
+
+    hits = answer.json()["results"]
+    assert hits
+    assert all(hit["path"].startswith("memory/2026-") for hit in hits)
+    assert all(hit["date"] >= "2026-09-15" for hit in hits)
+
+
+def test_a_part_of_a_file_is_read_as_by_the_command(server: Command) -> None:
+    answer = server.get("/api/file", params={"path": "MEMORY.md", "from": 3, "lines": 2})
+
+    assert printed(server, "get", "MEMORY.md:3:2") == answer.json()
+
+
+def test_a_block_is_recalled_as_by_the_command(server: Command) -> None:
+    answer = server.get(
+        "/api/recall", params={"prompt": "how do we keep backups safe", "budget": 300}
+    )
+
+    expected = printed(server, "recall", "how do we keep backups safe", "--budget", "300")
+    assert expected["block"]
+    assert without(expected, "notices") == without(answer.json(), "notices")
+
+
+def test_status_tells_of_the_index_and_of_the_worker(server: Command) -> None:
+    answer = server.get("/api/status").json()
+
+    expected = printed(server, "status")
+    assert expected["index"] == answer["index"]
+    assert expected["legs"] == answer["legs"]
+    assert "idle" == answer["worker"]["state"]
+    assert answer["worker"]["lastError"] is None
+    assert 0 == answer["worker"]["lastReport"]["pending"]
+
+
+def test_health_touches_nothing_and_names_the_version(server: Command) -> None:
+    answer = server.get("/health").json()
+
+    assert {"status", "version", "worker"} == set(answer)
+    assert "ok" == answer["status"]
+
+
+def test_a_sync_that_is_asked_for_finds_a_new_note(
+    workspace: Path, environ: Mapping[str, str], write: Callable[[str, str], Path]
+) -> None:
+    with inside(workspace, environ, HERE) as here:
+        wait_until(lambda: here.served.upkeep.at)
+        write("memory/2026-03-01.md", "The harbour crane is painted orange.")
+
+        started = httpx.post(f"{here.url}/api/sync", json={})
+
+        assert (202, {"started": True}) == (started.status_code, started.json())
+        wait_until(lambda: here.served.upkeep.report and here.served.upkeep.report.chunks)
+        found = httpx.get(f"{here.url}/api/search?query=harbour crane", timeout=60).json()
+        assert ["memory/2026-03-01.md"] == [hit["path"] for hit in found["results"]]
+
+
+def test_a_fact_is_written_found_at_once_superseded_and_forgotten(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    with (
+        inside(workspace, environ, HERE) as here,
+        httpx.Client(base_url=here.url, timeout=60) as client,
+    ):
+        wait_until(lambda: here.served.state == "idle")
+        old = client.post(
+            "/api/facts",
+            json={
+                "text": "The lamp in the hall is green.",
+                "category": "technical",
+                "tags": ["lamp"],
+                "validFrom": "2026-01-02",
+            },
+        )
+        found = client.get("/api/search", params={"query": "hall lamp", "source": "facts"})
+        new = client.post("/api/facts", json={"text": "The hall has a red lantern now."})
+        done = client.post(
+            f"/api/facts/{old.json()['id']}/supersede", json={"by": new.json()["id"]}
+        )
+        after = client.get("/api/search", params={"query": "green lamp", "source": "facts"})
+        gone = client.delete(f"/api/facts/{new.json()['id']}")
+        again = client.delete(f"/api/facts/{new.json()['id']}")
+
+    assert [201, 201, 200, 200, 404] == [each.status_code for each in (old, new, done, gone, again)]
+    assert f"/api/facts/{old.json()['id']}" == old.headers["location"]
+    assert "technical" == old.json()["category"]
+    assert ["The lamp in the hall is green."] == [hit["snippet"] for hit in found.json()["results"]]
+    assert old.json()["id"] == done.json()["superseded"]["id"]
+    assert old.json()["id"] not in [hit["fact"]["id"] for hit in after.json()["results"]]
+    assert [old.json()["id"]] == [fact["id"] for fact in gone.json()["restored"]]
+
+
+def test_facts_that_do_not_fit_each_other_are_not_joined(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    with (
+        inside(workspace, environ, HERE) as here,
+        httpx.Client(base_url=here.url, timeout=60) as client,
+    ):
+        first, second, other = (
+            client.post("/api/facts", json={"text": text, "scope": scope}).json()["id"]
+            for text, scope in (
+                ("Tea is at four.", "global"),
+                ("The gate is locked at night.", "global"),
+                ("Coffee is at ten.", "user:ada"),
+            )
+        )
+        answers = [
+            client.post(f"/api/facts/{first}/supersede", json={"by": "f-0000000000000"}),
+            client.post(f"/api/facts/{first}/supersede", json={"by": other}),
+            client.post(f"/api/facts/{first}/supersede", json={"by": first}),
+            client.post("/api/facts", json={"text": "No.", "supersedes": [other]}),
+            client.post(f"/api/facts/{first}/supersede", json={"by": second}),
+        ]
+
+    assert [409, 409, 409, 409, 200] == [answer.status_code for answer in answers]
+    assert {"conflict"} == {answer.json()["error"]["type"] for answer in answers[:4]}
+
+
+@pytest.mark.parametrize(
+    ("path", "message", "action"),
+    [
+        ("/api/search?query=x&maxResult=2", "'maxResult'", "Did you mean maxResults?"),
+        ("/api/search?query=x&zzz=1", "'zzz'", "It takes asOf,"),
+        ("/api/search", "query is missing.", "Give query"),
+        ("/api/search?query=a&query=b", "query is given 2 times.", "openapi"),
+        ("/api/search?query=%20%00", "query must be more than blanks", "openapi"),
+        ("/api/search?query=x&maxResults=0", "whole number from 1 to 1000, not 0", "openapi"),
+        ("/api/search?query=x&maxResults=2.5", "whole number", "openapi"),
+        ("/api/search?query=x&minScore=nan", "number from 0 to 1", "openapi"),
+        ("/api/search?query=x&explain=yes", "true or false, not 'yes'", "openapi"),
+        ("/api/search?query=x&since=yesterday", "a day such as", "openapi"),
+        ("/api/search?query=x&since=2026-02-30", "a day such as", "openapi"),
+        ("/api/search?query=x&fusion=best", "one of calibrated, weighted, rrf", "openapi"),
+        ("/api/search?query=x&scope=ada", "global, user:NAME", "openapi"),
+        ("/api/search?query=x&since=2026-02-02&before=2026-02-01", "No day is", "earlier"),
+        ("/api/recall?prompt=x&budget=1", "whole number from 50", "openapi"),
+        ("/health?verbose=1", "'verbose'", "openapi"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_to_do(
+    path: str, message: str, action: str, server: Command
+) -> None:
+    answer = server.get(path)
+
+    assert 400 == answer.status_code
+    error = answer.json()["error"]
+    assert message in error["message"]
+    assert action in error["action"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "The body is not JSON."),
+        (b"{", "The body is not JSON."),
+        (b'{"text": NaN}', "The body is not JSON."),
+        (b"[" * 100_000, "The body is not JSON."),
+        (b"\xff{}", "The body is not JSON."),
+        (b"[]", "The body is not a JSON object."),
+        (b"{}", "text is missing."),
+        (b'{"text": 1}', "text must be a text."),
+        (b'{"text": "\\ud800"}', "text must be valid Unicode."),
+        (b'{"txt": "x"}', "There is no parameter 'txt' here."),
+        (b'{"text": "x", "tags": "a"}', "tags must be a list, not 'a'."),
+        (b'{"text": "x", "supersedes": ["1"]}', "supersedes must be the id of a fact, not '1'."),
+    ],
+)
+def test_a_wrong_body_is_refused(body: bytes, message: str, server: Command) -> None:
+    answer = httpx.post(
+        f"{server.url}/api/facts", content=body, headers={"Content-Type": "application/json"}
+    )
+
+    assert 400 == answer.status_code
+    assert message == answer.json()["error"]["message"]
+
+
+def test_a_member_that_is_null_is_one_that_is_not_given(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    with inside(workspace, environ, HERE) as here:
+        answer = httpx.post(
+            f"{here.url}/api/facts",
+            json={"text": "Tea is at four.", "scope": None, "validFrom": None, "tags": None},
+            timeout=60,
+        )
+
+    assert 201 == answer.status_code
+    assert "global" == answer.json()["scope"]
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [("/api/serch", "Did you mean /api/search?"), ("/xyzzy", "See /openapi.json.")],
+)
+def test_a_path_that_leads_nowhere_names_the_nearest(path: str, hint: str, server: Command) -> None:
+    answer = server.get(path)
+
+    assert 404 == answer.status_code
+    assert hint in answer.json()["error"]["action"]
+
+
+def test_a_file_that_is_not_there_is_a_404(server: Command) -> None:
+    answer = server.get("/api/file?path=memory/none.md")
+
+    assert (404, "not_found") == (answer.status_code, answer.json()["error"]["type"])
+
+
+def test_every_path_refuses_other_methods_and_names_its_own(server: Command) -> None:
+    by_path: dict[str, set[str]] = {}
+    for operation in OPERATIONS:
+        by_path.setdefault(operation.path, set()).add(operation.method)
+    wrong = {}
+    for path, methods in by_path.items():
+        for method in ("PUT", "PATCH", "OPTIONS", "TRACE"):
+            answer = httpx.request(method, server.url + path.replace("{", "").replace("}", ""))
+            allowed = set(answer.headers.get("allow", "").split(", "))
+            expected = methods | ({"HEAD"} if "GET" in methods else set())
+            if (answer.status_code, allowed) != (405, expected):
+                wrong[method, path] = (answer.status_code, allowed)
+
+    assert {} == wrong
+
+
+def test_head_answers_like_get_without_a_body(server: Command) -> None:
+    got = server.get("/api/file?path=MEMORY.md")
+    head = httpx.head(f"{server.url}/api/file?path=MEMORY.md")
+
+    assert 200 == head.status_code
+    assert b"" == head.content
+    assert got.headers["content-length"] == head.headers["content-length"]
+
+
+def test_a_server_that_only_reads_writes_no_facts(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    options = ServeOptions("127.0.0.1", 0, is_read_only=True)
+    with inside(workspace, environ, options) as here:
+        wrote = httpx.post(f"{here.url}/api/facts", json={"text": "No."})
+        forgot = httpx.delete(f"{here.url}/api/facts/f-06e5p3v8m1q0z")
+        synced = httpx.post(f"{here.url}/api/sync", json={})
+
+    assert (403, "read_only") == (wrote.status_code, wrote.json()["error"]["type"])
+    assert 403 == forgot.status_code
+    assert 202 == synced.status_code
+    assert not (workspace / "memory" / "facts").exists()
+
+
+def test_health_is_degraded_when_a_leg_did_not_run(
+    workspace: Path, environ: Mapping[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("MEMORY.md", "The anchor is in the shed.")
+    with inside(workspace, {**environ, "RECOLLECT_PROVIDER": "openai"}, HERE) as here:
+        wait_until(lambda: here.served.upkeep.at)
+        found = httpx.get(f"{here.url}/api/search?query=anchor", timeout=60).json()
+        health = httpx.get(f"{here.url}/health").json()
+        metrics = httpx.get(f"{here.url}/metrics", timeout=60).text
+
+    assert "keyword" == found["mode"]
+    assert "degraded" == health["status"]
+    assert 'recollect_searches_degraded_total{leg="vector"} 1' in metrics

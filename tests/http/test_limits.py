@@ -1,0 +1,222 @@
+"""What a client can take of the server, and that a slow or lost one costs the others nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from tests.http.servers import inside, wait_until
+
+from recollect.shells.http.limits import Limits
+from recollect.shells.http.run import ServeOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from tests.http.servers import Command, Inside
+
+SHORT = Limits(
+    body_bytes=2_000,
+    address_bytes=500,
+    under_way=3,
+    seconds=1.0,
+    head_seconds=0.5,
+    connections=8,
+)
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def here(workspace: Path, environ: Mapping[str, str]) -> Iterator[Inside]:
+    """A server with little patience; nothing has to be embedded."""
+    options = ServeOptions("127.0.0.1", 0, limits=SHORT)
+    with inside(workspace, {**environ, "RECOLLECT_PROVIDER": "none"}, options) as running:
+        wait_until(lambda: running.served.state == "idle")
+        yield running
+
+
+@contextlib.contextmanager
+def connected(here: Inside) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", here.port), timeout=30) as connection:
+        yield connection
+
+
+def ask_and_leave(here: Inside, path: str) -> None:
+    before = here.served.metrics.under_way
+    with connected(here) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n\r\n".encode())
+        wait_until(lambda: here.served.metrics.under_way > before)
+    wait_until(lambda: here.served.metrics.under_way == before)
+
+
+def test_a_body_that_is_too_large_is_refused(here: Inside) -> None:
+    body = json.dumps({"text": "x" * 2_000}).encode()
+
+    answer = httpx.post(f"{here.url}/api/facts", content=body, headers=JSON)
+
+    assert (413, "body") == (answer.status_code, answer.json()["error"]["type"])
+
+
+def test_a_body_of_unknown_length_is_refused_once_it_is_too_large(here: Inside) -> None:
+    answer = httpx.post(
+        f"{here.url}/api/facts", content=(b"x" * 500 for _ in range(10)), headers=JSON
+    )
+
+    assert 413 == answer.status_code
+
+
+def test_an_address_that_is_too_long_is_refused(here: Inside) -> None:
+    answer = httpx.get(f"{here.url}/api/search?query={'x' * 500}")
+
+    assert (414, "address") == (answer.status_code, answer.json()["error"]["type"])
+
+
+def test_a_body_that_is_not_json_is_refused(here: Inside) -> None:
+    for media in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        answer = httpx.post(
+            f"{here.url}/api/facts", content=b'{"text":"x"}', headers={"Content-Type": media}
+        )
+
+        assert (415, "media") == (answer.status_code, answer.json()["error"]["type"])
+
+
+def test_a_body_where_none_belongs_is_refused(here: Inside) -> None:
+    answer = httpx.request("GET", f"{here.url}/api/status", content=b"{}")
+
+    assert 400 == answer.status_code
+    assert "This takes no body." == answer.json()["error"]["message"]
+
+
+def test_what_takes_too_long_is_answered_in_words(here: Inside) -> None:
+    with here.busy():
+        answer = httpx.get(f"{here.url}/api/search?query=x", timeout=30)
+
+    assert (503, "time") == (answer.status_code, answer.json()["error"]["type"])
+    assert "It took more than 1 seconds." == answer.json()["error"]["message"]
+    assert "5" == answer.headers["retry-after"]
+
+
+def test_more_requests_than_there_is_room_for_are_told_to_come_back(here: Inside) -> None:
+    codes: list[int] = []
+
+    def ask() -> None:
+        codes.append(httpx.get(f"{here.url}/api/status", timeout=30).status_code)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    with here.busy():
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: here.served.metrics.under_way == 3)
+        refused = httpx.get(f"{here.url}/api/status", timeout=30)
+        health = httpx.get(f"{here.url}/health", timeout=30)
+    for thread in threads:
+        thread.join(30)
+
+    assert (429, "1") == (refused.status_code, refused.headers["retry-after"])
+    assert 200 == health.status_code
+    assert 3 == len(codes)
+    assert 0 == here.served.metrics.under_way
+
+
+def test_a_question_whose_asker_left_is_not_asked(here: Inside) -> None:
+    with here.busy():
+        ask_and_leave(here, "/api/search?query=left")
+        ask_and_leave(here, "/api/search?query=left+too")
+    answer = httpx.get(f"{here.url}/api/search?query=stayed", timeout=30)
+    metrics = httpx.get(f"{here.url}/metrics", timeout=30).text
+
+    assert 200 == answer.status_code
+    assert "recollect_http_requests_abandoned_total 2" in metrics
+    assert 'recollect_searches_total{mode="keyword"} 1' in metrics
+
+
+def test_a_fact_whose_writer_left_before_its_turn_is_not_written(
+    here: Inside, workspace: Path
+) -> None:
+    body = b'{"text":"Never."}'
+    with here.busy(), connected(here) as connection:
+        connection.sendall(
+            f"POST /api/facts HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
+        wait_until(lambda: here.served.metrics.under_way == 1)
+        connection.close()
+        wait_until(lambda: here.served.metrics.under_way == 0)
+    httpx.get(f"{here.url}/api/status", timeout=30)
+
+    assert not (workspace / "memory" / "facts").exists()
+
+
+def test_a_client_that_never_ends_its_head_is_hung_up_on(here: Inside) -> None:
+    with connected(here) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: ")
+
+        assert b"" == connection.recv(100)
+
+
+def test_a_client_that_sends_its_head_drop_by_drop_is_hung_up_on(here: Inside) -> None:
+    ended = threading.Event()
+    with connected(here) as connection:
+
+        def drip() -> None:
+            with contextlib.suppress(OSError):
+                while not ended.wait(0.05):
+                    connection.sendall(b"x")
+
+        connection.sendall(b"GET /health HTTP/1.1\r\nX: ")
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        try:
+            with contextlib.suppress(ConnectionResetError):
+                assert b"" == connection.recv(100)
+        finally:
+            ended.set()
+            dripping.join(30)
+
+
+def test_a_body_that_never_comes_is_answered_in_words(here: Inside) -> None:
+    with connected(here) as connection:
+        connection.sendall(
+            f"POST /api/facts HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n"
+            "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{".encode()
+        )
+
+        assert connection.recv(1000).startswith(b"HTTP/1.1 503 ")
+
+
+def test_slow_clients_do_not_hold_up_the_others(here: Inside) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(connected(here)).sendall(b"GET /api/sta")
+
+        assert 200 == httpx.get(f"{here.url}/api/status", timeout=30).status_code
+
+
+def test_one_connection_too_many_is_not_taken_until_others_end(here: Inside) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(connected(here))
+        last = stack.enter_context(connected(here))
+        with contextlib.suppress(ConnectionResetError):
+            assert b"" == last.recv(100)
+
+    wait_until(lambda: _answers(here))
+
+
+def _answers(here: Inside) -> bool:
+    try:
+        return httpx.get(f"{here.url}/health", timeout=30).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_a_connection_is_used_for_many_requests(server: Command) -> None:
+    with httpx.Client(base_url=server.url) as client:
+        assert {200} == {client.get("/health").status_code for _ in range(50)}

@@ -1,0 +1,223 @@
+"""The command: where it listens, how it refuses to start, how it stops."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from tests.http.servers import inside, wait_until
+
+from recollect.shells.http.run import ServeOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tests.http.servers import Serving
+
+TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - of no server but this
+
+
+def refused(
+    workspace: Path, environ: Mapping[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", *arguments],
+        env=dict(environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_it_prints_its_address_and_answers_there(
+    workspace: Path, environ: Mapping[str, str], serving: Serving
+) -> None:
+    command = serving(workspace, environ, "--port", "0")
+
+    assert command.url.startswith("http://127.0.0.1:")
+    assert 200 == command.get("/health").status_code
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_success(
+    number: signal.Signals, workspace: Path, environ: Mapping[str, str], serving: Serving
+) -> None:
+    command = serving(workspace, environ, "--port", "0")
+    command.get("/health")
+
+    command.child.send_signal(number)
+
+    assert 0 == command.end()
+    assert "Traceback" not in command.output
+
+
+def test_what_is_under_way_is_answered_before_it_ends(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    answers: list[httpx.Response] = []
+    with inside(workspace, environ, ServeOptions("127.0.0.1", 0)) as here:
+        url = f"{here.url}/api/status"
+        asking = threading.Thread(target=lambda: answers.append(httpx.get(url, timeout=60)))
+        with here.busy():
+            asking.start()
+            wait_until(lambda: here.served.metrics.under_way)
+            here.server.handle_exit(signal.SIGTERM, None)
+            wait_until(lambda: _is_closed(here.port))
+        asking.join(60)
+
+    assert [200] == [answer.status_code for answer in answers]
+
+
+def _is_closed(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError:
+        return True
+    return False
+
+
+def test_it_stops_in_the_middle_of_its_first_sync(
+    sample: Path, environ: Mapping[str, str], serving: Serving
+) -> None:
+    command = serving(sample, environ, "--port", "0")
+
+    command.child.send_signal(signal.SIGTERM)
+
+    assert 0 == command.end()
+    assert "is left" not in command.output
+
+
+STUCK = """
+import asyncio, sys, threading
+from recollect import AsyncMemory
+from recollect.shells.http.run import leave
+from recollect.shells.http.served import Served
+
+async def main():
+    memory = await AsyncMemory.open(sys.argv[1])
+    begun = threading.Event()
+    asyncio.ensure_future(memory.run(lambda _: begun.set() or threading.Event().wait()))
+    await asyncio.to_thread(begun.wait)
+    await leave(Served(memory), seconds=0.1)
+
+asyncio.run(main())
+"""
+
+
+def test_what_does_not_end_is_left_after_a_while(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STUCK, str(workspace)],
+        env=dict(environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert 1 == done.returncode
+    assert "did not end in 0.1 seconds; it is left." in done.stderr
+
+
+def test_a_port_in_use_is_told_in_words(workspace: Path, environ: Mapping[str, str]) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        done = refused(workspace, environ, "--port", str(port))
+
+    assert 2 == done.returncode
+    assert f"Port {port} of 127.0.0.1 is in use." in done.stderr
+    assert "--port" in done.stderr
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5"])  # noqa: S104 - refused
+def test_beyond_loopback_it_does_not_start_without_a_token(
+    host: str, workspace: Path, environ: Mapping[str, str]
+) -> None:
+    done = refused(workspace, environ, "--host", host, "--port", "0")
+
+    assert 2 == done.returncode
+    assert "RECOLLECT_TOKEN" in done.stderr
+
+
+def test_an_address_that_is_not_of_this_machine_is_told(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    done = refused(
+        workspace, {**environ, "RECOLLECT_TOKEN": TOKEN}, "--host", "203.0.113.1", "--port", "0"
+    )
+
+    assert 2 == done.returncode
+    assert "203.0.113.1:0 cannot be bound" in done.stderr
+
+
+def test_a_memory_that_cannot_be_opened_ends_it(tmp_path: Path, environ: Mapping[str, str]) -> None:
+    done = refused(tmp_path / "nowhere", environ, "--port", "0")
+
+    assert 1 == done.returncode
+    assert "is not a folder" in done.stderr
+
+
+def test_a_scope_that_is_none_is_refused(workspace: Path, environ: Mapping[str, str]) -> None:
+    done = refused(workspace, environ, "--port", "0", "--scope", "ada")
+
+    assert 2 == done.returncode
+    assert "'ada' is not a scope." in done.stderr
+
+
+def test_with_json_the_address_is_a_document(workspace: Path, environ: Mapping[str, str]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", "--port", "0", "--json"],
+        env=dict(environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        line = child.stdout.readline()
+        child.send_signal(signal.SIGTERM)
+
+        assert 0 == child.wait(60)
+    assert line.startswith('{"address": "http://127.0.0.1:')
+
+
+def test_with_a_token_it_serves_every_address_and_never_says_the_token(
+    workspace: Path, environ: Mapping[str, str], serving: Serving
+) -> None:
+    command = serving(
+        workspace,
+        {**environ, "RECOLLECT_TOKEN": TOKEN},
+        "--host",
+        "0.0.0.0",  # noqa: S104 - with a token
+        "--port",
+        "0",
+    )
+    url = command.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - how it is reached
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    codes = [
+        httpx.get(f"{url}/health").status_code,
+        httpx.get(f"{url}/api/status").status_code,
+        httpx.get(f"{url}/metrics").status_code,
+        httpx.get(f"{url}/api/status", headers={"Authorization": "Bearer wrong"}).status_code,
+        httpx.get(f"{url}/api/status", headers=bearer, timeout=60).status_code,
+        httpx.get(f"{url}/api/nothing", headers=bearer).status_code,
+    ]
+    described = httpx.get(f"{url}/openapi.json", headers=bearer).json()
+    command.child.send_signal(signal.SIGTERM)
+    command.end()
+
+    assert [200, 401, 401, 401, 200, 404] == codes
+    assert [{"bearer": []}] == described["paths"]["/api/status"]["get"]["security"]
+    assert "security" not in described["paths"]["/health"]["get"]
+    assert TOKEN not in command.output

@@ -1,0 +1,407 @@
+"""`recollect install`: what every agent is told, and that all of it can be taken back."""
+
+from __future__ import annotations
+
+import json
+import stat
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recollect.install.json_edit import parsed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.install.conftest import Install
+
+AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
+CLAUDE = """{
+  "numStartups": 12,
+  "mcpServers": {
+    "other": { "type": "stdio", "command": "other" }
+  },
+  "projects": {}
+}"""
+CLAUDE_SETTINGS = """{
+  "hooks": {
+    "Stop": [
+      { "hooks": [ { "type": "command", "command": "say done" } ] }
+    ]
+  }
+}
+"""
+CODEX = """# how I like it
+model = "o9"   # the big one
+
+[mcp_servers.other]
+command = "other"
+"""
+OPENCLAW = """// my agent
+{
+  agents: { defaults: { workspace: "~/notes" } }, // where it lives
+  mcp: {
+    servers: {
+      // documentation
+      docs: { command: "uvx", args: ["docs"] },
+    },
+  },
+}
+"""
+VSCODE = """{
+\t// shared with the team
+\t"servers": {
+\t\t"other": { "command": "other" }, /* keep */
+\t},
+\t"inputs": []
+}
+"""
+OWN = {
+    "claude": {"user/.claude.json": CLAUDE, "user/.claude/settings.json": CLAUDE_SETTINGS},
+    "codex": {"user/.codex/config.toml": CODEX},
+    "cursor": {"user/.cursor/mcp.json": CLAUDE},
+    "vscode": {"project/.vscode/mcp.json": VSCODE},
+    "openclaw": {"user/.openclaw/openclaw.json": OPENCLAW},
+}
+PLACES = {
+    "claude": ("mcpServers", "recollect"),
+    "codex": ("mcp_servers", "recollect"),
+    "cursor": ("mcpServers", "recollect"),
+    "vscode": ("servers", "recollect"),
+    "openclaw": ("mcp", "servers", "recollect"),
+}
+
+
+def given_files(install: Install, agent: str) -> dict[str, str]:
+    """Write what a user of the agent may have."""
+    for path, text in OWN[agent].items():
+        top, _, rest = path.partition("/")
+        file = {"user": install.home, "project": install.project}[top] / rest
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode())
+    return OWN[agent]
+
+
+def entry_of(text: str, agent: str) -> Any:
+    tree: Any = tomllib.loads(text) if agent == "codex" else parsed(text)
+    for key in PLACES[agent]:
+        tree = tree[key]
+    return tree
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_agent_is_told_to_start_this_program_on_the_workspace(
+    install: Install, agent: str
+) -> None:
+    told = install.json(agent)
+    (first, *_) = told["files"]
+    with open(first["path"], encoding="utf-8") as file:  # noqa: PTH123 - a path from JSON
+        entry = entry_of(file.read(), agent)
+
+    assert told["command"] == [entry["command"], *entry["args"]]
+    assert ["mcp", "-w", str(install.workspace)] == entry["args"][-3:]
+    assert told["command"][0].startswith("/")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_nothing_else_of_a_file_moves_and_undo_gives_it_back_to_the_byte(
+    install: Install, agent: str
+) -> None:
+    before = given_files(install, agent)
+    install.well(agent)
+    after = install.files()
+    install.well(agent, "--undo")
+
+    assert before.keys() == after.keys()
+    for path, text in before.items():
+        assert [line for line in text.splitlines() if line not in after[path]] == []
+    assert before != after
+    assert before == install.files()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_installing_twice_changes_nothing_the_second_time(install: Install, agent: str) -> None:
+    given_files(install, agent)
+    install.well(agent)
+    once = install.files()
+    told = install.json(agent)
+
+    assert once == install.files()
+    assert {False} == {each["changed"] for each in told["files"]}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_files_and_folders_that_were_made_are_gone_after_undo(install: Install, agent: str) -> None:
+    install.well(agent)
+    made = install.files()
+    install.well(agent, "--undo")
+
+    assert made
+    assert {} == install.files()
+    assert [".local"] == sorted(path.name for path in install.home.iterdir())
+    assert [] == list(install.project.iterdir())
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_print_changes_nothing_and_shows_what_would_be_written(
+    install: Install, agent: str
+) -> None:
+    before = given_files(install, agent)
+    shown = install.well(agent, "--print")
+
+    assert before == install.files()
+    assert str(install.workspace) in shown
+    for path in before:
+        assert path.partition("/")[2] in shown
+
+
+@pytest.mark.parametrize(
+    ("agent", "command"),
+    [
+        ("claude", "claude mcp add --scope user recollect -- "),
+        ("codex", "codex mcp add recollect -- "),
+        ("openclaw", "openclaw mcp set recollect "),
+        ("cursor", None),
+    ],
+)
+def test_print_shows_the_agents_own_command(
+    install: Install, agent: str, command: str | None
+) -> None:
+    own = install.json(agent, "--print")["ownCommand"]
+
+    assert own is None if command is None else own.startswith(command)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_change_is_shown_as_a_diff(install: Install, agent: str) -> None:
+    before = given_files(install, agent)
+    diff = install.well(agent).splitlines()
+
+    assert len(before) == sum(line.startswith("+++ ") for line in diff)
+    assert any(line.startswith("+") and "recollect" in line for line in diff)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_another_workspace_takes_the_place_of_the_first(
+    install: Install, agent: str, tmp_path: Path
+) -> None:
+    before = given_files(install, agent)
+    install.well(agent)
+    install.workspace = tmp_path / "other"
+    install.workspace.mkdir()
+    install.well(agent)
+    told = "".join(install.files().values())
+    install.well(agent, "--undo")
+
+    assert str(tmp_path / "my notes") not in told
+    assert str(install.workspace) in told
+    assert before == install.files()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_undo_works_after_the_file_was_written_anew_by_the_agent(
+    install: Install, agent: str
+) -> None:
+    given_files(install, agent)
+    before = {path: _meaning(path, text) for path, text in install.files().items()}
+    install.well(agent)
+    for path, text in install.files().items():
+        if not path.endswith(".toml"):
+            top, _, rest = path.partition("/")
+            file = {"user": install.home, "project": install.project}[top] / rest
+            file.write_text(json.dumps(parsed(text), indent=4), encoding="utf-8")
+    install.well(agent, "--undo")
+
+    assert before == {path: _meaning(path, text) for path, text in install.files().items()}
+
+
+def _meaning(path: str, text: str) -> object:
+    return tomllib.loads(text) if path.endswith(".toml") else parsed(text)
+
+
+def test_undo_without_the_notes_still_takes_the_entry_out(install: Install) -> None:
+    given_files(install, "cursor")
+    install.well("cursor")
+    (install.home / ".local/share/recollect/installed.json").unlink()
+    install.well("cursor", "--undo")
+
+    assert parsed(CLAUDE) == parsed(install.files()["user/.cursor/mcp.json"])
+
+
+def test_what_a_user_added_to_the_entry_stays_when_it_is_renewed(install: Install) -> None:
+    install.well("cursor")
+    file = install.home / ".cursor/mcp.json"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(
+        text.replace('"command"', '"env": {"RECOLLECT_PROVIDER": "none"}, // mine\n"command"'),
+        encoding="utf-8",
+    )
+    install.well("cursor", "--agent", "main")
+    entry = entry_of(file.read_text(encoding="utf-8"), "cursor")
+
+    assert {"RECOLLECT_PROVIDER": "none"} == entry["env"]
+    assert ["--agent", "main"] == entry["args"][-2:]
+    assert "// mine" in file.read_text(encoding="utf-8")
+
+
+def test_undo_where_nothing_was_installed_changes_nothing(install: Install) -> None:
+    before = given_files(install, "claude")
+    said = install.well("claude", "--undo")
+
+    assert before == install.files()
+    assert "has nothing of Recollect" in said
+
+
+def test_hooks_stand_beside_those_of_the_user(install: Install) -> None:
+    given_files(install, "claude")
+    install.well("claude")
+    hooks = json.loads(install.files()["user/.claude/settings.json"])["hooks"]
+
+    assert {"SessionStart", "UserPromptSubmit", "Stop"} == hooks.keys()
+    assert "say done" == hooks["Stop"][0]["hooks"][0]["command"]
+    assert " hook stop -w " in hooks["Stop"][1]["hooks"][0]["command"]
+    assert 15 >= hooks["Stop"][1]["hooks"][0]["timeout"]
+
+
+def test_hooks_can_be_left_out(install: Install) -> None:
+    install.well("claude", "--no-hooks")
+
+    assert ["user/.claude.json"] == list(install.files())
+
+
+@pytest.mark.parametrize(
+    ("agent", "files"),
+    [
+        ("claude", {"project/.claude/settings.json", "project/.mcp.json"}),
+        ("codex", {"project/.codex/config.toml"}),
+        ("cursor", {"project/.cursor/mcp.json"}),
+        ("vscode", {"project/.vscode/mcp.json"}),
+    ],
+)
+def test_a_project_gets_files_of_its_own(install: Install, agent: str, files: set[str]) -> None:
+    install.well(agent, "--scope", "project")
+
+    assert files == set(install.files())
+
+
+def test_openclaw_has_no_projects(install: Install) -> None:
+    done = install("openclaw", "--scope", "project")
+
+    assert 2 == done.returncode
+    assert "--scope project" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("agent", "variable", "file"),
+    [
+        ("claude", "CLAUDE_CONFIG_DIR", ".claude.json"),
+        ("codex", "CODEX_HOME", "config.toml"),
+        ("openclaw", "OPENCLAW_STATE_DIR", "openclaw.json"),
+    ],
+)
+def test_an_agent_that_was_moved_is_found(
+    install: Install, tmp_path: Path, agent: str, variable: str, file: str
+) -> None:
+    install.well(agent, **{variable: str(tmp_path / "elsewhere")})
+
+    assert (tmp_path / "elsewhere" / file).is_file()
+    assert {} == install.files()
+
+
+def test_the_home_that_is_in_use_is_passed_on(install: Install, tmp_path: Path) -> None:
+    home = str(tmp_path / "home")
+    install.well("claude", RECOLLECT_HOME=home)
+    files = install.files()
+
+    assert {"RECOLLECT_HOME": home} == entry_of(files["user/.claude.json"], "claude")["env"]
+    assert f"RECOLLECT_HOME={home} " in files["user/.claude/settings.json"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "broken"),
+    [
+        ("claude", '{"mcpServers": {'),
+        ("claude", '{"mcpServers": []}'),
+        ("codex", "[mcp_servers\n"),
+        ("codex", 'mcp_servers = { other = { command = "x" } }\n'),
+        ("cursor", '{"mcpServers": {"recollect": {"command": "someone-elses", "args": []}}}'),
+        ("openclaw", "{ mcp: { servers: [] } }"),
+        ("vscode", "{ servers: {}, servers: {} }"),
+    ],
+)
+def test_a_file_that_cannot_be_edited_stays_and_the_error_says_what_to_paste(
+    install: Install, agent: str, broken: str
+) -> None:
+    path = next(iter(OWN[agent]))
+    top, _, rest = path.partition("/")
+    file = {"user": install.home, "project": install.project}[top] / rest
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(broken, encoding="utf-8")
+    done = install(agent)
+
+    assert 2 == done.returncode
+    assert {path: broken} == install.files()
+    assert str(install.workspace) in done.stderr
+    assert str(file) in done.stderr
+
+
+def test_no_file_is_written_when_another_cannot_be(install: Install) -> None:
+    settings = install.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text("{ oops", encoding="utf-8")
+    done = install("claude")
+
+    assert 2 == done.returncode
+    assert {"user/.claude/settings.json": "{ oops"} == install.files()
+
+
+def test_a_file_that_is_not_text_is_refused(install: Install) -> None:
+    file = install.home / ".claude.json"
+    file.write_bytes(b"\xff\xfe{}")
+    done = install("claude")
+
+    assert 2 == done.returncode
+    assert "not UTF-8" in done.stderr
+    assert b"\xff\xfe{}" == file.read_bytes()
+
+
+def test_a_link_stays_a_link_and_the_permissions_stay(install: Install, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "claude.json"
+    real.parent.mkdir()
+    real.write_text(CLAUDE, encoding="utf-8")
+    real.chmod(0o640)
+    link = install.home / ".claude.json"
+    link.symlink_to(real)
+    install.well("claude", "--no-hooks")
+
+    assert link.is_symlink()
+    assert "recollect" in real.read_text(encoding="utf-8")
+    assert 0o640 == stat.S_IMODE(real.stat().st_mode)
+    assert ["claude.json"] == [path.name for path in real.parent.iterdir()]
+
+
+def test_a_file_of_the_user_that_is_made_is_readable_by_them_alone(install: Install) -> None:
+    install.well("claude", "--no-hooks")
+
+    assert 0o600 == stat.S_IMODE((install.home / ".claude.json").stat().st_mode)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(install: Install) -> None:
+    (install.home / ".codex").write_text("a file, not a folder", encoding="utf-8")
+    done = install("codex")
+
+    assert 2 == done.returncode
+    assert "cannot be changed" in done.stderr
+
+
+def test_a_workspace_that_is_not_there_is_refused(install: Install) -> None:
+    install.workspace.rmdir()
+    done = install("claude")
+
+    assert 1 == done.returncode
+    assert {} == install.files()
+
+
+def test_an_unknown_agent_is_wrong_usage(install: Install) -> None:
+    assert 2 == install("emacs").returncode

@@ -1,0 +1,109 @@
+"""A TOML text that someone keeps: a table goes to its end, comes out, and nothing else moves."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from recollect.install.toml_edit import put_table, remove_table, shown_table
+
+PATH = ("mcp_servers", "recollect")
+ENTRY = {"command": "/opt/recollect", "args": ["mcp", "-w", "/a b"]}
+TEXTS = {
+    "nothing": "",
+    "top-level": 'model = "o9" # mine\n',
+    "no-line-end": 'model = "o9"',
+    "windows": 'model = "o9"\r\n[tui]\r\ntheme = "x"\r\n',
+    "other-server": '# m\n[mcp_servers.other]\ncommand = "x"\n\n[mcp_servers.other.env]\nA = "1"',
+    "lists-of-tables": '[[a]]\nb = [\n  [1],\n  ["c"],\n]\n',
+    "quoted": '[projects."/home/me/x.y"]\ntrust_level = "trusted"\n',
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_what_is_added_is_one_piece_and_comes_out_to_the_byte(text: str) -> None:
+    edit = put_table(text, PATH, ENTRY)
+    servers = tomllib.loads(edit.text)["mcp_servers"]
+
+    assert ENTRY == servers["recollect"]
+    assert text == edit.text.replace(edit.piece, "")
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_adding_twice_is_adding_once(text: str) -> None:
+    once = put_table(text, PATH, ENTRY).text
+
+    assert once == put_table(once, PATH, ENTRY).text
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_taking_out_by_meaning_leaves_the_rest(text: str) -> None:
+    removed = remove_table(put_table(text, PATH, ENTRY).text, PATH)
+
+    assert tomllib.loads(text) == tomllib.loads(removed)
+    assert text.rstrip() == removed.rstrip()
+
+
+def test_a_table_that_is_there_keeps_what_else_it_says() -> None:
+    text = (
+        "[mcp_servers.recollect] # mine\n"
+        'command = "/old"  # where it is\n'
+        'args = [\n  "mcp",\n]\n'
+        "tool_timeout_sec = 60\n"
+        "\n"
+        "[tui]\n"
+        "a = 1\n"
+    )
+
+    assert (
+        "[mcp_servers.recollect] # mine\n"
+        'command = "/opt/recollect"  # where it is\n'
+        'args = ["mcp", "-w", "/a b"]\n'
+        "tool_timeout_sec = 60\n"
+        "\n"
+        "[tui]\n"
+        "a = 1\n"
+    ) == put_table(text, PATH, ENTRY).text
+
+
+def test_a_table_is_taken_out_with_those_inside_it() -> None:
+    text = (
+        "a = 1\n"
+        "\n"
+        "[mcp_servers.recollect]\n"
+        'command = "x"\n'
+        "# inside\n"
+        "[mcp_servers.recollect.env]\n"
+        'A = "1"\n'
+        "\n"
+        "# about the next\n"
+        "[tui]\n"
+        "b = 2\n"
+    )
+
+    assert "a = 1\n\n# about the next\n[tui]\nb = 2\n" == remove_table(text, PATH)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a = = 1", "Invalid value"),
+        ('mcp_servers = { other = { command = "x" } }', "not written as tables"),
+        ('[mcp_servers]\nrecollect = "x"', "no table"),
+    ],
+)
+def test_a_text_that_cannot_be_edited_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        put_table(text, PATH, ENTRY)
+
+
+def test_a_table_on_one_line_is_not_torn_apart() -> None:
+    with pytest.raises(ValueError, match="leaves the rest alone"):
+        remove_table('[mcp_servers]\nrecollect = { command = "x" }\n', PATH)
+
+
+def test_a_table_is_shown_as_toml() -> None:
+    shown = shown_table(("mcp_servers", "a b"), {**ENTRY, "env": {"A.B": "é\n"}})
+
+    assert {"mcp_servers": {"a b": {**ENTRY, "env": {"A.B": "é\n"}}}} == tomllib.loads(shown)

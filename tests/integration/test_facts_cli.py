@@ -1,0 +1,378 @@
+"""Facts on the command line as a newcomer meets them: every message leads to the next step."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOKEN = "ghp_" + "a1B2" * 9
+UNKNOWN = "f-0000000000000"
+
+
+class Run(Protocol):
+    def __call__(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def run(workspace: Path, environ: dict[str, str]) -> Run:
+    """Run the command line; the workspace is named, so commands it proposes have to name it too."""
+
+    def command(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            env={**environ, "RECOLLECT_PROVIDER": "none"},
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return command
+
+
+def remember(run: Run, *arguments: str) -> dict[str, Any]:
+    done = run("remember", *arguments, "--json")
+    assert 0 == done.returncode, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def listed(run: Run, *arguments: str) -> dict[str, dict[str, Any]]:
+    done = run("facts", "list", *arguments, "--json")
+    assert 0 == done.returncode, done.stderr
+    return {fact["text"]: fact for fact in json.loads(done.stdout)["facts"]}
+
+
+def found(run: Run, question: str) -> set[str]:
+    results = json.loads(run("search", question, "--json").stdout)["results"]
+    return {hit["snippet"] for hit in results}
+
+
+def obey(run: Run, said: str, *, number: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a command as a message proposes it, without adding anything to it."""
+    command = shlex.split(re.findall(r"→ `([^`]+)`", said)[number])
+    assert "recollect" == command[0]
+    assert "-w" == command[1]
+    return run(*command[3:])
+
+
+def test_superseding_shows_both_facts_and_the_command_that_takes_it_back(run: Run) -> None:
+    tin, jar = remember(run, "Tea is in the tin"), remember(run, "Tea is in the jar")
+
+    done = run("facts", "supersede", tin["id"], jar["id"])
+    after = found(run, "tea")
+    undone = obey(run, done.stdout)
+
+    assert {"Tea is in the jar"} == after
+    assert f"{jar['id']}  Tea is in the jar" in done.stdout
+    assert f"{tin['id']}  Tea is in the tin" in done.stdout
+    assert done.stdout.index(jar["id"]) < done.stdout.index(tin["id"])
+    assert (0, True) == (undone.returncode, "holds again" in undone.stdout)
+    assert {"Tea is in the tin", "Tea is in the jar"} == found(run, "tea") == {*listed(run)}
+    facts = listed(run).values()
+    assert [([], None, None)] * 2 == [
+        (fact["supersedes"], fact["supersededBy"], fact["validUntil"]) for fact in facts
+    ]
+
+
+def test_superseding_tells_programs_of_both_facts_and_of_the_way_back(run: Run) -> None:
+    tin, jar = remember(run, "Tea is in the tin"), remember(run, "Tea is in the jar")
+
+    done = json.loads(run("facts", "supersede", tin["id"], jar["id"], "--json").stdout)
+    undone = json.loads(run("facts", "supersede", "--undo", tin["id"], "--json").stdout)
+
+    assert (jar["id"], tin["id"]) == (done["id"], done["superseded"]["id"])
+    assert jar["id"] == done["superseded"]["supersededBy"]
+    assert [True] == [each.endswith(f"--undo {tin['id']}") for each in done["commands"]]
+    assert (tin["id"], None) == (undone["id"], undone["supersededBy"])
+    assert ([jar["id"]], []) == (undone["restoredFrom"], undone["contradicts"])
+
+
+def test_a_fact_that_took_another_ones_place_by_itself_says_how_to_keep_both(run: Run) -> None:
+    about = ("--entity", "api", "--key", "port")
+    remember(run, "The api listens on 8080", *about, "--value", "8080")
+
+    done = run("remember", "The api listens on 9090", *about, "--value", "9090")
+    undone = obey(run, done.stdout)
+
+    assert "in place of" in done.stdout
+    assert "The api listens on 8080" in done.stdout
+    assert 2 == len(listed(run))
+    assert "contradict" in undone.stdout
+
+
+def test_an_older_fact_is_not_said_to_hold(run: Run) -> None:
+    about = ("--entity", "office", "--key", "city")
+    now = remember(run, "The office is in Lisbon", *about, "--value", "Lisbon")
+
+    done = run(
+        "remember", "The office was in Porto", *about, "--value", "Porto",
+        "--valid-from", "2020-01-01",
+    )  # fmt: skip
+    old = listed(run)["The office was in Porto"]["id"]
+    obey(run, done.stdout)
+
+    assert "remembered, from 2020-01-01 on, though it contradicts" in done.stdout
+    assert f"({now['id']} began later and holds now)" in done.stdout
+    first = re.findall(r"facts supersede (\S+) (\S+)`", done.stdout)[0]
+    assert (old, now["id"]) == first
+    assert {"The office is in Lisbon"} == {*listed(run)}
+    then = listed(run, "--as-of", "2020-06-01")
+    assert {"The office was in Porto"} == {*then}
+
+
+def test_a_fact_of_the_future_says_from_when_on_it_takes_the_others_place(run: Run) -> None:
+    about = ("--entity", "office", "--key", "city")
+    remember(run, "The office is in Lisbon", *about, "--value", "Lisbon")
+    later = datetime.now(tz=UTC).year + 2
+
+    done = run(
+        "remember", "The office is in Ghent", *about, "--value", "Ghent",
+        "--valid-from", f"{later}-01-01",
+    )  # fmt: skip
+
+    assert f"remembered, from {later}-01-01 on, in place of" in done.stdout
+    assert {"The office is in Lisbon"} == {*listed(run)} == found(run, "where is the office")
+    assert {"The office is in Ghent"} == {*listed(run, "--as-of", f"{later}-02-01")}
+
+
+def test_facts_that_contradict_one_another_are_marked_until_somebody_decides(run: Run) -> None:
+    about = ("--entity", "office", "--key", "city")
+    lisbon = remember(run, "The office is in Lisbon", *about, "--value", "Lisbon")["id"]
+    remember(run, "Tea is in the tin")
+    porto = remember(
+        run, "The office is in Porto", *about, "--value", "Porto", "--valid-from", "2020-01-01"
+    )["id"]
+
+    contradicts = {text: fact["contradicts"] for text, fact in listed(run).items()}
+    shown = run("facts", "list").stdout
+    obey(run, shown, number=1)
+
+    assert {
+        "The office is in Lisbon": [porto],
+        "The office is in Porto": [lisbon],
+        "Tea is in the tin": [],
+    } == contradicts
+    assert f"contradicts {porto}" in shown
+    assert [(porto, lisbon), (lisbon, porto)] == re.findall(
+        r"facts supersede (\S+) (\S+)` if this one holds now", shown
+    )
+    after = listed(run)
+    assert {"The office is in Porto", "Tea is in the tin"} == {*after}
+    assert [[], []] == [fact["contradicts"] for fact in after.values()]
+
+
+def test_a_line_that_was_broken_by_hand_is_told_by_list_and_search_for_what_it_is(
+    run: Run, workspace: Path
+) -> None:
+    remember(run, "Tea is in the tin")
+    page = workspace / "memory" / "facts" / "other.md"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text + "- Coffee is in the can <!-- f-12 by=owner -->\n", encoding="utf-8")
+    line = len(text.splitlines()) + 1
+
+    searched, shown = run("search", "tea"), run("facts", "list")
+    told = json.loads(run("facts", "list", "--json").stdout)
+
+    place = f"memory/facts/other.md:{line}"
+    action = "Correct the line, or remove the comment to make it a plain bullet."
+    assert [f"{place} has 'f-12' for an id. {action}"] == searched.stderr.splitlines()
+    assert [f"{place} has 'f-12' for an id.", f"  → {action}"] == shown.stderr.splitlines()
+    assert "Tea is in the tin" in searched.stdout
+    assert "Tea is in the tin" in shown.stdout
+    assert [{"path": place, "reason": "has 'f-12' for an id", "action": action}] == told["problems"]
+
+
+def test_a_file_of_the_ledger_that_cannot_be_read_keeps_what_is_indexed_of_it(
+    run: Run, workspace: Path
+) -> None:
+    remember(run, "Tea is in the tin")
+    run("search", "tea")
+    page = workspace / "memory" / "facts" / "other.md"
+    page.write_bytes(page.read_bytes() + b"- Caf\xe9 is in the can\n")
+
+    searched = run("search", "tea")
+
+    assert "Tea is in the tin" in searched.stdout
+    assert "memory/facts/other.md is not up to date: " in searched.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (f"The deploy token is {TOKEN}",),
+        ("The router opens with password=hunter2Xy",),
+        ("The wifi password is Blue-Whale-42",),
+        ("How to open the router", "--entity", "router", "--key", "password", "--value", "hu2Xy!"),
+    ],
+)
+def test_what_looks_like_a_secret_is_remembered_with_a_warning(
+    run: Run, arguments: tuple[str, ...]
+) -> None:
+    done = run("remember", *arguments, "--json")
+    fact = json.loads(done.stdout)
+
+    assert 0 == done.returncode
+    [notice] = fact["notices"]
+    assert notice == done.stderr.strip()
+    assert f"recollect facts forget {fact['id']}" in notice
+    assert 1 == len(listed(run))
+
+
+@pytest.mark.parametrize(
+    "text", ["The password is required", "The token is refreshed every 30 minutes", "Tea is tea"]
+)
+def test_what_is_no_secret_is_remembered_without_a_word(run: Run, text: str) -> None:
+    done = run("remember", text, "--json")
+
+    assert ("", []) == (done.stderr, json.loads(done.stdout)["notices"])
+
+
+def test_a_list_is_narrowed_by_what_facts_are_about(run: Run) -> None:
+    remember(run, "Ada likes tea", "--category", "preference", "--entity", "Ada", "--tag", "drinks")
+    remember(run, "Ada lives in Ghent", "--category", "person", "--entity", "Ada", "--tag", "home")
+    remember(
+        run, "Bob likes tea", "--entity", "Bob", "--tag", "Drinks,green", "--scope", "user:bob"
+    )
+
+    asked = {
+        options: {*listed(run, *options)}
+        for options in (
+            ("--entity", "ada"),
+            ("--category", "person"),
+            ("--tag", "drinks"),
+            ("--tag", "drinks", "--tag", "green"),
+            ("--text", "LIKES  tea"),
+            ("--scope", "user:bob"),
+            ("--scope", "user:bob", "--scope", "global"),
+            ("--entity", "ada", "--text", "tea"),
+            ("--entity", "nobody"),
+        )
+    }
+    nothing = run("facts", "list", "--entity", "nobody")
+
+    tea, home, bob = "Ada likes tea", "Ada lives in Ghent", "Bob likes tea"
+    assert [
+        {tea, home}, {home}, {tea, bob}, {bob}, {tea, bob}, {bob}, {tea, home, bob}, {tea}, set(),
+    ] == list(asked.values())  # fmt: skip
+    assert (0, "No facts match.\n") == (nothing.returncode, nothing.stdout)
+
+
+def test_a_category_of_the_owners_own_can_be_listed(run: Run, workspace: Path) -> None:
+    folder = workspace / "memory" / "facts"
+    folder.mkdir()
+    line = "- Soup wants leek <!-- f-06e5p3v8m1q0z category=recipe -->\n"
+    (folder / "other.md").write_text(line, encoding="utf-8")
+
+    assert {"Soup wants leek"} == {*listed(run, "--category", "recipe")}
+
+
+def test_what_is_not_found_fails_and_what_is_called_wrongly_is_misuse(
+    run: Run, tmp_path: Path
+) -> None:
+    known = remember(run, "Tea is in the tin")["id"]
+    absent = str(tmp_path / "absent")
+    missing = [
+        ("facts", "show", UNKNOWN),
+        ("facts", "forget", UNKNOWN),
+        ("facts", "supersede", UNKNOWN, known),
+        ("facts", "supersede", known, UNKNOWN),
+        ("facts", "supersede", "--undo", UNKNOWN),
+        ("facts", "import", absent),
+        ("remember", "Tea is cold", "--supersedes", UNKNOWN),
+        ("ingest", "--dry-run", "--paths", "absent/*.md"),
+        ("get", "memory/absent.md"),
+        ("sessions", "forget", "absent"),
+        ("sessions", "forget", "--undo", "absent"),
+        ("sessions", "import", absent),
+        ("agents", "remove", "absent", "--yes"),
+    ]
+    misused = [
+        ("facts", "show", "no-id"),
+        ("facts", "list", "--scope", "nobody"),
+        ("facts", "list", "--category", "preferense"),
+        ("facts", "supersede", known),
+        ("facts", "supersede", "--undo", known),
+        ("facts", "supersede", "--undo", known, UNKNOWN),
+        ("facts", "supersede", known, known),
+        ("remember", " "),
+        ("remember", "Tea is cold", "--scope", "nobody"),
+        ("recall", "tea", "--budget", "3"),
+        ("sessions", "forget"),
+        ("agents", "remove", "absent"),
+    ]
+
+    codes = {arguments: run(*arguments, "--json") for arguments in (*missing, *misused)}
+
+    assert dict.fromkeys(missing, 1) | dict.fromkeys(misused, 2) == {
+        arguments: done.returncode for arguments, done in codes.items()
+    }
+    assert {"not_found"} == {
+        json.loads(codes[arguments].stdout)["error"]["type"] for arguments in missing
+    }
+    assert all(json.loads(done.stdout)["error"]["action"] for done in codes.values())
+
+
+def test_forgetting_says_what_holds_again(run: Run) -> None:
+    about = ("--entity", "wifi", "--key", "name")
+    alpha = remember(run, "The wifi is Alpha", *about, "--value", "Alpha")["id"]
+    beta = remember(run, "The wifi is Beta", *about, "--value", "Beta")["id"]
+
+    done = run("facts", "forget", beta)
+
+    assert f"forgotten: The wifi is Beta\nholds again: {alpha}  The wifi is Alpha\n" == done.stdout
+
+
+def test_forgetting_what_was_replaced_itself_brings_nothing_old_back(run: Run) -> None:
+    about = ("--entity", "wifi", "--key", "name")
+    remember(run, "The wifi is Alpha", *about, "--value", "Alpha")
+    beta = remember(run, "The wifi is Beta", *about, "--value", "Beta")["id"]
+    remember(run, "The wifi is Gamma", *about, "--value", "Gamma")
+
+    done = json.loads(run("facts", "forget", beta, "--json").stdout)
+
+    assert [] == done["restored"]
+    assert {"The wifi is Gamma"} == {*listed(run)} == found(run, "wifi")
+
+
+def test_a_file_that_is_no_text_is_not_imported(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_bytes(b"\xff\xfe\x00")
+
+    done = run("facts", "import", str(file))
+
+    assert 2 == done.returncode
+    assert "UTF-8" in done.stderr
+
+
+def test_an_export_is_lines_to_import_or_one_document_to_read(run: Run, tmp_path: Path) -> None:
+    texts = {"Tea is in the tin", "Coffee is in the can"}
+    for text in texts:
+        remember(run, text)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    lines = run("facts", "export").stdout
+    document = json.loads(run("facts", "export", "--json").stdout)
+    brought = run("-w", str(elsewhere), "facts", "import", "-", given=lines)
+
+    assert texts == {json.loads(line)["text"] for line in lines.splitlines()}
+    assert texts == {fact["text"] for fact in document["facts"]}
+    assert "2 added, 0 known already\n" == brought.stdout
+
+
+def test_an_empty_list_says_how_to_begin(run: Run, workspace: Path) -> None:
+    done = run("facts", "list")
+
+    assert (
+        f"No facts.\n  → `recollect -w {workspace} remember TEXT` writes one down.\n" == done.stdout
+    )

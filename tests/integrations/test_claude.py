@@ -1,0 +1,73 @@
+"""The real Claude Code with a model on loopback: plugin, configuration and hooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.integrations.agents import ANSWER, QUESTION, RECOLLECT
+from tests.integrations.model import REPEATED
+
+if TYPE_CHECKING:
+    from tests.integrations.agents import Agents
+    from tests.integrations.model import Model
+
+PLUGIN = str(Path(__file__).parents[2] / "integrations" / "claude-code")
+
+
+def test_the_plugin_is_valid_and_can_be_installed(agents: Agents) -> None:
+    agents.run("claude", "plugin", "validate", "--strict", PLUGIN)
+    agents.run("claude", "plugin", "marketplace", "add", PLUGIN)
+    agents.run("claude", "plugin", "install", "recollect@recollect")
+    shown = agents.run("claude", "plugin", "details", "recollect")
+
+    assert "Skills (1)  recollect" in shown
+    assert "Hooks (3)" in shown
+    assert "MCP servers (1)  recollect" in shown
+
+
+def test_what_is_installed_is_listed_connected_and_gone_after_undo(agents: Agents) -> None:
+    agents.recollect("install", "claude", "-w", str(agents.workspace))
+    installed = agents.run("claude", "mcp", "get", "recollect")
+    agents.recollect("install", "claude", "--undo")
+    listed = agents.run("claude", "mcp", "list")
+
+    assert "✔ Connected" in installed
+    assert f"mcp -w {agents.workspace}" in installed
+    assert "recollect" not in listed
+
+
+def test_what_claude_codes_own_command_writes_can_be_taken_out(agents: Agents) -> None:
+    told = json.loads(agents.recollect("install", "claude", "--print", "--json"))
+    agents.run("sh", "-c", told["ownCommand"])
+    agents.recollect("install", "claude", "--undo")
+
+    assert "recollect" not in agents.run("claude", "mcp", "list")
+
+
+def test_a_question_is_answered_through_the_plugin(agents: Agents, model: Model) -> None:
+    answer = agents.run(
+        *("claude", "-p", QUESTION, "--plugin-dir", PLUGIN),
+        *("--allowedTools", "mcp__plugin_recollect_recollect"),
+        ANTHROPIC_BASE_URL=model.url,
+        RECOLLECT=str(RECOLLECT),
+    )
+    asked = json.dumps(model.requests[0]["messages"])
+
+    assert answer.startswith(REPEATED)
+    assert ANSWER in answer
+    assert "has a memory of" in asked  # from SessionStart
+    assert ANSWER in asked  # from UserPromptSubmit
+
+
+def test_a_question_is_answered_through_what_was_installed(agents: Agents, model: Model) -> None:
+    agents.recollect("install", "claude")
+    answer = agents.run(
+        *("claude", "-p", QUESTION, "--allowedTools", "mcp__recollect"),
+        ANTHROPIC_BASE_URL=model.url,
+    )
+
+    assert ANSWER in answer
+    assert ANSWER in json.dumps(model.requests[0]["messages"])
+    assert "mcp__recollect__memory_get" in model.tools

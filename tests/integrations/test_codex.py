@@ -1,0 +1,62 @@
+"""The real Codex with a model on loopback."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.integrations.agents import ANSWER, QUESTION, RECOLLECT
+from tests.integrations.model import REPEATED
+
+if TYPE_CHECKING:
+    from tests.integrations.agents import Agents
+    from tests.integrations.model import Model
+
+CONFIG = """# mine
+model = "stand-in"
+model_provider = "loopback" # no one else's
+
+[model_providers.loopback]
+name = "Loopback"
+base_url = "{url}/v1"
+wire_api = "responses"
+"""
+
+
+def test_what_is_installed_is_what_codex_reads(agents: Agents) -> None:
+    agents.recollect("install", "codex")
+    (listed,) = json.loads(agents.run("codex", "mcp", "list", "--json"))
+    server = json.loads(agents.run("codex", "mcp", "get", "recollect", "--json"))
+
+    assert ("recollect", True) == (listed["name"], server["enabled"])
+    assert str(RECOLLECT) == server["transport"]["command"]
+    assert ["mcp", "-w", str(agents.workspace)] == server["transport"]["args"]
+
+
+def test_what_codexs_own_command_writes_can_be_taken_out(agents: Agents) -> None:
+    told = json.loads(agents.recollect("install", "codex", "--print", "--json"))
+    agents.run("sh", "-c", told["ownCommand"])
+    agents.recollect("install", "codex", "--undo")
+
+    assert [] == json.loads(agents.run("codex", "mcp", "list", "--json"))
+
+
+def test_a_question_is_answered_through_what_was_installed(agents: Agents, model: Model) -> None:
+    config = agents.write(".codex/config.toml", CONFIG.format(url=model.url))
+    agents.recollect("install", "codex")
+    with config.open("a", encoding="utf-8") as file:
+        # Of the table that was added: a busy machine may else begin before the server is there.
+        file.write("required = true\nstartup_timeout_sec = 120\n")
+    answer = agents.run(
+        "codex",
+        "exec",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox",
+        QUESTION,
+    )
+    agents.recollect("install", "codex", "--undo")
+
+    assert REPEATED in answer
+    assert ANSWER in answer
+    assert "recollect" not in config.read_text(encoding="utf-8")
+    assert CONFIG.format(url=model.url) in config.read_text(encoding="utf-8")

@@ -1,0 +1,256 @@
+"""`recollect hook`: what Claude Code is told at its events, and that no session ever suffers.
+
+The events are as Claude Code 2.1.325 sent them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from recollect import Memory
+from recollect.shells.cli import cli
+from recollect.text.size import estimate_tokens
+
+RECORDED = Path(__file__).parent / "recorded"
+RECOLLECT = Path(sys.executable).parent / "recollect"
+EVENTS = ("session-start", "prompt", "stop")
+
+
+class Answer(NamedTuple):
+    """What a hook printed."""
+
+    returncode: int
+    told: Any
+    stderr: str
+
+    @property
+    def context(self) -> str:
+        told = self.told.get("hookSpecificOutput", {}).get("additionalContext", "")
+        assert isinstance(told, str)
+        return told
+
+
+class Hook:
+    """Runs the command with an event on standard input."""
+
+    def __init__(self, environ: dict[str, str], workspace: Path) -> None:
+        self.environ = {**environ, "RECOLLECT_PROVIDER": "none"}  # the model's start is not tested
+        self.workspace = workspace
+
+    def __call__(
+        self, event: str, *options: str, said: str | None = None, **more: object
+    ) -> Answer:
+        """Run it in this process, which is quicker."""
+        done = CliRunner().invoke(
+            cli,
+            ["hook", event, *options],
+            input=self._event(event, said=said, more=more),
+            env={**dict.fromkeys(os.environ), **self.environ},
+        )
+        return Answer(done.exit_code, json.loads(done.stdout), done.stderr)
+
+    def process(self, event: str, *options: str) -> Answer:
+        """Run it as an agent does."""
+        done = subprocess.run(
+            [RECOLLECT, "hook", event, *options],
+            input=self._event(event, said=None, more={}),
+            env=self.environ,
+            cwd=self.workspace.parent,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        return Answer(done.returncode, json.loads(done.stdout), done.stderr)
+
+    def _event(self, event: str, *, said: str | None, more: dict[str, object]) -> str:
+        if said is not None:
+            return said
+        recorded = json.loads((RECORDED / f"{event}.json").read_text(encoding="utf-8"))
+        return json.dumps({**recorded, "cwd": str(self.workspace), **more})
+
+    def index(self) -> None:
+        with Memory.open(self.workspace, environ=self.environ) as memory:
+            memory.sync()
+
+
+@pytest.fixture
+def hook(environ: dict[str, str], sample: Path) -> Hook:
+    return Hook(environ, sample)
+
+
+def test_a_session_begins_with_what_memory_there_is_and_its_newest_notes(hook: Hook) -> None:
+    hook.index()
+    answer = hook("session-start")
+
+    assert "SessionStart" == answer.told["hookSpecificOutput"]["hookEventName"]
+    assert "memory_search" in answer.context
+    dated = sorted((hook.workspace / "memory").glob("20*.md"), reverse=True)[:3]
+    for note in dated:
+        assert f"[memory/{note.name}]" in answer.context
+    assert estimate_tokens(answer.context) < 400
+
+
+def test_a_turn_begins_with_what_memory_holds_on_the_prompt(hook: Hook) -> None:
+    answer = hook.process("prompt")
+
+    assert "UserPromptSubmit" == answer.told["hookSpecificOutput"]["hookEventName"]
+    assert "Roll-back is one command" in answer.context
+    assert answer.context.startswith("<recollect-memory")
+    assert estimate_tokens(answer.context) <= 800
+
+
+def test_a_turn_is_given_no_more_than_its_budget(hook: Hook) -> None:
+    answer = hook("prompt", "--budget", "150")
+
+    assert 0 < estimate_tokens(answer.context) <= 150
+
+
+def test_a_question_of_a_few_characters_of_chinese_is_a_question(hook: Hook) -> None:
+    (hook.workspace / "memory" / "zh.md").write_text("回滚部署只需要一条命令。\n", encoding="utf-8")
+
+    assert "回滚部署只需要一条命令" in hook("prompt", prompt="怎么回滚部署").context
+
+
+def test_a_prompt_with_a_book_pasted_into_it_is_answered_by_its_beginning(hook: Hook) -> None:
+    prompt = "How do we roll back a deploy?\n" + "lorem ipsum dolor " * 50_000
+
+    assert 0 == hook("prompt", prompt=prompt).returncode
+
+
+def test_a_leg_that_did_not_run_is_said_beside_what_was_found(hook: Hook) -> None:
+    hook.environ["RECOLLECT_PROVIDER"] = "openai"  # without a key
+    answer = hook("prompt")
+
+    assert "Roll-back is one command" in answer.context
+    assert "OPENAI_API_KEY" in answer.told["systemMessage"]
+
+
+@pytest.mark.parametrize("prompt", ["", "yes", "go on", "/compact keep the plan", "zxqv wvut kjhg"])
+def test_nothing_is_put_before_a_prompt_that_asks_for_no_memory(hook: Hook, prompt: str) -> None:
+    assert (0, {}) == hook("prompt", prompt=prompt)[:2]
+
+
+def test_the_end_of_a_turn_has_what_was_written_indexed_in_the_background(hook: Hook) -> None:
+    hook.index()
+    (hook.workspace / "memory" / "2026-12-01.md").write_text("Quokkas are new.\n", encoding="utf-8")
+    answer = hook("stop")
+    pid = next((Path(hook.environ["RECOLLECT_HOME"]) / "capture").iterdir())
+    _wait_for(int(pid.read_text(encoding="utf-8")))
+    with Memory.open(hook.workspace, environ=hook.environ) as memory:
+        results = memory.search("quokkas", sync=False)
+
+    assert (0, {}) == answer[:2]
+    assert ["memory/2026-12-01.md"] == [hit.path for hit in results.hits]
+
+
+def test_the_end_of_a_turn_starts_nothing_when_nothing_has_changed(hook: Hook) -> None:
+    hook.index()
+    hook("stop")
+
+    assert not (Path(hook.environ["RECOLLECT_HOME"]) / "capture").exists()
+
+
+def test_an_end_that_a_hook_brought_about_is_left_alone(hook: Hook) -> None:
+    answer = hook("stop", stop_hook_active=True)
+
+    assert (0, {}) == answer[:2]
+    assert not Path(hook.environ["RECOLLECT_HOME"]).exists()
+
+
+def test_what_is_indexed_already_by_a_process_is_not_begun_twice(hook: Hook) -> None:
+    hook.index()
+    (hook.workspace / "memory" / "new.md").write_text("Something new.\n", encoding="utf-8")
+    with Memory.open(hook.workspace, environ=hook.environ) as memory:
+        note = Path(hook.environ["RECOLLECT_HOME"]) / "capture" / f"{memory.agent}.pid"
+    sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        note.parent.mkdir()
+        note.write_text(str(sleeper.pid), encoding="utf-8")
+        hook("stop")
+        kept = note.read_text(encoding="utf-8")
+    finally:
+        sleeper.communicate(b"\n")
+    hook("stop")
+    renewed = note.read_text(encoding="utf-8")
+    _wait_for(int(renewed))
+
+    assert str(sleeper.pid) == kept
+    assert str(sleeper.pid) != renewed
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_project_without_a_memory_is_left_alone(hook: Hook, tmp_path: Path, event: str) -> None:
+    hook.workspace = tmp_path / "project"
+    hook.workspace.mkdir()
+
+    assert (0, {}) == hook(event)[:2]
+    assert not Path(hook.environ["RECOLLECT_HOME"]).exists()
+
+
+def test_a_session_in_a_folder_of_the_workspace_has_its_memory(hook: Hook) -> None:
+    assert hook("prompt", cwd=str(hook.workspace / "memory" / "projects")).context
+
+
+@pytest.mark.parametrize("said", ["", "not json", "[]", "null", '{"prompt": 5, "cwd": 7}', "\x00"])
+@pytest.mark.parametrize("event", EVENTS)
+def test_whatever_is_said_the_session_goes_on(hook: Hook, event: str, said: str) -> None:
+    hook.workspace = hook.workspace / "memory" / "projects"
+    hook.index()
+    answer = hook(event, "-w", str(hook.workspace), said=said)
+
+    assert 0 == answer.returncode
+    assert {"hookSpecificOutput", "systemMessage"} >= answer.told.keys()
+
+
+@pytest.mark.parametrize(
+    ("event", "options", "complaint"),
+    [
+        ("stop", ("-w", "/nowhere/at/all"), "is not a folder"),
+        ("prompt", ("--budget", "3"), "does not fit"),
+        ("prompt", ("--budget", "many"), "--budget"),
+        ("prompt", ("--no-such-option",), "--no-such-option"),
+        ("later", (), "there is no event 'later'"),
+    ],
+)
+def test_trouble_is_said_to_the_user_and_blocks_nothing(
+    hook: Hook, event: str, options: tuple[str, ...], complaint: str
+) -> None:
+    said = (RECORDED / "prompt.json").read_text(encoding="utf-8")
+    answer = hook(event, *options, said=said.replace("WORKSPACE", str(hook.workspace)))
+
+    assert 0 == answer.returncode
+    assert complaint in answer.told["systemMessage"]
+    assert "hookSpecificOutput" not in answer.told
+
+
+def test_a_memory_that_takes_too_long_is_not_waited_for(hook: Hook) -> None:
+    answer = hook.process("prompt", "--seconds", "0")
+
+    assert 0 == answer.returncode
+    assert "in time" in answer.told["systemMessage"]
+
+
+def test_wrong_settings_are_said_to_the_user(hook: Hook) -> None:
+    hook.environ["RECOLLECT_MAX_RESULTS"] = "many"
+    answer = hook("prompt")
+
+    assert 0 == answer.returncode
+    assert "max_results" in answer.told["systemMessage"]
+
+
+def _wait_for(pid: int) -> None:
+    """Wait for a process that is not a child of this one, with a bound."""
+    subprocess.run(
+        ["timeout", "60", "tail", f"--pid={pid}", "-f", "/dev/null"],
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )

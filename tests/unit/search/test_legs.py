@@ -1,0 +1,111 @@
+"""The vector leg with one wording of a question, and with several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.providers.base import Limits
+from recollect.search.fuse.base import VECTOR
+from recollect.search.legs import retrieve, weigh_evidence
+from recollect.search.question import understand
+from recollect.stores.ram import RamStore
+from recollect.types import (
+    Background,
+    Chunk,
+    Document,
+    Fingerprint,
+    Query,
+    SourceKind,
+    Stat,
+    digest_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.types import Progress, Role, Vectors
+
+SPACE = Fingerprint("test", "compass", 4, "plain")
+NORTH, EAST, SOUTH, UP = np.eye(4, dtype=np.float32)
+VECTORS = {"question": NORTH, "reworded": EAST, "again": SOUTH, "一": UP}
+"""Texts of questions; each has a direction of its own."""
+
+
+@dataclass
+class Compass:
+    """A provider that knows the vectors of a few texts."""
+
+    fingerprint: Fingerprint = SPACE
+    background: Background | None = field(default_factory=lambda: Background(0.0, 0.1))
+    limits: Limits = field(default_factory=lambda: Limits(10, 1000, 1))
+    price: float | None = None
+    asked: list[list[str]] = field(default_factory=list)
+
+    def reads(self, text: str) -> float:
+        return float(text.isascii())
+
+    def prepare(self, *, progress: Progress, retry: bool) -> None:
+        del progress, retry
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        assert "query" == role
+        self.asked.append(list(texts))
+        return np.stack([VECTORS[text] for text in texts])
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def stored(**vectors: Sequence[float]) -> RamStore:
+    """Return a store with a chunk for each name, of the cosines given to the four directions."""
+    store = RamStore()
+    for path, cosines in vectors.items():
+        document = Document(
+            path, SourceKind.MEMORY, path, digest_of(path.encode()), Stat(1, 1), None
+        )
+        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, path)], recipe="r1")
+        store.put_vectors(
+            SPACE,
+            digests=[digest_of(path.encode())],
+            vectors=np.array([cosines], dtype=np.float32),
+        )
+    return store
+
+
+def raw(store: RamStore, provider: Compass, *rewordings: str, pool: int = 10) -> dict[str, float]:
+    """Return what the vector leg says of each chunk it proposes, the best first."""
+    query = Query("question", max_results=5, rewordings=rewordings)
+    question = understand(query.text)
+    pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
+    evidence = weigh_evidence(pools, question=question, days=None, store=store, provider=provider)
+    numbers = zip(evidence.loaded.chunks, evidence.legs[VECTOR].raw, strict=True)
+    return {chunk.path: round(float(number), 6) for chunk, number in numbers}
+
+
+def test_one_wording_counts_as_it_is() -> None:
+    store = stored(a=(0.6, 0.8, 0, 0))
+
+    assert {"a": 0.6} == raw(store, Compass())
+
+
+def test_of_several_wordings_the_mean_of_the_two_nearest_counts() -> None:
+    store = stored(a=(0.6, 0.8, 0, 0), b=(0, 0.6, 0.8, 0), c=(1, 0, 0, 0))
+
+    expected = {"a": (0.6 + 0.8) / 2, "b": (0.6 + 0.8) / 2, "c": (1 + 0) / 2}
+    assert expected == raw(store, Compass(), "reworded", "again")
+
+
+def test_what_only_a_rewording_is_near_to_is_proposed_within_the_same_limit() -> None:
+    store = stored(a=(1, 0, 0, 0), b=(0, 1, 0, 0), c=(0.6, 0, 0, 0.8), d=(0, 0.6, 0, 0.8))
+
+    assert {"a", "b"} == set(raw(store, Compass(), "reworded", pool=2))
+
+
+def test_all_wordings_that_the_model_reads_are_embedded_in_one_request() -> None:
+    provider = Compass()
+    raw(stored(a=(1, 0, 0, 0)), provider, "reworded", "一")
+
+    assert [["question", "reworded"]] == provider.asked

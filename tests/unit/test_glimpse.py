@@ -1,0 +1,43 @@
+"""What can be told of a memory without opening it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect import Memory
+from recollect.glimpse import glimpse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+def test_notes_are_counted_by_their_names(
+    write: Callable[[str, str], Path], workspace: Path, environ: Mapping[str, str]
+) -> None:
+    write("MEMORY.md", "# Memory\n")
+    write("memory/2026-02-07.md", "One.\n")
+    write("memory/2026-01-05-boat.md", "Two.\n")
+    write("memory/projects/lantern.md", "Three.\n")
+    write("memory/facts/fact.md", "- A fact.\n")
+    write("memory/.hidden.md", "Not told.\n")
+
+    seen = glimpse(workspace, environ=environ)
+
+    assert ("2026-01-05", "2026-02-07") == seen.days
+    assert (2, 2, True) == (seen.daily, seen.others, seen.has_facts)
+    assert (True, False) == (seen.exists, seen.is_indexed)
+
+
+def test_an_index_is_noticed(workspace: Path, environ: Mapping[str, str]) -> None:
+    Memory.open(workspace, environ=environ).close()
+
+    assert glimpse(workspace, environ=environ).is_indexed
+
+
+def test_a_folder_that_is_not_there_is_told_of_as_such(
+    tmp_path: Path, environ: Mapping[str, str]
+) -> None:
+    seen = glimpse(tmp_path / "nowhere", environ=environ)
+
+    assert (False, (), 0, 0) == (seen.exists, seen.days, seen.daily, seen.others)

@@ -1,0 +1,85 @@
+"""`recollect serve` as a process, for the pages of these tests."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+_BOUND_SECONDS = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server and whose memory it shows."""
+
+    url: str
+    workspace: Path
+    child: subprocess.Popen[str]
+
+    def ask(self, path: str, **params: object) -> Any:
+        """Return the JSON that the page would get."""
+        answer = httpx.get(f"{self.url}{path}", params=params, timeout=60)  # type: ignore[arg-type]
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def wait_until_synced(self) -> None:
+        """Return when the first sync has ended."""
+        ends_at = time.monotonic() + _BOUND_SECONDS
+        while self.ask("/health")["status"] == "starting":
+            assert time.monotonic() < ends_at, "the first sync did not end"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self.child.kill()
+        self.child.wait()
+
+
+@contextlib.contextmanager
+def served(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterator[Server]:
+    """Serve a workspace on a free port, or on the one that the options name."""
+    port = () if "--port" in options else ("--port", "0")
+    command = [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", "--json"]
+    with tempfile.TemporaryFile("w+") as complaints:
+        child = subprocess.Popen(
+            [*command, *port, *options],
+            env=dict(environ),
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+        )
+        said = child.stdout.readline() if child.stdout else ""
+        complaints.seek(0)
+        why = "" if said else complaints.read()
+    try:
+        assert said, f"the server did not start: {why}"
+        yield Server(json.loads(said)["address"].rstrip("/"), workspace, child)
+    finally:
+        child.kill()
+        child.wait()
+        if child.stdout:
+            child.stdout.close()
+
+
+def private_environ(folder: Path, *, models: Path) -> dict[str, str]:
+    """Return an environment that shares nothing with the user's but the model."""
+    return {
+        "HOME": str(folder / "user"),
+        "PATH": os.environ["PATH"],
+        "RECOLLECT_HOME": str(folder / "home"),
+        "RECOLLECT_LOCAL_MODEL_CACHE": str(models),
+        "TZ": "UTC",
+    }

@@ -1,0 +1,213 @@
+"""The atlas behind the page: documents, days, and the map, over a real index."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.web.serving import private_environ
+from tests.web.vault import copy_sample
+
+from recollect import Memory
+from recollect.atlas import _plane_of
+from recollect.errors import QueryError, UsageError
+from recollect.types import Leg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+WORDS = {"provider": "none"}
+
+
+@pytest.fixture(scope="session")
+def wren(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Memory]:
+    """The sample workspace, embedded by the real model."""
+    folder = tmp_path_factory.mktemp("atlas")
+    environ = private_environ(folder, models=model_folder.parent)
+    with Memory.open(copy_sample(folder / "wren"), environ=environ) as memory:
+        memory.sync()
+        yield memory
+
+
+def test_the_axes_are_those_of_an_exact_decomposition() -> None:
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(300, 40)) * np.linspace(3, 1, 40) + 5
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    _, sizes, exact = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
+    plane = _plane_of(vectors)
+
+    assert pytest.approx([1, 1], abs=1e-3) == np.abs((plane.axes * exact[:2]).sum(axis=1))
+    assert pytest.approx((sizes[:2] ** 2).sum() / (sizes**2).sum(), rel=1e-3) == plane.spread
+
+
+def test_what_all_vectors_share_does_not_move_the_picture() -> None:
+    rng = np.random.default_rng(2)
+    differing = rng.normal(size=(50, 8)).astype(np.float32)
+    moved = differing + np.float32(100)
+
+    assert pytest.approx(_plane_of(differing).place(differing), abs=1e-3) == _plane_of(moved).place(
+        moved
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_few_vectors_have_a_plane_too(count: int) -> None:
+    vectors = np.eye(5, dtype=np.float32)[:count]
+    places = _plane_of(vectors).place(vectors)
+
+    assert (count, 2) == places.shape
+    assert np.isfinite(places).all()
+
+
+def test_texts_about_one_thing_lie_nearer_to_each_other_than_to_the_rest(wren: Memory) -> None:
+    points = wren.atlas.map().points
+    places = np.array([(point.x, point.y) for point in points])
+    foreign = np.array([point.path.startswith(("memory/zh/", "memory/ja/")) for point in points])
+    inside = np.linalg.norm(places[foreign] - places[foreign].mean(axis=0), axis=1).mean()
+    outside = np.linalg.norm(places[~foreign] - places[foreign].mean(axis=0), axis=1).mean()
+
+    assert inside < 0.5 * outside
+
+
+def test_a_map_is_the_same_every_time_and_within_bounds(wren: Memory) -> None:
+    first = wren.atlas.map("what does the cat eat")
+    again = wren.atlas.map("what does the cat eat")
+
+    assert first == again
+    assert all(abs(point.x) <= 1 and abs(point.y) <= 1 for point in first.points)
+    assert len(first.points) == first.total == wren.status().store.chunks
+    assert 0 < first.spread < 1
+
+
+def test_a_query_lies_among_its_nearest_and_they_are_those_of_the_vector_leg(
+    wren: Memory,
+) -> None:
+    drawn = wren.atlas.map("what does the cat eat")
+    hits = wren.search("what does the cat eat", legs=[Leg.VECTOR], max_results=5).hits
+    nearest = [
+        (drawn.points[place].path, drawn.points[place].start_line) for place in drawn.nearest
+    ]
+
+    assert drawn.query is not None
+    assert 12 == len(nearest)
+    assert {(hit.path, hit.start_line) for hit in hits[:3]} <= set(nearest)
+
+
+def test_a_sample_is_spread_evenly_and_holds_the_nearest_all_the_same(wren: Memory) -> None:
+    whole = wren.atlas.map()
+    part = wren.atlas.map(most=50)
+    asked = wren.atlas.map("what does the cat eat", most=50)
+
+    assert (50, whole.total) == (len(part.points), part.total)
+    assert whole.points[0].path == part.points[0].path
+    assert whole.points[-1].path == part.points[-1].path
+    assert 50 < len(asked.points) <= 62
+    assert 12 == len(asked.nearest)
+
+
+def test_a_map_follows_the_index(wren: Memory) -> None:
+    before = wren.atlas.map().total
+    note = wren.workspace / "memory" / "2026-10-05.md"
+    note.write_text("# Fresh\n\nThe cat has found the herring.\n", encoding="utf-8")
+    wren.sync()
+    during = wren.atlas.map()
+    note.unlink()
+    wren.sync()
+
+    assert before + 1 == during.total
+    assert "memory/2026-10-05.md" in {point.path for point in during.points}
+    assert before == wren.atlas.map().total
+
+
+def test_a_query_in_a_script_the_model_does_not_read_is_not_placed(wren: Memory) -> None:
+    drawn = wren.atlas.map("猫吃什么")
+
+    assert drawn.query is None
+    assert drawn.points
+    assert "does not read the script" in (drawn.degraded or {})[Leg.VECTOR].reason
+
+
+def test_without_vectors_the_map_says_why_it_is_empty(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2026-02-01.md", "# Anchor\n\nGreen.\n")
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        memory.sync()
+        drawn = memory.atlas.map()
+        asked = memory.atlas.map("anchor")
+
+    assert () == drawn.points
+    assert "the provider is none" in (drawn.degraded or {})[Leg.VECTOR].reason
+    assert drawn == asked
+
+
+def test_days_are_counted_by_source_and_what_has_none_apart(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2026-02-01.md", "# One\n\nFirst.\n\n# Two\n\nSecond.\n")
+    write("memory/2026-02-03.md", "# Three\n\nThird.\n")
+    write("MEMORY.md", "# Lasting\n\nAlways.\n")
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        memory.sync()
+        found = memory.atlas.timeline()
+
+    counted = [(day.date, day.total.documents, day.total.chunks) for day in found.days]
+    assert [(date(2026, 2, 1), 1, 2), (date(2026, 2, 3), 1, 1)] == counted
+    assert 1 == found.undated.total.documents
+    assert ["memory"] == list(found.days[0].by_source)
+
+
+def test_documents_come_the_newest_first_page_by_page(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    for day in ("2026-02-01", "2026-02-02", "2026-02-03"):
+        write(f"memory/{day}.md", f"# Day {day}\n\n## Morning\n\nTea.\n\n## Noon\n\nSoup.\n")
+    write("MEMORY.md", "# Lasting\n\nAlways.\n")
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        memory.sync()
+        pages = [memory.atlas.documents(limit=2, offset=offset) for offset in (0, 2, 4)]
+        one_day = memory.atlas.documents(since=date(2026, 2, 2), before=date(2026, 2, 3))
+
+    paths = [each.path for page in pages for each in page.documents]
+    assert [f"memory/2026-02-0{day}.md" for day in (3, 2, 1)] + ["MEMORY.md"] == paths
+    assert {4} == {page.total for page in pages}
+    assert ["memory/2026-02-02.md"] == [each.path for each in one_day.documents]
+    assert ("Day 2026-02-03", ("Morning", "Noon")) == (
+        pages[0].documents[0].title,
+        pages[0].documents[0].headings,
+    )
+
+
+def test_facts_of_other_scopes_are_neither_counted_nor_listed(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        memory.facts.remember("Ada hid the anchor", scope="user:ada")
+        memory.facts.remember("The anchor is green")
+        memory.sync()
+        everyone = memory.atlas.timeline().days[0].total.chunks
+        ada = memory.atlas.timeline(scopes=["user:ada"]).days[0].total.chunks
+    with Memory.open(workspace, environ=environ, settings=WORDS, scopes=[]) as memory:
+        limited = memory.atlas.timeline(scopes=["user:ada"]).days[0].total.chunks
+        listed = memory.atlas.documents(scopes=["user:ada"]).documents
+
+    assert (1, 2, 1) == (everyone, ada, limited)
+    assert 1 == sum(each.chunks for each in listed)
+
+
+def test_arguments_out_of_range_are_refused(workspace: Path, environ: dict[str, str]) -> None:
+    with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
+        with pytest.raises(UsageError, match="most must be from 1 to 20000"):
+            memory.atlas.map(most=0)
+        with pytest.raises(UsageError, match="limit must be"):
+            memory.atlas.documents(limit=5000)
+        with pytest.raises(UsageError, match="offset must be at least 0"):
+            memory.atlas.documents(offset=-1)
+
+
+def test_an_empty_query_is_refused(wren: Memory) -> None:
+    with pytest.raises(QueryError):
+        wren.atlas.map("  ")

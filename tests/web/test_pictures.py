@@ -1,0 +1,112 @@
+"""Pictures for docs/web.md, made on request: RECOLLECT_SCREENSHOTS=1 writes them anew."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+from tests.web import vault
+from tests.web.serving import private_environ, served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.web.serving import Server
+    from tests.web.tab import Tab
+
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("RECOLLECT_SCREENSHOTS") != "1",
+        reason="pictures are made with RECOLLECT_SCREENSHOTS=1",
+    ),
+]
+
+IMAGES = vault.ROOT / "docs" / "images"
+MOST_BYTES = 150_000
+
+
+@pytest.fixture(scope="module")
+def shown_server(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Server]:
+    """The sample workspace as its owner would have it."""
+    folder = tmp_path_factory.mktemp("shown")
+    environ = private_environ(folder, models=model_folder.parent)
+    environ["RECOLLECT_SOURCES"] = "memory,sessions"
+    workspace = vault.copy_sample(folder / "wren", cases=39)
+    vault.add_conversation(workspace, home=folder / "user")
+    vault.add_past(workspace, environ=environ)
+    with served(workspace, environ) as server:
+        server.wait_until_synced()
+        yield server
+
+
+def take(tab: Tab, name: str) -> None:
+    """Keep what is in sight as a picture."""
+    file = IMAGES / f"{name}.png"
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    tab.page.screenshot(path=file, animations="disabled")
+
+    assert file.stat().st_size < MOST_BYTES
+
+
+def test_search(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=800, reduced_motion="reduce")
+    for _ in range(2):  # the first question loads the model
+        tab.open("search", q="how do we keep backups safe")
+        tab.page.reload()
+        tab.settled()
+    tab.find(".why summary").nth(1).click()
+    tab.box.focus()
+    take(tab, "search")
+
+
+def test_file(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=640)
+    tab.open("file", path="memory/2026-09-15.md", **{"from": 7, "to": 13})
+    tab.find("main").focus()
+    take(tab, "file")
+
+
+def test_timeline(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=760)
+    tab.open("timeline", day="2026-09-17")
+    take(tab, "timeline")
+
+
+def test_map(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=800, scheme="dark")
+    tab.open("map", q="what does the cat eat")
+    take(tab, "map-dark")
+
+
+def test_facts(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=640)
+    tab.open("facts")
+    tab.find(".statements a").first.click()
+    tab.settled()
+    take(tab, "facts")
+
+
+def test_health(opened: Callable[..., Tab], shown_server: Server) -> None:
+    (shown_server.workspace / "memory" / "scan.md").write_bytes(vault.BROKEN)
+    tab = opened(shown_server, height=620)
+    tab.open("health")
+    tab.page.get_by_role("button", name="Sync now").click()
+    expect(tab.find(".note.warn")).to_be_visible()
+    expect(tab.page.get_by_role("button", name="Sync now")).to_be_enabled()
+    take(tab, "health")
+
+
+def test_evaluation(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, height=680)
+    tab.open("evaluation")
+    take(tab, "evaluation")
+
+
+def test_phone(opened: Callable[..., Tab], shown_server: Server) -> None:
+    tab = opened(shown_server, width=360, height=720, device_scale_factor=1.5)
+    tab.open("search", q="certificate")
+    tab.find(".why summary").first.click()
+    take(tab, "phone")

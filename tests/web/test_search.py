@@ -1,0 +1,200 @@
+"""Searching in the page: as you type, by keys alone, with filters, explained."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
+    from tests.web.serving import Server
+    from tests.web.tab import Tab
+
+UNITS = 1000
+
+
+def test_results_come_while_typing_and_are_announced(tab: Tab) -> None:
+    tab.open("search")
+    tab.box.press_sequentially("what to do when a task seems impossible")
+
+    expect(tab.hits.first).to_have_text("Persistence › Stuck is not finished")
+    tab.said("10 results for what to do when a task seems impossible")
+
+
+def test_typing_asks_less_often_than_there_are_keys_and_never_of_an_empty_question(
+    tab: Tab,
+) -> None:
+    tab.open("search")
+    tab.box.press_sequentially("certificate")
+    expect(tab.hits.first).to_contain_text("Certificates")
+    tab.box.fill("")
+    expect(tab.hits).to_have_count(0)
+    asked = [url for url in tab.requests if "/api/search" in url]
+
+    assert 1 <= len(asked) < len("certificate")
+    assert all("query=" in url for url in asked)
+
+
+def test_an_older_answer_never_overwrites_a_newer_one(tab: Tab) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    tab.page.route(re.compile(r"/api/search\?query=certificate&"), hold)
+    tab.open("search")
+    with tab.page.expect_request(re.compile("query=certificate&")):
+        tab.box.fill("certificate")
+    tab.box.fill("TCK-82152")
+    expect(tab.hits.first).to_contain_text("2024-12-11")
+    for route in held:
+        route.continue_()
+    tab.settled()
+
+    expect(tab.hits.first).to_contain_text("2024-12-11")
+
+
+def test_everything_can_be_done_with_keys_alone(tab: Tab) -> None:
+    tab.open("health")
+    press = tab.page.keyboard.press
+    press("/")
+    tab.has_focus(tab.box)
+    tab.page.keyboard.type("certificate")
+    expect(tab.hits).to_have_count(10)
+    tab.settled()
+    press("ArrowDown")
+    tab.has_focus(tab.hits.nth(0))
+    press("ArrowDown")
+    tab.has_focus(tab.hits.nth(1))
+    press("ArrowUp")
+    press("ArrowUp")
+    tab.has_focus(tab.box)
+    press("Enter")
+    tab.has_focus(tab.hits.nth(0))
+    press("Enter")
+    expect(tab.find(".row.is-hit").first).to_be_in_viewport()
+    press("Escape")
+    tab.has_focus(tab.hits.nth(0))
+    press("Escape")
+    tab.has_focus(tab.box)
+
+
+def test_whoever_went_to_a_hit_stays_there_when_a_later_answer_takes_over(tab: Tab) -> None:
+    tab.open("search", q="certificates")
+    tab.hits.nth(0).focus()
+    title = tab.hits.nth(0).inner_text()
+    tab.page.evaluate("location.hash = '#/search?q=certificate'")
+    expect(tab.box).to_have_value("certificate")
+    tab.settled()
+
+    tab.has_focus(tab.hits.filter(has_text=title).first)
+
+
+def test_the_skip_link_leads_past_the_navigation(tab: Tab) -> None:
+    tab.open("health")
+    tab.page.keyboard.press("Tab")
+    tab.has_focus(tab.page.get_by_role("link", name="Skip to content"))
+    tab.page.keyboard.press("Enter")
+
+    tab.has_focus(tab.find("main"))
+    assert tab.page.url.endswith("#/health")
+
+
+def test_filters_narrow_stand_in_the_address_and_back_undoes_them(tab: Tab) -> None:
+    tab.open("search", q="spare key")
+    tab.page.get_by_role("combobox", name="Source").select_option("sessions")
+    expect(tab.hits).to_have_count(1)
+    expect(tab.find(".hit .tag")).to_have_text("sessions")
+
+    assert "source=sessions" in tab.page.url
+
+    tab.page.go_back()
+    expect(tab.hits).to_have_count(10)
+    expect(tab.page.get_by_role("combobox", name="Source")).to_have_value("")
+
+
+def test_a_shared_link_opens_with_its_filters(tab: Tab) -> None:
+    tab.open("search", q="certificate", since="2026-09-15", before="2026-09-16")
+    expect(tab.find(".hit time").first).to_have_text(re.compile("15 Sept? 2026"))
+    days = set(tab.find(".hit time").all_inner_texts())
+
+    assert 1 == len(days)
+    assert "2026-09-15" == tab.page.get_by_label("Since").input_value()
+
+
+def test_facts_of_a_scope_are_found_only_when_it_is_named(tab: Tab) -> None:
+    tab.open("search", q="tea without milk", source="facts")
+    expect(tab.find(".hit").filter(has_text="Ada takes her tea")).to_have_count(0)
+    tab.page.get_by_label("Scope").fill("user:ada")
+    tab.page.get_by_label("Scope").press("Enter")
+
+    expect(tab.find(".hit").filter(has_text="Ada takes her tea")).to_have_count(1)
+
+
+def test_an_explanation_is_drawn_as_wide_as_its_numbers(tab: Tab, sample_server: Server) -> None:
+    question = "spare key of the workshop"
+    answer = sample_server.ask("/api/search", query=question, explain="true", maxResults=10)
+    tab.open("search", q=question)
+    expect(tab.hits).to_have_count(len(answer["results"]))
+    drawn = [
+        {
+            piece.get_attribute("data-part"): float(piece.get_attribute("width") or "nan")
+            for piece in summary.locator("[data-part]").all()
+        }
+        for summary in tab.find(".why summary").all()
+    ]
+    wanted = []
+    for hit in answer["results"]:
+        explain = hit["explain"]
+        parts = {name: leg["contribution"] for name, leg in explain["legs"].items()}
+        parts |= {name: explain[name] for name in ("source", "exact", "decay", "rerank")}
+        scale = UNITS / max(1.0, sum(value for value in parts.values() if value > 0))
+        wanted.append({name: abs(value) * scale for name, value in parts.items() if value})
+
+    assert any("source" in parts for parts in drawn), "the transcript's weight takes something away"
+    assert [pytest.approx(parts, abs=1e-6) for parts in wanted] == drawn
+
+
+def test_an_explanation_adds_up_for_the_eye_and_for_the_ear(tab: Tab) -> None:
+    tab.open("search", q="spare key of the workshop", source="sessions")
+    expect(tab.hits).to_have_count(1)
+    tab.find(".why summary").click()
+    rows = tab.find(".parts tbody tr td.numbers").all_inner_texts()
+    total = tab.find(".parts tfoot td.numbers").inner_text()
+    values = [float(row.replace("−", "-")) for row in rows]
+    label = tab.page.get_by_role("img", name="together").get_attribute("aria-label") or ""
+
+    assert any(value < 0 for value in values)
+    assert pytest.approx(float(total), abs=0.0021) == sum(values)
+    assert label.endswith(f"together {total}")
+
+
+def test_a_question_that_is_not_in_memory_is_not_answered_confidently(tab: Tab) -> None:
+    tab.open("search", q="which dentist does Mika go to")
+
+    expect(tab.find(".note.warn")).to_contain_text("Nothing found stands out")
+
+
+def test_filters_that_let_nothing_pass_say_so_and_what_to_do(tab: Tab) -> None:
+    tab.open("search", q="certificate", path="nowhere/**")
+
+    expect(tab.find(".note")).to_contain_text("Remove a filter")
+    tab.said("No matches for certificate")
+
+
+def test_a_wrong_filter_shows_the_servers_own_words(tab: Tab) -> None:
+    tab.pardoned = "400"
+    tab.open("search", q="certificate", scope="nobody")
+
+    expect(tab.page.get_by_role("alert").filter(has_text="scope")).to_contain_text("user:NAME")
+
+
+def test_more_results_are_added_where_the_list_ended(tab: Tab) -> None:
+    tab.open("search", q="certificate")
+    tab.page.get_by_role("button", name="More results").click()
+    expect(tab.hits).to_have_count(20)
+
+    tab.has_focus(tab.hits.nth(10))

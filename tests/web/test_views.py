@@ -1,0 +1,188 @@
+"""The other views: timeline, map, facts, health, evaluation."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from tests.web.serving import Server
+    from tests.web.tab import Tab
+
+DRAWN = "canvas => canvas.toDataURL()"
+
+
+def test_the_timeline_has_every_day_that_is_stored(tab: Tab, sample_server: Server) -> None:
+    days = {day["date"] for day in sample_server.ask("/api/timeline")["days"]}
+    tab.open("timeline")
+    expect(tab.find(".cell.has")).to_have_count(len(days))
+
+    assert days == {cell.get_attribute("data-day") for cell in tab.find(".cell.has").all()}
+
+
+def test_a_day_tells_notes_from_conversations_and_opens_its_documents(tab: Tab) -> None:
+    tab.open("timeline")
+    day = tab.page.get_by_role("link", name=re.compile("^Tuesday,? 15 September 2026"))
+    expect(day).to_have_attribute("aria-label", re.compile("memory: 1 document.*sessions: 1"))
+    expect(day.locator(".swatch")).to_have_count(2)
+    day.click()
+    expect(tab.find(".documents .tag")).to_have_text(["memory", "sessions"], ignore_case=True)
+    tab.find(".documents a").first.click()
+
+    expect(tab.find("h1")).to_have_text("memory/2026-09-15.md")
+    tab.page.go_back()
+    expect(tab.find(".cell[aria-current]")).to_have_attribute("data-day", "2026-09-15")
+
+
+def test_bars_by_month_are_as_high_as_the_months_are_full(tab: Tab, sample_server: Server) -> None:
+    days = sample_server.ask("/api/timeline")["days"]
+    months: dict[str, int] = {}
+    for day in days:
+        amount = day["bySource"].get("memory", {"chunks": 0})["chunks"]
+        months[day["date"][:7]] = months.get(day["date"][:7], 0) + amount
+    fullest = max(sum(day["chunks"] for day in days if day["date"][:7] == name) for name in months)
+    tab.open("timeline")
+    heights = [float(bar.get_attribute("height") or 0) for bar in tab.find(".bar-of.memory").all()]
+    wanted = [max(1, 64 * count / fullest) for _, count in sorted(months.items()) if count]
+
+    assert pytest.approx(wanted) == heights
+
+
+def test_the_map_draws_all_chunks_and_the_question_among_its_nearest(
+    tab: Tab, sample_server: Server
+) -> None:
+    answer = sample_server.ask("/api/map", query="what does the cat eat")
+    tab.open("map")
+    expect(tab.find(".map-head")).to_contain_text(f"{answer['total']} chunks")
+    without = tab.find("canvas").evaluate(DRAWN)
+    tab.box.fill("what does the cat eat")
+    expect(tab.find(".near li")).to_have_count(len(answer["nearest"]))
+    expect(tab.find(".near li").first).to_contain_text("MEMORY.md:38")
+
+    assert without != tab.find("canvas").evaluate(DRAWN)
+    assert "q=what+does+the+cat+eat" in tab.page.url
+
+
+def test_the_map_can_be_read_without_a_pointer(tab: Tab) -> None:
+    tab.open("map", q="what does the cat eat")
+    tab.find(".near a").first.focus()
+    expect(tab.find(".tip")).to_be_visible()
+    expect(tab.find(".tip")).to_contain_text("MEMORY.md")
+    tab.page.keyboard.press("Enter")
+
+    expect(tab.find("h1")).to_have_text("MEMORY.md")
+
+
+def test_pointing_at_the_map_names_a_chunk_and_a_click_opens_it(tab: Tab) -> None:
+    tab.open("map", q="what does the cat eat")
+    tab.find(".near a").first.hover()
+    expect(tab.find(".tip")).to_be_visible()
+    tip = tab.find(".tip").bounding_box()
+    stage = tab.find("canvas").bounding_box()
+    assert tip is not None
+    assert stage is not None
+    found = False
+    for step in range(-24, 25, 4):
+        tab.page.mouse.move(tip["x"] - 12, tip["y"] - 14 + step)
+        found = found or tab.find("canvas.is-over").count() == 1
+        if found:
+            break
+    tab.page.mouse.down()
+    tab.page.mouse.up()
+
+    expect(tab.find(".row").first).to_be_visible()
+
+
+def test_the_map_is_coloured_by_age_on_request(tab: Tab) -> None:
+    tab.open("map")
+    before = tab.find("canvas").evaluate(DRAWN)
+    tab.page.get_by_label("age").check()
+    expect(tab.find(".map-head .legend")).to_contain_text("newest")
+
+    assert before != tab.find("canvas").evaluate(DRAWN)
+    assert "colour=age" in tab.page.url
+
+
+def test_a_fact_shows_what_it_took_the_place_of(tab: Tab) -> None:
+    tab.open("facts")
+    tab.box.fill("haruka")
+    expect(tab.find(".statements li")).to_have_count(1)
+    tab.find(".statements a").first.click()
+    expect(tab.find(".chain .words")).to_have_text(
+        [
+            f"{name} owns the database migration"
+            for name in ("Wen Qiu", "Tomasz Wilk", "Haruka Mizuno")
+        ]
+    )
+    expect(tab.find(".chain .holds")).to_have_count(1)
+    expect(tab.find(".chain .is-former").first).to_contain_text("until")
+
+
+def test_facts_can_be_searched_with_and_without_those_that_ended(tab: Tab) -> None:
+    tab.open("facts", text="database migration")
+    expect(tab.find(".statements li")).to_have_count(1)
+    tab.page.get_by_label("superseded too").check()
+    expect(tab.find(".statements li")).to_have_count(3)
+    tab.page.go_back()
+
+    expect(tab.find(".statements li")).to_have_count(1)
+
+
+def test_facts_that_contradict_each_other_are_marked_with_the_command_that_decides(
+    tab: Tab,
+) -> None:
+    tab.open("facts", text="weir")
+
+    expect(tab.find(".statements .against")).to_have_count(2)
+    expect(tab.find(".against").first).to_contain_text("recollect facts supersede")
+
+
+def test_health_tells_what_is_indexed_and_by_whom(tab: Tab, sample_server: Server) -> None:
+    status = sample_server.ask("/api/status")
+    tab.open("health")
+    cards = tab.find(".card")
+
+    expect(cards.filter(has_text="Indexed")).to_contain_text(
+        f"{status['index']['documents']} files"
+    )
+    expect(cards.filter(has_text="Embedded by")).to_contain_text(status["provider"]["model"])
+    expect(cards.filter(has_text="waiting")).to_contain_text("Vectors")
+    expect(cards.filter(has_text="Freshness")).to_contain_text("up to date")
+
+
+def test_a_sync_can_be_asked_for_and_its_end_is_announced(tab: Tab, sample_server: Server) -> None:
+    tab.open("health")
+    tab.page.get_by_role("button", name="Sync now").click()
+    tab.said(re.compile("^Synced. Last sync at"))
+
+    expect(tab.page.get_by_role("button", name="Sync now")).to_be_enabled()
+    assert "idle" == sample_server.ask("/api/status")["worker"]["state"]
+
+
+def test_the_evaluation_draws_every_way_with_its_interval(tab: Tab) -> None:
+    tab.open("evaluation")
+    names = ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"]
+    expect(tab.find(".chart .variant")).to_have_text(names)
+    expect(tab.find(".measured tbody tr")).to_have_count(len(names))
+    for row, dot in zip(tab.find(".interval").all(), tab.find(".mean").all(), strict=True):
+        low, high = (float(row.get_attribute(f"data-{end}") or "nan") for end in ("low", "high"))
+        mean = float(dot.get_attribute("data-mean") or "nan")
+        scale = 720 - 130 - 60
+
+        assert low <= mean <= high
+        assert pytest.approx(130 + mean * scale) == float(dot.get_attribute("cx") or "nan")
+        assert pytest.approx((high - low) * scale) == float(
+            row.get_attribute("x2") or "nan"
+        ) - float(row.get_attribute("x1") or "nan")
+
+
+def test_another_measure_is_drawn_without_asking_again(tab: Tab) -> None:
+    tab.open("evaluation")
+    expect(tab.find(".measured thead")).to_contain_text("nDCG@10")
+    tab.page.get_by_label("recall@6").check()
+
+    expect(tab.find(".measured thead")).to_contain_text("recall@6")
+    assert 1 == sum("/api/evaluation" in url for url in tab.requests)
