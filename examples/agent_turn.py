@@ -27,5 +27,8 @@ def messages(memory: Memory, prompt: str) -> list[dict[str, str]]:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        print('usage: python examples/agent_turn.py "QUESTION"', file=sys.stderr)
+        raise SystemExit(2)
     with Memory.open(WORKSPACE) as memory:
         print(json.dumps(messages(memory, " ".join(sys.argv[1:])), ensure_ascii=False, indent=2))

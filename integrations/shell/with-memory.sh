@@ -6,7 +6,8 @@
 #   with-memory.sh "how do we roll back a deploy?" llm
 #   with-memory.sh "how do we roll back a deploy?" ollama run llama3.2
 #
-# RECOLLECT names the program (default: recollect), BUDGET the most tokens that memory may take (800).
+# RECOLLECT_WORKSPACE names the folder with MEMORY.md and memory/ (default: the nearest one from the
+# current folder up), RECOLLECT the program (recollect), BUDGET the most tokens that memory may take (800).
 # Where memory cannot be asked, that is said on standard error and the prompt goes on alone.
 set -eu
 

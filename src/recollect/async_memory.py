@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from recollect.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from concurrent.futures import Future
     from pathlib import Path
     from types import TracebackType
 
@@ -44,15 +45,22 @@ def _opened(
     @wraps(opener)
     async def hop(*args: P.args, **kwargs: P.kwargs) -> AsyncMemory:
         thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-memory")
+        opening = thread.submit(opener, *args, **kwargs)
         try:
-            work = partial(opener, *args, **kwargs)
-            memory = await asyncio.get_running_loop().run_in_executor(thread, work)
+            memory = await asyncio.wrap_future(opening)
         except BaseException:
+            opening.add_done_callback(_close_unwanted)
             thread.shutdown(wait=False)
             raise
         return AsyncMemory(memory, thread=thread)
 
     return hop
+
+
+def _close_unwanted(opening: Future[Memory]) -> None:
+    """Close, in its thread, what was opened after nobody waited for it any more."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 class AsyncMemory:
@@ -68,6 +76,7 @@ class AsyncMemory:
         """
         self._memory = memory
         self._thread = thread
+        self._closing: Future[None] | None = None
 
     open = staticmethod(_opened(Memory.open))
     sync = _awaited(Memory.sync)
@@ -106,11 +115,14 @@ class AsyncMemory:
         return await loop.run_in_executor(self._thread, work, self._memory)
 
     async def close(self) -> None:
-        """Release the index and the models, after what has begun."""
-        try:
-            await self.run(Memory.close)
-        finally:
+        """Release the index and the models, after what has begun, if nobody has yet.
+
+        It comes to that also where the caller is cancelled meanwhile.
+        """
+        if self._closing is None:
+            self._closing = self._thread.submit(self._memory.close)
             self._thread.shutdown(wait=False)
+        await asyncio.shield(asyncio.wrap_future(self._closing))
 
     async def __aenter__(self) -> Self:
         return self

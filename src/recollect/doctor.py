@@ -6,13 +6,14 @@ import platform
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
+from recollect.facts.listing import Wanted
 from recollect.reports import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from recollect.memory import Memory
-    from recollect.reports import Status
+    from recollect.reports import Failure, Status
 
 
 def examine(open_memory: Callable[[], Memory]) -> list[Check]:
@@ -22,9 +23,16 @@ def examine(open_memory: Callable[[], Memory]) -> list[Check]:
         with open_memory() as memory:
             status = memory.status(deep=True)
             problems = memory.verify_store()
+            ledger = memory.facts.listed(Wanted()).problems
     except RecollectError as error:
         return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
-    return [*checks, _workspace(status), _index(status, problems), _provider(status)]
+    return [
+        *checks,
+        _workspace(status),
+        _index(status, problems),
+        _facts(ledger),
+        _provider(status),
+    ]
 
 
 def _python() -> Check:
@@ -71,6 +79,19 @@ def _index(status: Status, problems: list[str]) -> Check:
         works=True,
         detail=f"{status.store.chunks} chunks in {status.store.location}, sound",
     )
+
+
+def _facts(problems: Sequence[Failure]) -> Check:
+    if problems:
+        first = problems[0]
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return Check(
+            "facts",
+            works=False,
+            detail=f"{first.path} {first.reason}{more}",
+            action=f"{first.action} `recollect facts list` names them all.",
+        )
+    return Check("facts", works=True, detail="every line of memory/facts can be read")
 
 
 def _provider(status: Status) -> Check:

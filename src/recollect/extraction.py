@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, ProviderSetupError, UsageError
+from recollect.errors import NotFoundError, UsageError
 from recollect.facts.extract import ExtractOptions, extract, plan_extraction
 from recollect.facts.record import Provenance, extracted_category
 from recollect.facts.rules import Verdict
@@ -57,13 +57,14 @@ class Extracted:
 class Extractor:
     """Reads files, asks the model, writes facts down."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts
         self,
         workspace: Path,
         *,
         book: FactBook,
         state: Path,
         chat: Callable[[], Chat],
+        price: Callable[[], Price | None],
         usual: Sequence[str] = (),
     ) -> None:
         """Store the parts.
@@ -73,6 +74,7 @@ class Extractor:
             book: where facts go.
             state: the file that remembers what was sent.
             chat: opens the language model.
+            price: tells what it takes, which needs no key; None where that is not known.
             usual: the files where none are named.
 
         """
@@ -80,6 +82,7 @@ class Extractor:
         self._book = book
         self._state = state
         self._chat = chat
+        self._price = price
         self._usual = tuple(usual) or DEFAULT_PATHS
 
     def plan(self, paths: Sequence[str] = ()) -> Plan:
@@ -118,13 +121,8 @@ class Extractor:
 
         extraction = extract(plan, chat, done)
         self._remember({each.path: each.digest for each in extraction.completed})
-        return tally.finished(cost=extraction.cost)
-
-    def _price(self) -> Price | None:
-        try:
-            return self._chat().price
-        except ProviderSetupError:
-            return None  # what would be sent can be seen before a model is chosen
+        was_answered = extraction.input_tokens or extraction.output_tokens
+        return tally.finished(cost=extraction.cost if was_answered else None)
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
         root = self._workspace.resolve()

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
 
+from recollect.errors import UsageError
 from recollect.fact_source import FACTS_FOLDER
-from recollect.facts.decay import DecayClass, classify_decay, expiry, prune_plan
+from recollect.facts.decay import Ending, classify_decay, ending_of_said, expiry, prune_plan
 from recollect.facts.history import active, lineage
 from recollect.facts.identity import CHANCE_BITS, minted, parse_id
 from recollect.facts.ledger import Ledger
 from recollect.facts.listing import listed, unreadable
 from recollect.facts.record import CONFIDENCES, EXPLICIT, Fact, Provenance, category_of, tags_of
-from recollect.facts.remember import forget, remember, restore, supersede
-from recollect.facts.rules import Verdict
+from recollect.facts.remember import forget, prune, remember, restore, supersede
+from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope, narrowed
 from recollect.facts.transfer import exported, import_plan, imported
 from recollect.sessions.redact import redact
@@ -23,7 +25,6 @@ from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from datetime import datetime
     from pathlib import Path
 
     from recollect.facts.decay import Pruned
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.rules import Nearest
     from recollect.facts.transfer import ImportPlan
+
+NEVER: Literal["never"] = "never"
+"""In place of the moment at which a fact expires."""
 
 _IS = re.compile(r"\s+(?:is|ist|est|es)\b\s*:?\s+")
 """In a sentence, what is `:` or `=` in a file."""
@@ -82,11 +86,26 @@ class FactBook:
         tags: Iterable[str] = (),
         scope: str = "global",
         valid_from: datetime | None = None,
+        expires: datetime | Literal["never"] | None = None,
         supersedes: Iterable[str] = (),
         provenance: Provenance = Provenance.OWNER,
         source: str = "",
     ) -> Remembered:
         """Write a fact down, or find that it is known, and say which.
+
+        Args:
+            text: the statement.
+            category: what kind of fact it is.
+            entity: whom or what it is about.
+            key: which property of the entity.
+            value: the property's value; with all three it is compared with other facts.
+            tags: words to find it by.
+            scope: for whom it holds.
+            valid_from: since when it holds; None is now.
+            expires: when it ends, or `never`; None goes by its words, see docs/facts.md.
+            supersedes: ids of what it takes the place of.
+            provenance: on whose word.
+            source: where it was said.
 
         Raises:
             UsageError: it is no fact: no text, an unknown category, no such scope.
@@ -95,30 +114,44 @@ class FactBook:
 
         """
         now = self._now()
-        decay = classify_decay(text, entity=entity, key=key)
-        if decay is DecayClass.STABLE and provenance in EXPLICIT:
-            decay = DecayClass.PERMANENT  # said on purpose: kept until somebody says otherwise
+        since = max(now, valid_from or now)
+        category = category_of(category)
+        if expires is not None:
+            ending = _chosen(expires, since=since)
+        elif provenance in EXPLICIT:
+            ending = ending_of_said(text, key=key, category=category, since=since)
+        else:
+            decay = classify_decay(text, entity=entity, key=key)
+            ending = Ending(decay, expiry(decay, since=since))
         fact = Fact(
             id=minted(now, chance=secrets.randbits(CHANCE_BITS)),
             text=text.strip(),
-            category=category_of(category),
+            category=category,
             entity=entity,
             key=key,
             value=value,
             tags=tags_of(tags),
             scope=FactScope.parse(scope),
-            decay=decay,
+            decay=ending.decay,
             confidence=CONFIDENCES[provenance],
             valid_from=valid_from,
-            expires=expiry(decay, since=max(now, valid_from or now)),
+            expires=ending.expires,
             supersedes=tuple(map(parse_id, supersedes)),
             provenance=provenance,
             source=source,
             created=now,
         )
         nearest = self._nearest(fact)
-        done = self._ledger.edit(lambda draft: remember(draft, fact, now=now, nearest=nearest))
-        return replace(done, notices=_secrets_in(done))
+        has_ending = expires is not None
+        done = self._ledger.edit(
+            lambda draft: remember(draft, fact, now=now, nearest=nearest, has_ending=has_ending)
+        )
+        is_new = done.decision.verdict not in {Verdict.EXISTING, Verdict.UPDATE}
+        return replace(
+            done,
+            notices=(*done.notices, *_not_compared(done), *_secrets_in(done)),
+            because=ending.because if is_new else "",
+        )
 
     def all(
         self,
@@ -210,8 +243,7 @@ class FactBook:
 
         def work(draft: Draft) -> tuple[Pruned, ...]:
             plan = prune_plan(draft.facts.values(), now=now)
-            for each in plan:
-                draft.remove(each.fact.id)
+            prune(draft, [each.fact.id for each in plan])
             return plan
 
         return self._ledger.edit(work)
@@ -222,6 +254,9 @@ class FactBook:
 
     def bring(self, lines: Iterable[str]) -> ImportPlan:
         """Write down exported facts that are not known yet; return what became of each.
+
+        Args:
+            lines: of JSON Lines, or of the one document that `facts export --json` prints.
 
         Raises:
             UsageError: a line is not a fact; nothing was written.
@@ -234,9 +269,31 @@ class FactBook:
             plan = import_plan(given, draft.facts, now=now)
             for fact in plan.added:
                 draft.add(fact)
-            return plan
+            others = contradicting(draft.facts, now=now)
+            found = tuple((each, others[each.id]) for each in plan.added if each.id in others)
+            return replace(plan, contradicting=found)
 
         return self._ledger.edit(work)
+
+
+def _chosen(expires: datetime | Literal["never"], *, since: datetime) -> Ending:
+    if isinstance(expires, str):
+        return Ending()
+    if expires <= since:
+        raise UsageError(
+            "The fact would expire before it holds.", action="Name a later day, or never."
+        )
+    return Ending(expires=expires.astimezone(UTC))
+
+
+def _not_compared(remembered: Remembered) -> tuple[str, ...]:
+    """Return what to say of a key or a value that has no use yet."""
+    fact = remembered.fact
+    missing = [name for name in ("entity", "key", "value") if not str(getattr(fact, name)).strip()]
+    if fact.provenance not in EXPLICIT or not missing or not (fact.key or fact.value):
+        return ()
+    needed = "that takes an entity, a key and a value"
+    return (f"It is not compared with other facts: {needed}, and it has no {missing[0]}.",)
 
 
 def _secrets_in(remembered: Remembered) -> tuple[str, ...]:

@@ -98,12 +98,13 @@ class FactsSource:
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return the files of the ledger, and entries that cannot be read."""
-        stats = Ledger(self._folder).stats()
+        ledger = Ledger(self._folder)
+        stats = ledger.stats()
         found = [
             Found(f"{FACTS_FOLDER}/{name}", self._folder / name, stat, self.kind)
             for name, stat in stats.items()
         ]
-        self._names = tuple(stats)
+        self._names = (*stats, *ledger.strays())
         self._looked = None
         self._recipe = self._stored_recipe(found)
         if self._recipe is not None:
@@ -199,7 +200,8 @@ def _formerly(fact: Fact, facts: Mapping[str, Fact]) -> str:
     """
     if not fact.supersedes or fact.is_superseded:
         return ""
-    values = [each.value for each in ancestors(fact, facts) if each.value]
+    former = (each.value for each in ancestors(fact, facts))
+    values = [each for each in dict.fromkeys(former) if each not in {"", fact.value}]
     return f"formerly {', '.join(values[-_FORMER_VALUES:])}" if values else ""
 
 

@@ -36,6 +36,15 @@ class Glimpse:
     is_indexed: bool
     """False when nothing was indexed yet."""
 
+    @property
+    def trouble(self) -> str | None:
+        """What whoever starts something on it should know: most likely it is the wrong folder."""
+        if not self.exists:
+            return f"There is no folder {self.workspace}. Name the workspace with -w."
+        if not (self.daily or self.others or self.has_facts):
+            return f"{self.workspace} holds no memory files. Name the workspace with -w."
+        return None
+
 
 def glimpse(
     workspace: Path | str | None = None,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.config import Setup
     from recollect.facts.record import Fact
     from recollect.ingest.source import Source
-    from recollect.providers.chat.base import Chat
+    from recollect.providers.chat.base import Chat, Price
     from recollect.reports import Report
     from recollect.stores.sqlite import SqliteStore
     from recollect.types import Known, Progress, Query
@@ -147,16 +147,25 @@ class Parts:
             ProviderSetupError: none is, or it has no key.
 
         """
-        if self._chat is None:
-            options = self.setup.config.chat
-            if options is None:
-                raise ProviderSetupError(
-                    "No language model is set.",
-                    action="Set llm.provider to openai, anthropic, gemini or ollama.",
-                )
-            self._chat = open_chat(options)
-        self._chat.prepare()
+        chat = self._opened_chat()
+        if chat is None:
+            raise ProviderSetupError(
+                "No language model is set.",
+                action="`recollect config set llm.provider NAME` sets one: openai, anthropic,"
+                " gemini or ollama.",
+            )
+        chat.prepare()
+        return chat
+
+    def _opened_chat(self) -> Chat | None:
+        """Return the language model that is set, which may have no key yet."""
+        if self._chat is None and self.setup.config.chat is not None:
+            self._chat = open_chat(self.setup.config.chat)
         return self._chat
+
+    def _chat_price(self) -> Price | None:
+        chat = self._opened_chat()
+        return chat.price if chat is not None else None
 
     @property
     def extractor(self) -> Extractor:
@@ -167,6 +176,7 @@ class Parts:
             book=self.facts,
             state=state,
             chat=self.chat,
+            price=self._chat_price,
             usual=self.setup.config.ingest_paths,
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import shlex
 import tempfile
 import time
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from recollect.ingest.read import UnreadableError
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
 from recollect.reports import Excerpt, Failure, SessionStatus
+from recollect.sessions.archive import has_all, keep, kept_under
 from recollect.sessions.find import Root, default_roots, find_transcripts
 from recollect.sessions.header import is_of_workspace
 from recollect.sessions.project import PROJECTION_VERSION, ProjectOptions, document_of, project
 from recollect.sessions.read import read_transcript
-from recollect.sessions.turn import Format
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
@@ -204,20 +204,57 @@ class SessionSource:
             if each.path in forgotten:
                 continue
             copy = self._copy_of(each)
-            if each.file == copy or _has_all(copy, of=each.file):
+            if each.file == copy or has_all(copy, of=each.file):
                 continue
             copy.parent.mkdir(parents=True, exist_ok=True)
-            _copy(each.file, copy)
+            keep(each.file, copy)
             brought.append(each.path)
         return brought
 
-    def forget(self, names: Sequence[str]) -> list[str]:
+    def forget(self, names: Sequence[str], *, last_copies: bool) -> list[str]:
         """Never index these again, and delete imported copies; return their stored paths.
+
+        Raises:
+            NotFoundError: there is no such transcript.
+            UsageError: the imported copy is the only one, and nobody said that it may go.
+
+        """
+        chosen = self._chosen(names)
+        if not last_copies and (last := self._last_of(chosen)):
+            raise UsageError(
+                f"The imported copy of {', '.join(last)} is the only one: its agent's file is gone"
+                " or holds less. Forgetting deletes it, and nothing brings it back.",
+                action=f"`recollect sessions forget --yes {shlex.join(last)}` deletes it.",
+            )
+        self._write_forgotten(self.forgotten() | {each.path for each in chosen})
+        for each in chosen:
+            # The original is what was found if it went on: the copy goes all the same.
+            self._copy_of(each).unlink(missing_ok=True)
+            if each.file.is_relative_to(self._places.archive):
+                each.file.unlink(missing_ok=True)
+        return [each.path for each in chosen]
+
+    def last_copies(self, names: Sequence[str]) -> list[str]:
+        """Return the paths of those that exist nowhere but in the home, as imported.
 
         Raises:
             NotFoundError: there is no such transcript.
 
         """
+        return self._last_of(self._chosen(names))
+
+    def _last_of(self, chosen: Sequence[FoundTranscript]) -> list[str]:
+        roots = default_roots(self._places.user_home, environ=self._places.environ)
+        originals, _ = find_transcripts([*self._named_roots()[1:], *roots])
+        sizes = {each.path: each.stat.size_bytes for each in originals}
+        return [
+            each.path
+            for each in chosen
+            if each.file.is_relative_to(self._places.archive)
+            and sizes.get(each.path, -1) < each.stat.size_bytes
+        ]
+
+    def _chosen(self, names: Sequence[str]) -> list[FoundTranscript]:
         found, _ = self.all()
         by_name = {name: each for each in found for name in (each.path, each.file.name)}
         by_name |= {each.file.name.partition(".")[0]: each for each in found}
@@ -227,14 +264,7 @@ class SessionSource:
                     f"There is no transcript {name} of this memory.",
                     action="`recollect sessions list` shows their names.",
                 )
-        chosen = [by_name[name] for name in names]
-        self._write_forgotten(self.forgotten() | {each.path for each in chosen})
-        for each in chosen:
-            # The original is what was found if it went on: the copy goes all the same.
-            self._copy_of(each).unlink(missing_ok=True)
-            if each.file.is_relative_to(self._places.archive):
-                each.file.unlink(missing_ok=True)
-        return [each.path for each in chosen]
+        return [by_name[name] for name in names]
 
     def restore(self, names: Sequence[str]) -> list[str]:
         """Let forgotten transcripts be indexed again; return their stored paths.
@@ -259,7 +289,7 @@ class SessionSource:
 
     def _copy_of(self, found: FoundTranscript) -> Path:
         """Return where an imported copy is kept, or would be."""
-        return self._places.archive.joinpath(*_kept_under(found), found.file.name)
+        return self._places.archive.joinpath(*kept_under(found), found.file.name)
 
     def _named_roots(self) -> list[Root]:
         roots = [Root(self._places.archive, is_optional=True)]
@@ -321,17 +351,31 @@ class SessionBook:
         """
         return self._source.bring(paths)
 
-    def forget(self, names: Sequence[str]) -> list[str]:
-        """Take transcripts out of the index for good; return their paths.
+    def forget(self, names: Sequence[str], *, last_copies: bool = False) -> list[str]:
+        """Take transcripts out of the index for good, and delete imported copies; return paths.
+
+        Args:
+            names: paths, file names or session ids.
+            last_copies: also those whose imported copy is the only one: nothing brings them back.
+
+        Raises:
+            NotFoundError: there is no such transcript.
+            UsageError: an imported copy is the only one, and `last_copies` is not given.
+
+        """
+        forgotten = self._source.forget(names, last_copies=last_copies)
+        for path in forgotten:
+            self._drop(path)
+        return forgotten
+
+    def last_copies(self, names: Sequence[str]) -> list[str]:
+        """Return which of these exist nowhere but in the home, as imported.
 
         Raises:
             NotFoundError: there is no such transcript.
 
         """
-        forgotten = self._source.forget(names)
-        for path in forgotten:
-            self._drop(path)
-        return forgotten
+        return self._source.last_copies(names)
 
     def forgotten(self) -> frozenset[str]:
         """Return the paths of transcripts that stay out."""
@@ -347,26 +391,3 @@ class SessionBook:
 
         """
         return self._source.restore(names)
-
-
-def _kept_under(found: FoundTranscript) -> tuple[str, ...]:
-    """Return folders below the archive that tell what the original's folders told."""
-    match found.format:
-        case Format.OPENCLAW:
-            return ("agents", found.agent or "main", _TOP)
-        case Format.CLAUDE_CODE:
-            return (found.format.value, found.file.parent.name)
-        case Format.CODEX:
-            return (found.format.value,)
-
-
-def _has_all(copy: Path, *, of: Path) -> bool:
-    """Tell whether the archive has all of a transcript already: they only grow."""
-    return copy.is_file() and copy.stat().st_size >= of.stat().st_size
-
-
-def _copy(file: Path, target: Path) -> None:
-    staged = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copy2(file, staged)
-    staged.chmod(0o600)  # a transcript holds what was said, secrets too
-    staged.replace(target)

@@ -67,6 +67,23 @@ def test_what_is_not_in_memory_leaves_the_message_alone(
     assert question == json.loads(printed)[1]["content"]
 
 
+@pytest.mark.parametrize("example", ["agent_turn.py", "langchain_rag.py", "llama_index_rag.py"])
+def test_an_example_without_a_question_says_how_it_is_called(
+    example: str, checkout: Path, environ: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, f"examples/{example}"],
+        cwd=checkout,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert f'usage: python examples/{example} "QUESTION"\n' == done.stderr
+
+
 @pytest.fixture
 def server(checkout: Path, environ: dict[str, str]) -> Iterator[int]:
     """The asynchronous server on a free port."""

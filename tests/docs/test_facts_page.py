@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from tests.docs.pages import ROOT
 
@@ -10,10 +11,12 @@ from recollect.facts import entry
 from recollect.facts.decay import (
     FADED_FACTOR,
     FADING_SHARE,
+    LASTING_CATEGORIES,
     LEAST_CONFIDENCE,
     LIFETIMES,
     DecayClass,
     classify_decay,
+    ending_of_said,
 )
 from recollect.facts.record import CATEGORIES, CONFIDENCES, Fact
 
@@ -65,6 +68,23 @@ def test_lifetimes_are_those_of_the_code() -> None:
     rows = {row[0].strip("`"): row[1] for row in table("`decay`")}
 
     assert {str(decay): shown(decay) for decay in DecayClass} == rows
+
+
+def test_words_that_limit_what_is_said_on_purpose_do() -> None:
+    [told] = re.findall(r"says itself that it passes:\n(.+?) `remember` says", PAGE, re.DOTALL)
+    words = re.findall('"([^"]+)"', told)
+    keys = re.findall("`([^`]+)`", told)
+    [kept] = re.findall(r"fact that is known\. A\n(.+?) is kept whatever", PAGE, re.DOTALL)
+
+    def ends(text: str, *, key: str = "", category: str = "other") -> bool:
+        now = datetime(2026, 2, 1, tzinfo=UTC)
+        return ending_of_said(text, key=key, category=category, since=now).expires is not None
+
+    assert (6, 2) == (len(words), len(keys))
+    assert all(ends(f"Bo {each} it") for each in words)
+    assert all(ends("so", key=each) for each in keys)
+    assert LASTING_CATEGORIES == {*re.findall("`([^`]+)`", kept)}
+    assert not any(ends("right now", category=each) for each in LASTING_CATEGORIES)
 
 
 def test_words_that_decide_a_lifetime_do() -> None:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 import httpx
 
 from recollect import AsyncMemory
-from recollect.shells.http.run import ServeOptions, Server, attend, bound, build_server
+from recollect.shells.http.listen import Server, bound
+from recollect.shells.http.run import ServeOptions, attend, build_server
 from recollect.shells.http.served import Served
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def inside(workspace: Path, environ: Mapping[str, str], options: ServeOptions) -
     servers: list[Server] = []
 
     async def run() -> None:
-        with bound(options.host, options.port) as listener:
+        with bound(options.host, options.port, options="--port") as listener:
             port = listener.getsockname()[1]
             memory = await AsyncMemory.open(
                 workspace, environ={**_HURRY, **environ}, scopes=options.scopes

@@ -97,6 +97,18 @@ def test_the_ledger_itself_shows_no_more(
     assert not any("vase" in answer.text for answer in answers)
 
 
+def test_a_line_that_cannot_be_read_is_told_without_what_it_says(
+    ada: httpx.Client, workspace: Path
+) -> None:
+    [file] = (workspace / "memory" / "facts").glob("*.md")
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("scope=user:bob", 'value="a secret scope=user:bob'), "utf-8")
+    answers = [ada.get("/api/facts"), ada.get("/api/status")]
+
+    assert ["broken record" in answer.text for answer in answers] == [True, True]
+    assert [False, False] == ["secret" in answer.text for answer in answers]
+
+
 def test_facts_of_others_can_neither_be_written_nor_forgotten(
     ada: httpx.Client, ids: dict[str, str]
 ) -> None:

@@ -81,7 +81,7 @@ def test_filters_narrow_by_source_path_and_date(client: openai.OpenAI) -> None:
 
 
 def test_a_path_is_compared_and_is_no_pattern(client: openai.OpenAI) -> None:
-    for path in ("memory/*", "**", "MEMORY.m?", "[M]EMORY.md"):
+    for path in ("memory/*", "**", "MEMORY.m?", "[M]EMORY.md", "memory/"):
         assert [] == search(
             client, query="backup", filters={"type": "eq", "key": "path", "value": path}
         )
@@ -149,6 +149,11 @@ def test_the_store_is_listed_and_retrieved_by_both_names(client: openai.OpenAI) 
             "a day such as",
         ),
         ({"query": "x", "ranking_options": {"ranker": "best"}}, "ranking_options", "one of auto"),
+        (
+            {"query": "x", "ranking_options": {"score_threshold": 10**400}},
+            "ranking_options",
+            "from 0 to 1",
+        ),
         ({"query": "x", "extra_body": {"max_results": 3}}, "max_results", "max_num_results"),
     ],
 )

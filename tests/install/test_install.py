@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import tomllib
 from typing import TYPE_CHECKING, Any
@@ -381,6 +382,17 @@ def test_a_link_stays_a_link_and_the_permissions_stay(install: Install, tmp_path
     assert ["claude.json"] == [path.name for path in real.parent.iterdir()]
 
 
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_stays_its_owners(install: Install) -> None:
+    file = install.home / ".claude.json"
+    file.write_text(CLAUDE, encoding="utf-8")
+    os.chown(file, 1234, 1235)
+    install.well("claude", "--no-hooks")
+
+    assert "recollect" in file.read_text(encoding="utf-8")
+    assert (1234, 1235) == (file.stat().st_uid, file.stat().st_gid)
+
+
 def test_a_file_of_the_user_that_is_made_is_readable_by_them_alone(install: Install) -> None:
     install.well("claude", "--no-hooks")
 
@@ -405,3 +417,12 @@ def test_a_workspace_that_is_not_there_is_refused(install: Install) -> None:
 
 def test_an_unknown_agent_is_wrong_usage(install: Install) -> None:
     assert 2 == install("emacs").returncode
+
+
+def test_a_folder_without_memory_is_named_before_an_agent_is_bound_to_it(install: Install) -> None:
+    empty = install("codex", "--print")
+    (install.workspace / "MEMORY.md").write_text("# Me\n", encoding="utf-8")
+    used = install("codex", "--print")
+
+    assert f"{install.workspace} holds no memory files." in empty.stderr
+    assert "holds no memory files" not in used.stderr

@@ -85,6 +85,12 @@ def test_a_table_is_taken_out_with_those_inside_it() -> None:
     assert "a = 1\n\n# about the next\n[tui]\nb = 2\n" == remove_table(text, PATH)
 
 
+def test_a_header_that_leads_to_the_table_alone_stays() -> None:
+    text = f"[mcp_servers] # mine\n\n{shown_table(PATH, ENTRY)}"
+
+    assert "[mcp_servers] # mine\n" == remove_table(text, PATH).rstrip() + "\n"
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +14,26 @@ from recollect import AsyncMemory, Memory, QueryError, WorkspaceError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 _NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "atlas", "is_behind", "is_writable"}
 """Objects that belong to the memory's thread: reached with `run`."""
+
+
+FILES = Path("/proc/self/fd")
+
+
+def open_indexes(workspace: Path) -> int:
+    """Return how many files of indexes beside a workspace this process has open."""
+    home = str(workspace.parent)
+    targets = [str(each.readlink()) for each in FILES.iterdir() if each.is_symlink()]
+    return sum(target.startswith(home) and "sqlite" in target for target in targets)
+
+
+def join_threads() -> None:
+    """Wait for the threads of memories that nobody has any more."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("recollect-memory"):
+            thread.join(10)
 
 
 def public(kind: type) -> dict[str, object]:
@@ -98,9 +115,7 @@ def test_what_cannot_be_opened_leaves_no_thread(tmp_path: Path, environ: Mapping
     with pytest.raises(WorkspaceError):
         asyncio.run(open_nothing())
 
-    for thread in threading.enumerate():
-        if thread.name.startswith("recollect-memory"):
-            thread.join(10)
+    join_threads()
     assert not [
         thread for thread in threading.enumerate() if thread.name.startswith("recollect-memory")
     ]
@@ -116,3 +131,51 @@ def test_facts_are_reached_in_the_memorys_thread(
             return [hit.snippet for hit in results.hits]
 
     assert ["The lamp in the hall is green."] == asyncio.run(remembered())
+
+
+def test_it_may_be_closed_twice(workspace: Path, environ: Mapping[str, str]) -> None:
+    async def closed() -> bool:
+        async with await AsyncMemory.open(workspace, environ=environ) as memory:
+            await memory.close()
+        return True
+
+    assert asyncio.run(closed())
+
+
+@pytest.mark.skipif(not FILES.exists(), reason="counts by Linux's /proc")
+def test_what_is_opened_for_nobody_is_closed(workspace: Path, environ: Mapping[str, str]) -> None:
+    async def given_up() -> None:
+        opening = asyncio.ensure_future(AsyncMemory.open(workspace, environ=environ))
+        await asyncio.sleep(0)  # it has begun
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+
+    asyncio.run(given_up())
+    join_threads()
+
+    assert 0 == open_indexes(workspace)
+
+
+@pytest.mark.skipif(not FILES.exists(), reason="counts by Linux's /proc")
+def test_a_close_that_is_not_waited_for_still_closes(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    async def given_up() -> int:
+        memory = await AsyncMemory.open(workspace, environ=environ)
+        free = threading.Event()
+        held = asyncio.ensure_future(memory.run(lambda _: free.wait(30)))
+        await asyncio.sleep(0)
+        closing = asyncio.ensure_future(memory.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        while_held = open_indexes(workspace)
+        free.set()
+        await held
+        return while_held
+
+    while_held = asyncio.run(given_up())
+    join_threads()
+
+    assert while_held > 0
+    assert 0 == open_indexes(workspace)

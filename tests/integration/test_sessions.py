@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recollect import Memory, NotFoundError
+from recollect.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,6 +235,67 @@ def test_a_transcript_that_is_gone_says_so_when_it_is_let_in_again(
 
     assert 0 == done.returncode
     assert "recollect sessions import FILE" in done.stdout
+
+
+def test_the_only_copy_of_a_transcript_is_deleted_only_when_that_is_said(
+    workspace: Path, environ: dict[str, str], claude: Path, tmp_path: Path
+) -> None:
+    both = {**environ, "RECOLLECT_SOURCES": "memory,sessions", "RECOLLECT_PROVIDER": "none"}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            env=both,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    run("sessions", "import")
+    claude.unlink()
+    refused = run("sessions", "forget", "5f0c")
+    found = run("search", "barrel").stdout
+    [command] = re.findall("→ `recollect ([^`]+)` deletes it", refused.stderr)
+    done = run(*shlex.split(command))
+
+    assert (2, True) == (refused.returncode, "nothing brings it back" in refused.stderr)
+    assert "blue barrel" in found
+    assert 0 == done.returncode
+    assert "it cannot be brought back" in done.stdout
+    assert "--undo" not in done.stdout
+    assert "No matches.\n" == run("search", "barrel").stdout
+    assert [] == [*(tmp_path / "home").rglob("5f0c.jsonl")]
+
+
+def test_a_copy_that_holds_more_than_the_agents_file_counts_as_the_only_one(
+    workspace: Path, environ: dict[str, str], claude: Path
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        memory.sessions.bring()
+        before = memory.sessions.last_copies(["5f0c"])
+        lines = claude.read_text(encoding="utf-8").splitlines(keepends=True)
+        claude.write_text(lines[0], encoding="utf-8")
+        after = memory.sessions.last_copies(["5f0c"])
+        with pytest.raises(UsageError, match="is the only one"):
+            memory.sessions.forget(["5f0c"])
+
+    assert [] == before
+    assert 1 == len(after)
+
+
+def test_what_is_no_transcript_is_not_to_be_removed_but_not_named(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    note = workspace / "MEMORY.md"
+    note.write_text("# Notes\n", encoding="utf-8")
+
+    with (
+        Memory.open(workspace, environ=environ, settings=BOTH) as memory,
+        pytest.raises(UsageError) as raised,
+    ):
+        memory.sessions.bring([str(note)])
+
+    assert "Name transcripts only, or a folder of them." == raised.value.action
 
 
 def test_a_named_agent_has_the_transcripts_of_that_agent_of_openclaw(

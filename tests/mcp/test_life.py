@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -29,9 +30,13 @@ from tests.mcp.serving import (
     talk,
     text_of,
 )
+from tests.vendors.openai import OpenAiFormat
+from tests.vendors.server import VendorServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from tests.vendors.server import Request
 
     from mcp import Client
 
@@ -214,6 +219,15 @@ def test_nonsense_is_answered_as_the_protocol_has_it_and_outlived(
     assert (7, -32602) == (wrong["id"], wrong["error"]["code"])
 
 
+def test_nonsense_that_comes_first_is_outlived(sample: Path, plain: Mapping[str, str]) -> None:
+    with raw(sample, plain) as server:
+        server.say(b"[" * 200_000)
+        error = server.hear()["error"]["code"]
+        greet(server)
+
+    assert -32700 == error
+
+
 def test_whatever_else_prints_does_not_reach_the_client(
     sample: Path, plain: Mapping[str, str]
 ) -> None:
@@ -250,9 +264,15 @@ def test_a_search_during_the_first_indexing_answers_and_says_what_is_missing(
 ) -> None:
     for number in range(300):
         write(f"memory/{number:03}.md", f"# Boat {number}\n\nBoat {number} was painted green.\n")
+    answered = threading.Event()
+
+    def held(_number: int, request: Request) -> None:
+        if b"boat painted" not in request.raw:  # nothing else is embedded before it is answered
+            answered.wait(BOUND_SECONDS)
 
     async def conversation(client: Client) -> None:
         result = await client.call_tool("memory_search", {"query": "boat painted", "maxResults": 2})
+        answered.set()
         found: dict[str, Any] = result.structured_content
 
         assert 2 == len(found["results"])
@@ -261,7 +281,14 @@ def test_a_search_during_the_first_indexing_answers_and_says_what_is_missing(
         assert "Ask again in a moment." in text_of(result)
         assert any("not embedded yet" in notice for notice in found["notices"])
 
-    talk(workspace, environ, conversation)
+    with VendorServer(OpenAiFormat(), script=held) as server:
+        slow = {
+            **environ,
+            "RECOLLECT_PROVIDER": "openai",
+            "OPENAI_API_KEY": "sk-loopback",
+            "OPENAI_BASE_URL": f"{server.url}/v1",
+        }
+        talk(workspace, slow, conversation)
 
 
 def test_without_a_provider_keywords_answer(sample: Path, plain: Mapping[str, str]) -> None:

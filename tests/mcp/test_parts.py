@@ -7,7 +7,7 @@ import os
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.errors import NotFoundError, StoreError, UsageError
@@ -171,13 +171,40 @@ def test_trouble_is_said_in_words_for_the_user() -> None:
         is_partial=False,
     )
 
-    assert "so what is put in other words is missed: No key. Set a key." in answer.text
     assert [
         "Nothing found stands out: this may not be in memory. Say so instead of guessing.",
+        (
+            "Tell the user: memory was searched by keywords only, so what is put in other words is "
+            "missed: No key. Set a key."
+        ),
         "Tell the user: The index was set aside.",
         "Tell the user: One file failed.",
-    ] == answer.text.splitlines()[-3:]
+    ] == answer.text.splitlines()[:4]
     assert "Set a key." == answer.structured["action"]
+
+
+def test_memory_is_said_to_hold_nothing_only_when_all_of_it_was_searched() -> None:
+    degraded = {"vector": Degradation("No key.", "Set a key.")}
+
+    def said(found: Results, *, is_partial: bool = False, narrowed: tuple[str, ...] = ()) -> str:
+        notices = ("A file is not read yet.",) if is_partial else ()
+        answer = searched(
+            found, max_tokens=3000, notices=notices, is_partial=is_partial, narrowed=narrowed
+        )
+        return answer.text.splitlines()[0]
+
+    assert "Nothing in memory matches. Tell the user that memory holds nothing on it." == said(
+        results()
+    )
+    assert "Nothing was found, but not all of memory was searched." == said(
+        results(degraded=degraded)
+    )
+    assert "Nothing was found, but not all of memory was searched." == said(
+        results(), is_partial=True
+    )
+    assert "Nothing matches within since, path. Ask again without, or in other words." == said(
+        results(), narrowed=("since", "path")
+    )
 
 
 def test_what_is_unavailable_is_said_in_openclaws_shape() -> None:
@@ -203,6 +230,7 @@ def test_what_cannot_be_read_is_said_in_openclaws_shape() -> None:
 
 
 @given(TEXTS, st.integers(min_value=200, max_value=900))
+@example("\u6f22" * 700 + "a" * 11_000, 500)  # one line, heavy at its beginning
 def test_an_excerpt_keeps_its_lines_and_its_tokens(text: str, max_tokens: int) -> None:
     lines = text.replace("\r\n", "\n").split("\n") if text else []
     excerpt = Excerpt("memory/a.md", 5, len(lines), text, next_line=None)

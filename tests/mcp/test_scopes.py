@@ -116,8 +116,10 @@ def test_facts_of_others_cannot_be_touched(
         others = ids["user:bob"]
         missing = "f-0000000000000"
 
-        assert f"There is no fact {others}." in await refused("memory_forget", id=others)
-        assert f"There is no fact {missing}." in await refused("memory_forget", id=missing)
+        hidden = await refused("memory_forget", id=others)
+
+        assert f"There is no fact {others}." in hidden
+        assert hidden.replace(others, missing) == await refused("memory_forget", id=missing)
         assert "There is no fact" in await refused("memory_forget", id=others.upper())
         assert "There is no fact" in await refused(
             "memory_remember", text="The office is closed.", supersedes=[others]

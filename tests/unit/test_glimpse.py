@@ -41,3 +41,14 @@ def test_a_folder_that_is_not_there_is_told_of_as_such(
     seen = glimpse(tmp_path / "nowhere", environ=environ)
 
     assert (False, (), 0, 0) == (seen.exists, seen.days, seen.daily, seen.others)
+
+
+def test_a_folder_that_is_most_likely_the_wrong_one_is_named(tmp_path: Path) -> None:
+    gone, empty, used = tmp_path / "gone", tmp_path / "empty", tmp_path / "used"
+    empty.mkdir()
+    used.mkdir()
+    (used / "MEMORY.md").write_text("# Me\n", encoding="utf-8")
+
+    assert f"There is no folder {gone}. Name the workspace with -w." == glimpse(gone).trouble
+    assert f"{empty} holds no memory files. Name the workspace with -w." == glimpse(empty).trouble
+    assert glimpse(used).trouble is None

@@ -84,8 +84,10 @@ def opened(chromium: Browser) -> Iterator[Callable[..., Tab]]:
             locale="en-GB",
             **options,  # type: ignore[arg-type]  # as Playwright takes them
         )
-        tabs.append(Tab(context.new_page(), server.url))
-        return tabs[-1]
+        tab = Tab(context.new_page(), server.url)
+        tabs.append(tab)
+        server.tabs.append(tab)
+        return tab
 
     yield open_tab
     for tab in tabs:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -17,6 +17,8 @@ import httpx
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from tests.web.tab import Tab
 
 _BOUND_SECONDS = 90.0
 
@@ -28,6 +30,8 @@ class Server:
     url: str
     workspace: Path
     child: subprocess.Popen[str]
+    tabs: list[Tab] = field(default_factory=list)
+    """Closed before it ends: a page that asks a server that is gone says so."""
 
     def ask(self, path: str, **params: object) -> Any:
         """Return the JSON that the page would get."""
@@ -66,7 +70,12 @@ def served(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterat
         why = "" if said else complaints.read()
     try:
         assert said, f"the server did not start: {why}"
-        yield Server(json.loads(said)["address"].rstrip("/"), workspace, child)
+        server = Server(json.loads(said)["address"].rstrip("/"), workspace, child)
+        yield server
+        if child.poll() is None:  # else a test has ended it to see what the page says
+            for tab in server.tabs:
+                if not tab.page.is_closed():  # its browser may be gone as well
+                    tab.page.close()
     finally:
         child.kill()
         child.wait()

@@ -84,4 +84,4 @@ class Tab:
         self.page.close()
         left = [each for each in self.complaints if not re.search(self.pardoned, each)]
 
-        assert [] == left
+        assert [] == left, left

@@ -74,6 +74,19 @@ def test_what_was_being_read_stays_in_place_when_earlier_lines_come(
     assert pytest.approx(before, abs=2) == after
 
 
+def test_the_text_shows_by_its_edge_that_it_has_the_focus(tab: Tab) -> None:
+    tab.open("file", path="memory/2026-09-15.md")
+    text = tab.find(".lines")
+    tab.has_focus(text)
+    tab.page.keyboard.press("Shift+Tab")
+    shadow = "element => getComputedStyle(element).boxShadow"
+
+    assert "none" == text.evaluate(shadow)
+    tab.page.keyboard.press("Tab")
+    tab.has_focus(text)
+    assert "none" != text.evaluate(shadow)
+
+
 def test_a_conversation_is_read_like_a_file(tab: Tab) -> None:
     tab.open("search", q="spare key of the workshop", source="sessions")
     tab.hits.first.click()

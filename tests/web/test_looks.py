@@ -44,6 +44,10 @@ PAINTED = """() => {
   }
   return [...found].map(([key, where]) => [...key.split("|"), where]);
 }"""
+CONTENT_END = """() => {
+  const main = document.querySelector("main");
+  return main.getBoundingClientRect().right - parseFloat(getComputedStyle(main).paddingRight);
+}"""
 UNNAMED = """() => [...document.querySelectorAll("a, button, input, select, summary, [role=img]")]
   .filter((element) => element.checkVisibility())
   .filter((element) => !(element.getAttribute("aria-label") || element.textContent.trim()
@@ -148,6 +152,29 @@ def test_a_phone_never_scrolls_sideways(opened: Callable[..., Tab], sample_serve
             wide.append((view, width))
 
     assert [] == wide
+
+
+@pytest.mark.parametrize("width", [320, 360, 560, 768, 800, 1120])
+def test_the_theme_switch_is_at_the_top_right_and_every_view_is_in_sight(
+    opened: Callable[..., Tab], sample_server: Server, width: int
+) -> None:
+    tab = opened(sample_server, width=width, height=640)
+    tab.open("health")
+    expect(tab.find("#whose")).not_to_be_empty()
+    switch, brand = tab.find("#theme").bounding_box(), tab.find(".brand").bounding_box()
+    assert switch is not None
+    assert brand is not None
+    cut = []
+    for link in tab.find("#views a").all():
+        box = link.bounding_box()
+        if box is None or box["x"] < 0 or box["x"] + box["width"] > width:
+            cut.append(link.inner_text())
+
+    assert pytest.approx(tab.page.evaluate(CONTENT_END), abs=1) == switch["x"] + switch["width"]
+    assert brand["y"] + brand["height"] / 2 == pytest.approx(
+        switch["y"] + switch["height"] / 2, abs=4
+    )
+    assert [] == cut
 
 
 def test_every_control_has_a_name_and_every_view_one_heading_and_one_main(tab: Tab) -> None:

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.sync_api import Route
     from tests.web.serving import Server
     from tests.web.tab import Tab
@@ -80,6 +82,18 @@ def test_everything_can_be_done_with_keys_alone(tab: Tab) -> None:
     tab.has_focus(tab.hits.nth(0))
     press("Escape")
     tab.has_focus(tab.box)
+
+
+@pytest.mark.parametrize("view", ["search", "map", "facts"])
+def test_the_key_for_the_box_is_not_typed_into_an_empty_one(tab: Tab, view: str) -> None:
+    tab.open(view)
+    tab.page.keyboard.press("/")
+    tab.has_focus(tab.box)
+    tab.page.keyboard.press("/")
+    expect(tab.box).to_have_value("")
+    tab.page.keyboard.type("a/b")
+
+    expect(tab.box).to_have_value("a/b")
 
 
 def test_whoever_went_to_a_hit_stays_there_when_a_later_answer_takes_over(tab: Tab) -> None:
@@ -176,6 +190,51 @@ def test_a_question_that_is_not_in_memory_is_not_answered_confidently(tab: Tab) 
     tab.open("search", q="which dentist does Mika go to")
 
     expect(tab.find(".note.warn")).to_contain_text("Nothing found stands out")
+
+
+def test_words_of_the_question_are_marked_in_the_title_too(tab: Tab) -> None:
+    tab.open("search", q="backups")
+
+    expect(tab.hits.first.locator("mark").first).to_have_text(re.compile("^backup", re.IGNORECASE))
+
+
+def test_rows_of_a_table_are_shown_as_one(tab: Tab) -> None:
+    tab.open("search", q="quixotic ledger", path="memory/table.md")
+    table = tab.find(".hit .spread table")
+
+    expect(table.locator("th")).to_have_text(["Ledger", "<b>Due</b>"])
+    expect(table.locator("td")).to_have_text(["quixotic", "a | b", "plain", ""])
+    expect(table.locator("mark")).to_have_text(["Ledger", "quixotic"])
+    expect(table.locator("b")).to_have_count(0)
+
+
+def test_a_table_takes_the_room_there_is_and_is_moved_by_itself_where_there_is_none(
+    opened: Callable[..., Tab], sample_server: Server
+) -> None:
+    question = "which sets of backups are kept how long"
+    place = "memory/protocols/backups-and-restore.md"
+    wide = opened(sample_server).open("search", q=question, path=place)
+    phone = opened(sample_server, width=360).open("search", q=question, path=place)
+    fits = "element => element.scrollWidth <= element.clientWidth"
+    tables = [tab.find(".hit .spread").filter(has_text="lantern-db").first for tab in (wide, phone)]
+    height = tables[0].locator("td").first.bounding_box()
+    assert height is not None
+
+    assert [True, False] == [table.evaluate(fits) for table in tables]
+    assert height["height"] < 50, "a cell of few words has one or two lines"
+    assert phone.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_question_that_is_too_long_is_told_so_and_not_asked(tab: Tab) -> None:
+    for view in ("search", "map"):
+        tab.open(view)
+        before = len(tab.requests)
+        tab.box.fill("why " * 1001)
+
+        expect(tab.page.get_by_role("alert").filter(has_text="too long")).to_contain_text(
+            "Ask it in at most 4,000."
+        )
+        assert [] == [url for url in tab.requests[before:] if "query=why" in url]
 
 
 def test_filters_that_let_nothing_pass_say_so_and_what_to_do(tab: Tab) -> None:

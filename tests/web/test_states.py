@@ -56,6 +56,8 @@ def test_an_empty_memory_says_so_in_every_view_with_the_next_step(
             tab.open(view, **params)
             expect(tab.find("main .note").first).to_be_visible()
             said[view] = " ".join(tab.find("main .note").all_inner_texts())
+        expect(tab.page.get_by_role("button", name="Run", exact=True)).to_be_enabled()
+        expect(tab.find("main pre").last).to_contain_text("recollect eval memory-cases.jsonl")
 
     assert "The index is empty" in said["search"]
     assert "This memory is empty" in said["timeline"]
@@ -71,11 +73,11 @@ def test_without_vectors_search_says_that_it_went_by_words(
         server.wait_until_synced()
         tab = opened(server)
         tab.open("search", q="anchor")
-        expect(tab.find(".summary")).to_contain_text("1 result by keyword")
+        expect(tab.find(".summary")).to_contain_text("1 result by words")
         tab.open("health")
 
         expect(tab.find(".card").filter(has_text="Embedded by")).to_contain_text(
-            "keyword search only"
+            "search by words only"
         )
 
 

@@ -106,6 +106,25 @@ def test_the_map_is_coloured_by_age_on_request(tab: Tab) -> None:
     assert "colour=age" in tab.page.url
 
 
+def test_facts_say_what_a_choice_would_show(tab: Tab) -> None:
+    tab.open("facts")
+    expect(tab.find(".history")).to_have_text("Choose a fact to see what it took the place of.")
+    tab.box.fill("zxqv")
+    expect(tab.find(".statements li")).to_have_count(0)
+
+    expect(tab.find(".history")).to_be_empty()
+
+
+def test_an_address_of_no_view_becomes_that_of_search(tab: Tab) -> None:
+    tab.open("nonsense", q="certificate")
+    expect(tab.box).to_have_value("")
+    tab.open("health")
+    tab.page.evaluate("location.hash = '#/Health/more'")
+    tab.has_focus(tab.box)
+
+    assert tab.page.url.endswith("/#/search")
+
+
 def test_a_fact_shows_what_it_took_the_place_of(tab: Tab) -> None:
     tab.open("facts")
     tab.box.fill("haruka")
@@ -164,6 +183,7 @@ def test_a_sync_can_be_asked_for_and_its_end_is_announced(tab: Tab, sample_serve
 
 def test_the_evaluation_draws_every_way_with_its_interval(tab: Tab) -> None:
     tab.open("evaluation")
+    expect(tab.page.get_by_role("button", name="Run again")).to_be_enabled()
     names = ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"]
     expect(tab.find(".chart .variant")).to_have_text(names)
     expect(tab.find(".measured tbody tr")).to_have_count(len(names))

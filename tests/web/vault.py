@@ -33,6 +33,13 @@ Quixotic <script>alert(2)</script> and <img src=x onerror=alert(3)> stay text.
 ![picture](https://outside.invalid/pixel.png) <svg onload=alert(5)>
 Turned \u202egnihtyreve\u202c around, an escape \x1b[31mred\x1b[0m, nothing\u200bseen.
 """
+TABLE = """# Debts
+
+| Ledger | <b>Due</b> |
+| --- | :-: |
+| quixotic | a \\| b |
+| plain | |
+"""
 SAID = (
     ("user", "Where did we put the spare key of the workshop?", "2026-09-15T09:00:00Z"),
     (
@@ -142,6 +149,7 @@ def write_hostile(workspace: Path) -> None:
     """Write notes that try to act in the page that shows them."""
     for name in ("memory/hostile.md", HOSTILE_NAME):
         (workspace / name).write_text(HOSTILE, encoding="utf-8")
+    (workspace / "memory" / "table.md").write_text(TABLE, encoding="utf-8")
 
 
 def write_big(workspace: Path) -> None:

@@ -32,6 +32,8 @@ FIRST_EMBED_SECONDS = 20.0
 """The first time, for so long: most memories are ready then, and a large one answers by keyword."""
 PATIENCE_SECONDS = 2.0
 """And waits so long for its turn to write: a document takes another process milliseconds."""
+_NAMED_ENTRIES = 3
+"""More entries that are to be corrected are only counted: they are told at every search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,14 @@ class Fresh:
     def notices(self) -> Iterator[str]:
         """Yield what the answer cannot know of yet, and why."""
         yield from self.report.notices
+        entries = [failure for failure in self.report.failed if failure.is_entry]
+        for failure in entries[:_NAMED_ENTRIES]:
+            yield f"{failure.path} {failure.reason}. {failure.action}"
+        if more := len(entries[_NAMED_ENTRIES:]):
+            yield f"{more} more in the lines of facts: `recollect facts list` names them all."
         for failure in self.report.failed:
-            state = "" if failure.is_entry else " is not up to date:"
-            yield f"{failure.path}{state} {failure.reason}. {failure.action}"
+            if not failure.is_entry:
+                yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
         if self.report.left:
             yield f"{self.report.left} new or changed files are not read yet."
         if self._waiting:

@@ -221,7 +221,7 @@ def _layers(
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     project_file = workspace / PROJECT_FILE
     project = _read_toml(project_file)
-    _check_project(project, project_file)
+    _check_project(project, project_file, user_file=user_file)
     yield str(project_file), project
     yield str(user_file), _read_toml(user_file)
     yield ENVIRONMENT, _from_environment(environ)
@@ -249,13 +249,14 @@ def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def _check_project(layer: Mapping[str, object], path: Path) -> None:
+def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) -> None:
     for key, value in layer.items():
         setting = SETTINGS.get(canonical(key))
         if setting and not setting.is_project:
             raise ConfigError(
                 f"{path} sets `{key}`, which a workspace's own file may not.",
-                action=_NOT_HERE,
+                action=f"Take it out there; `recollect config set {canonical(key)} VALUE` puts it"
+                f" into your user config, {user_file}.",
             )
         if canonical(key) == "extra_paths" and isinstance(value, list):
             for each in value:

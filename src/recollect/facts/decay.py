@@ -1,7 +1,9 @@
 """How long a fact is kept: classes, the class of a text, expiry, refresh, and what to prune.
 
 A class gives a lifetime, a fact carries the moment at which it ends. The words that decide a class
-are those of openclaw-hybrid-memory, in its order: the first that fits counts. That memory halves a
+are those of openclaw-hybrid-memory, in its order: the first that fits counts. What was said on
+purpose is limited by fewer: a rule that holds for years may need to speak of a sprint. That memory
+halves a
 confidence each time it prunes, so that a fact's fate depends on how often one looks; here fading is
 worked out from age alone and nothing is stored.
 """
@@ -67,6 +69,54 @@ _SESSION_WORDS = re.compile(r"\b(?:currently debugging|right now|this session)\b
 _ACTIVE_KEYS = ("task", "todo", "wip", "branch", "sprint", "blocker")
 _ACTIVE_WORDS = re.compile(r"\b(?:working on|need to|todo|blocker|sprint)\b")
 _CHECKPOINT_KEYS = ("checkpoint", "preflight")
+
+LASTING_CATEGORIES = frozenset(
+    {"preference", "decision", "entity", "pattern", "rule", "edict", "person", "place"}
+)
+"""What is said on purpose to be one of these is kept, whatever its words."""
+_PASSING_WORDS = (
+    (
+        DecayClass.SESSION,
+        re.compile(r"\b(?:currently debugging|right now(?! and then)|this session)\b"),
+    ),
+    (
+        DecayClass.ACTIVE,
+        re.compile(
+            r"\b(?:(?:this|the current) (?:sprint|iteration|week)|for the sprint"
+            r"|(?:am|is|are|currently|['’](?:m|s|re)) working on)\b"
+            r"|\Atodo\b|\bneed to\b.{1,80}\b(?:today|tonight|tomorrow)\b"
+        ),
+    ),
+)
+_PASSING_KEYS = (
+    (DecayClass.SESSION, _SESSION_KEYS),
+    (DecayClass.ACTIVE, _ACTIVE_KEYS),
+    (DecayClass.CHECKPOINT, _CHECKPOINT_KEYS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """When a fact ends, and why."""
+
+    decay: DecayClass = DecayClass.PERMANENT
+    expires: datetime | None = None
+    because: str = ""
+    """What of it limits a fact that was said on purpose: its words, or its key."""
+
+
+def ending_of_said(text: str, *, key: str, category: str, since: datetime) -> Ending:
+    """Return when a fact ends that was said on purpose: never, unless it says that it passes."""
+    if category in LASTING_CATEGORIES or classify_decay(text, key=key) is DecayClass.PERMANENT:
+        return Ending()
+    words, named = " ".join(text.lower().split()), key.strip().lower().removeprefix("current_")
+    for decay, wording in _PASSING_WORDS:
+        if found := wording.search(words):
+            return Ending(decay, expiry(decay, since=since), f"it says {found[0]!r}")
+    for decay, keys in _PASSING_KEYS:
+        if named in {each.removeprefix("current_") for each in keys}:
+            return Ending(decay, expiry(decay, since=since), f"its key is {key!r}")
+    return Ending()
 
 
 def classify_decay(text: str, *, entity: str = "", key: str = "") -> DecayClass:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, StoreError, UsageError
+from recollect.facts.history import circles, orphans
 from recollect.facts.identity import derived, following, normalised, normalised_digest
 from recollect.facts.page import Page, Problem, edited, parse_page
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY
@@ -83,6 +84,7 @@ def state_of(
             places[fact.id] = Place(
                 name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record
             )
+    problems += _broken_chains(facts, places)
     ordered = sorted(problems, key=lambda problem: (problem.file, problem.line))
     return LedgerState(MappingProxyType(facts), MappingProxyType(places), tuple(ordered), forgotten)
 
@@ -226,6 +228,26 @@ class Draft:
 
 def _empty(name: str) -> Page:
     return parse_page(name, "", derive=Naming())
+
+
+def _broken_chains(facts: Mapping[str, Fact], places: Mapping[str, Place]) -> list[Problem]:
+    """Return what a person's edits left superseded with nothing that holds in its place."""
+    reasons = {
+        fact.id: f"is superseded by {fact.superseded_by}, which is not there: neither holds"
+        for fact in orphans(facts)
+    } | {
+        circle[0]: f"and {', '.join(circle[1:])} supersede each other: none of them holds"
+        for circle in circles(facts)
+    }
+    return [
+        Problem(
+            places[fact_id].file,
+            places[fact_id].line,
+            reason,
+            f"`recollect facts supersede --undo {fact_id}` lets it hold again.",
+        )
+        for fact_id, reason in reasons.items()
+    ]
 
 
 def _repeated(name: str, placed: Placed, *, first: Place) -> Problem:

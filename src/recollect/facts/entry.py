@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
 from recollect.facts.identity import ID_PATTERN, is_id
-from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance, moment_of, moment_text
+from recollect.facts.record import (
+    NO_SUCCESSOR,
+    Fact,
+    Provenance,
+    moment_of,
+    moment_text,
+    named_as,
+)
 from recollect.facts.scope import GLOBAL, FactScope
 
 if TYPE_CHECKING:
@@ -36,7 +43,15 @@ BULLET = re.compile(r"( {0,3})[-*+][ \t]+(?=[^ \t\r\n])")
 _BLANK = " \t\r\n"
 """Not all that Unicode takes for white space: a text may begin with some of that."""
 _STRIKE = "~~"
-_RECORD = re.compile(r"<!--\s*(?=f-)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL)
+_ATTRIBUTES = (
+    "category", "entity", "key", "value", "tags", "scope", "decay", "confidence", "valid-from",
+    "valid-until", "expires", "supersedes", "superseded-by", "by", "source", "created",
+)  # fmt: skip
+_KNOWN = frozenset(_ATTRIBUTES)
+_RECORD = re.compile(
+    rf"<!--\s*(?=f-|(?:{'|'.join(_ATTRIBUTES)})=)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL
+)
+"""Begins with an id, or where a person wrote it, with an attribute."""
 _RECORD_START = re.compile(r"<!--\s*f-")
 _LOOSE_ID = re.compile(rf"(?<![\w-]){ID_PATTERN}(?![\w-])")
 _ATTRIBUTE = re.compile(r"\s+([a-z][a-z0-9-]*)=(?:\"([^\"]*)\"|([^\s\"]*))(?=\s|\Z)")
@@ -66,7 +81,7 @@ class Entry:
     extra: Attributes = ()
     """Attributes of the record that mean nothing here: kept for whoever wrote them."""
     has_record: bool = True
-    """False for a plain bullet, whose id is derived from its words."""
+    """False for a bullet without an id, which is derived from its words."""
 
 
 def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry:
@@ -75,7 +90,7 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
     Args:
         raw: the bullet's line with the lines that belong to it.
         category: of facts that do not name another.
-        derive: gives the id for the text of a plain bullet.
+        derive: gives the id for the text of a bullet without one.
 
     Raises:
         EntryError: its record is broken, or it has no text.
@@ -96,7 +111,7 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
     attributes.setdefault("category", category)
     fact = _fact(fact_id or derive(text), text, attributes)
     extra = tuple((name, value) for name, value in attributes.items() if name not in _KNOWN)
-    return Entry(fact, extra, has_record=bool(records))
+    return Entry(fact, extra, has_record=bool(fact_id))
 
 
 def format_entry(fact: Fact, *, category: str, extra: Attributes = (), bullet: str = "- ") -> str:
@@ -179,16 +194,19 @@ def _bare(text: str) -> str:
 
 
 def _attributes(body: str) -> tuple[str, dict[str, str]]:
-    """Return the id and the attributes of a record."""
-    fact_id = body.split(maxsplit=1)[0]
-    if not is_id(fact_id):
+    """Return the id of a record, empty where it has none, and its attributes."""
+    has_id = body.startswith("f-")
+    fact_id = body.split(maxsplit=1)[0] if has_id else ""
+    if has_id and not is_id(fact_id):
         raise EntryError(f"has {fact_id!r} for an id")
+    body = body if has_id else f" {body}"
     found: dict[str, str] = {}
     at = len(fact_id)
     while body[at:].strip():
         attribute = _ATTRIBUTE.match(body, at)
         if attribute is None:
-            raise EntryError(f"has a broken record, at {body[at:].strip()[:40]!r}")
+            # Not what stands there: it may be of someone whose facts the reader may not see.
+            raise EntryError(f"has a broken record, after {next(reversed(found), 'its beginning')}")
         name, quoted, bare = attribute.groups()
         if name in found:
             raise EntryError(f"has {name!r} twice in its record")
@@ -213,29 +231,28 @@ def _fact(fact_id: str, text: str, attributes: Mapping[str, str]) -> Fact:
             value=given("value", ""),
             tags=_listed(given("tags", "")),
             scope=FactScope.parse(given("scope", str(GLOBAL))),
-            decay=DecayClass(given("decay", DecayClass.PERMANENT)),
-            confidence=float(given("confidence", "1")),
+            decay=named_as(DecayClass, given("decay", DecayClass.PERMANENT)),
+            confidence=_number(given("confidence", "1")),
             valid_from=moment("valid-from"),
             valid_until=moment("valid-until"),
             expires=moment("expires"),
             supersedes=_listed(given("supersedes", "")),
             superseded_by=given("superseded-by", ""),
-            provenance=Provenance(given("by", Provenance.OWNER)),
+            provenance=named_as(Provenance, given("by", Provenance.OWNER)),
             source=given("source", ""),
             created=moment("created"),
         )
     except UsageError as error:
         raise EntryError(f"cannot be read: {error.message} {error.action}") from error
-    except ValueError as error:
-        raise EntryError(f"cannot be read: {error}") from error
 
 
-_KNOWN = frozenset(
-    {
-        "category", "entity", "key", "value", "tags", "scope", "decay", "confidence", "valid-from",
-        "valid-until", "expires", "supersedes", "superseded-by", "by", "source", "created",
-    }
-)  # fmt: skip
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(
+            f"The confidence {text!r} is no number.", action="Give a number from 0 to 1."
+        ) from None
 
 
 def _record(fact: Fact, *, category: str, extra: Attributes) -> str:

@@ -69,6 +69,33 @@ def successors_of(facts: Mapping[str, Fact]) -> dict[str, str]:
     return found
 
 
+def orphans(facts: Mapping[str, Fact]) -> list[Fact]:
+    """Return what was superseded by a fact that is not there: its line was deleted, or misspelt."""
+    return [
+        fact
+        for fact in facts.values()
+        if fact.superseded_by not in {"", NO_SUCCESSOR} and fact.superseded_by not in facts
+    ]
+
+
+def circles(facts: Mapping[str, Fact]) -> list[tuple[str, ...]]:
+    """Return the ids of facts that supersede each other in a circle, a circle each."""
+    successors = successors_of(facts)
+    found: list[tuple[str, ...]] = []
+    passed: set[str] = set()
+    for start in successors:
+        trail: dict[str, None] = {}
+        at = start
+        while at in successors and at not in passed:
+            passed.add(at)
+            trail[at] = None
+            at = successors[at]
+        if at in trail:
+            steps = list(trail)
+            found.append(tuple(steps[steps.index(at) :]))
+    return found
+
+
 def head(facts: Mapping[str, Fact], fact_id: str) -> Fact:
     """Return what holds in place of a fact now: the end of its chain, or the fact itself.
 
@@ -150,10 +177,19 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
                 f" {old.scope}.",
                 action="Give both the same scope.",
             )
-        if old.id == by.id or any(step.id == old.id for step in _chain_if_known(facts, by)):
+        if old.id == by.id:
+            is_itself = by.id in old_ids
             raise UsageError(
-                f"{by.id} cannot supersede {old.id}: it was superseded by it, or is the same.",
-                action="Add the statement anew, as another fact.",
+                f"{by.id} cannot supersede itself."
+                if is_itself
+                else f"{by.id} took the place of {', '.join(old_ids)} already.",
+                action="Name another fact." if is_itself else "Nothing is to be done.",
+            )
+        if any(step.id == old.id for step in _chain_if_known(facts, by)):
+            raise UsageError(
+                f"{by.id} cannot supersede {old.id}, which took its place.",
+                action=f"`recollect facts supersede --undo {by.id}` lets it hold again; then"
+                " supersede the other.",
             )
     names = tuple(dict.fromkeys([*by.supersedes, *heads]))
     kept = tuple(name for name in names if name in heads or name not in old_ids)

@@ -12,8 +12,10 @@ was read, the work is done again on what is there now.
 from __future__ import annotations
 
 import errno
+import os
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
@@ -25,7 +27,6 @@ from recollect.types import Stat, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from recollect.facts.disk import Content
     from recollect.facts.draft import LedgerState
@@ -41,6 +42,10 @@ _TRIES = 5
 """How often a person's editor may be faster before one gives up."""
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _NOT_FACTS = frozenset({"readme.md"})
+_STRAY = (
+    "lies in a folder below memory/facts, where nothing is read",
+    "Move it up if it holds facts; a note belongs elsewhere in memory/.",
+)
 
 Outcome = TypeVar("Outcome")
 
@@ -57,6 +62,10 @@ class Ledger:
         shelf = _Shelf.load(self._folder)
         state = state_of(shelf.pages, unusable=shelf.unusable, forgotten=shelf.forgotten)
         return replace(state, digests=shelf.digests())
+
+    def strays(self) -> tuple[str, ...]:
+        """Return the Markdown files below the folder, which are not read: by their paths in it."""
+        return tuple(_strays(self._folder))
 
     def stats(self) -> dict[str, Stat]:
         """Return what one `stat` call tells of each file, readable or not, without reading it."""
@@ -140,6 +149,7 @@ class _Shelf:
         self._contents: dict[str, Content] = {}
         self.pages: dict[str, Page] = {}
         self.unusable: dict[str, Problem] = {}
+        """What cannot be read, by its path in the folder."""
         self.forgotten: frozenset[str] = frozenset()
 
     @classmethod
@@ -151,6 +161,8 @@ class _Shelf:
             content = shelf._take(name)
             if content is not None:
                 shelf.pages[name] = parse_page(name, content.text, derive=derive)
+        for path in _strays(folder):
+            shelf.unusable[path] = Problem(path, 0, *_STRAY)
         content = shelf._take(FORGOTTEN)
         shelf.forgotten = frozenset((content or ABSENT).text.split())
         return shelf
@@ -202,6 +214,18 @@ def _names(folder: Path) -> list[str]:
         for name in names
         if name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
     )
+
+
+def _strays(folder: Path) -> list[str]:
+    """Return the Markdown files in folders below; what cannot be listed holds none."""
+    found: list[str] = []
+    for top, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name[0] != "."]
+        below = Path(top).relative_to(folder)
+        if below.parts:
+            marked = [name for name in names if name.lower().endswith(".md") and name[0] != "."]
+            found += [(below / name).as_posix() for name in marked]
+    return sorted(found)
 
 
 @contextmanager

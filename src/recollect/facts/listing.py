@@ -50,6 +50,8 @@ class Listing:
     """By the id of a fact, those that say otherwise: one of them is to be superseded."""
     problems: tuple[Failure, ...]
     """Entries that cannot be read, whatever was wanted."""
+    superseded: int = 0
+    """How many are wanted and left out because others took their place."""
 
 
 def unreadable(problems: Iterable[Problem], *, folder: str) -> list[Failure]:
@@ -85,17 +87,22 @@ def listed(  # noqa: PLR0913 - the moments to look at
     category = category_of(wanted.category, known=known) if wanted.category else ""
     tags = frozenset(tags_of(wanted.tags))
     entity, words = normalised(wanted.entity), normalised(wanted.text)
-    held = active(facts, now=now, as_of=as_of, include_superseded=include_superseded)
-    return Listing(
-        tuple(
+
+    def chosen(*, superseded: bool) -> tuple[Fact, ...]:
+        return tuple(
             fact
-            for fact in held
+            for fact in active(facts, now=now, as_of=as_of, include_superseded=superseded)
             if (not scopes or fact.scope in scopes)
             and category in {"", fact.category}
             and entity in {"", normalised(fact.entity)}
             and tags <= {*fact.tags}
             and words in normalised(fact.text)
-        ),
+        )
+
+    shown = chosen(superseded=include_superseded)
+    return Listing(
+        shown,
         contradicting(facts, now=as_of or now),
         tuple(problems),
+        superseded=len(chosen(superseded=True)) - len(shown),
     )

@@ -1,8 +1,9 @@
 """One file of the ledger: which of its lines are facts, and the text with some of them changed.
 
-Bullets are facts; headings, prose, code, front matter and commented-out lines are a person's own
-and stay as they are, line ends included. A fence or comment that never closes ends where it began,
-so that one slip of a person's hand cannot hide the facts below it.
+Bullets are facts; headings, code, front matter and commented-out lines are a person's own and stay
+as they are, line ends included. So does other text, but nothing finds it, and that is told. A fence
+or comment that never closes ends where it began, so that one slip of a person's hand cannot hide
+the facts below it.
 
 It knows texts, not files.
 """
@@ -25,10 +26,18 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _PART = re.compile(r"-[0-9]+\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _CONTINUED = re.compile(r"(?: {2,}| ?\t)[ \t]*[^ \t\r\n]")
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_BREAK = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$")
 _RULE = "---"
 _NESTED_INDENT = 2
 """Columns from which a bullet belongs to the one above."""
 _FIX = "Correct the line, or remove the comment to make it a plain bullet."
+_CLOSE = "Close it."
+_PROSE = (
+    "is not a fact and is not found",
+    "Begin it with `- `, indent it if it goes on with the fact above, or put it in a note.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +101,9 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
     lines = tuple(_LINE.findall(text))
     entries: list[Placed] = []
     problems: list[Problem] = []
-    for first, end, reason in _spans(lines):
-        if reason:
-            problems.append(Problem(name, first + 1, reason, "Close it."))
+    for first, end, flaw in _spans(lines):
+        if flaw is not None:
+            problems.append(Problem(name, first + 1, *flaw))
             continue
         try:
             raw = "".join(lines[first:end])
@@ -164,29 +173,47 @@ def _is_below_bullet(lines: Sequence[str]) -> bool:
     return not last.strip() or BULLET.match(last) is not None or _CONTINUED.match(last) is not None
 
 
-def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield first and end line of every bullet, or where something was left open, and what."""
+def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, str] | None]]:
+    """Yield first and end line of every bullet, or where a flaw is: what it is and what to do."""
     at = _after_front_matter(lines)
     unclosed: dict[str, int] = {}  # shortest fence of each mark that nothing below closes
+    told = -1  # the line below a flaw that was told: what goes on there is not told again
     while at < len(lines):
         line = lines[at]
-        if BULLET.match(line):
+        if BULLET.match(line) and not _BREAK.match(line.rstrip("\r\n")):
             end = _entry_end(lines, at)
-            yield at, end, ""
+            yield at, end, None
         elif fence := _FENCE.match(line.rstrip("\r\n")):
             mark, length = fence[1][0], len(fence[1])
             is_closed = length < unclosed.get(mark, length + 1)
             end = _fence_end(lines, at, fence[1]) if is_closed else at
             if end == at:
                 unclosed[mark] = min(length, unclosed.get(mark, length))
-                yield at, at, "opens a code block that is never closed"
+                told = at + 1
+                yield at, at, ("opens a code block that is never closed", _CLOSE)
         elif "<!--" in line:
             end = _comment_end(lines, at)
             if end == at:
-                yield at, at, "opens a comment that is never closed"
+                told = at + 1
+                yield at, at, ("opens a comment that is never closed", _CLOSE)
+            elif _is_prose(lines, at):
+                yield at, at, _PROSE
         else:
             end = at + 1
+            if _is_prose(lines, at):
+                if told != at:
+                    yield at, at, _PROSE
+                told = end
         at = max(end, at + 1)
+
+
+def _is_prose(lines: Sequence[str], at: int) -> bool:
+    """Tell whether a line says something outside of facts, headings and comments."""
+    line = lines[at].partition("<!--")[0].rstrip()
+    if not line or _HEADING.match(line) or _BREAK.match(line):
+        return False
+    is_underlined = at + 1 < len(lines) and _UNDERLINE.match(lines[at + 1].rstrip("\r\n"))
+    return not is_underlined and not (at and _UNDERLINE.match(line))
 
 
 def _after_front_matter(lines: Sequence[str]) -> int:

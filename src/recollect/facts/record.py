@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
@@ -30,6 +30,8 @@ EXTRACTED_CATEGORY = "technical"
 """What a model's unknown category becomes: what is extracted is mostly that."""
 NO_SUCCESSOR = "none"
 """In place of the id of a successor: the fact was withdrawn and nothing took its place."""
+
+Kind = TypeVar("Kind", bound=StrEnum)
 
 _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _TAG = re.compile(r"[^\s,]+")
@@ -142,6 +144,21 @@ def extracted_category(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
     """Return the category for what a model answered, which need not be one."""
     wanted = name.strip().lower()
     return wanted if wanted in tuple(known) else EXTRACTED_CATEGORY
+
+
+def named_as(kinds: type[Kind], name: str) -> Kind:
+    """Return the one of some kinds that a name names.
+
+    Raises:
+        UsageError: there is no such one.
+
+    """
+    try:
+        return kinds(name)
+    except ValueError:
+        raise UsageError(
+            f"{name!r} is none of {', '.join(kinds)}.", action="Write one of them."
+        ) from None
 
 
 def tags_of(words: Iterable[str]) -> tuple[str, ...]:

@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.facts.history import head, restored, resumed, successors_of, superseded
-from recollect.facts.rules import Decision, Nearest, Verdict, decide
+from recollect.facts.identity import normalised
+from recollect.facts.record import DEFAULT_CATEGORY, EXPLICIT, NO_SUCCESSOR
+from recollect.facts.rules import Decision, Nearest, Verdict, contradicting, decide
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from recollect.facts.draft import Draft
@@ -27,6 +30,10 @@ class Remembered:
     decision: Decision
     notices: tuple[str, ...] = ()
     """What whoever said it should know besides."""
+    contradicts: tuple[Fact, ...] = ()
+    """Those that say otherwise and were not dealt with: somebody has to decide."""
+    because: str = ""
+    """Why it ends, where nobody said when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,12 @@ class Restored:
 
 
 def remember(
-    draft: Draft, fact: Fact, *, now: datetime, nearest: Nearest | None = None
+    draft: Draft,
+    fact: Fact,
+    *,
+    now: datetime,
+    nearest: Nearest | None = None,
+    has_ending: bool = False,
 ) -> Remembered:
     """Store a fact, or find that it is known, and say which.
 
@@ -58,6 +70,7 @@ def remember(
         fact: to be stored; what it names in `supersedes` is marked.
         now: the present.
         nearest: the fact whose vector is nearest, where vectors are to be had.
+        has_ending: when it ends was said, so that it also counts for a fact that is known.
 
     Raises:
         NotFoundError: what it supersedes does not exist.
@@ -65,9 +78,17 @@ def remember(
 
     """
     decision = decide(fact, draft.facts, now=now, nearest=nearest, forgotten=draft.state.forgotten)
+    done = _done(draft, fact, decision, has_ending=has_ending)
+    if done.decision.verdict in {Verdict.UPDATE, Verdict.SUPERSEDE}:
+        others = contradicting(draft.facts, now=now).get(done.fact.id, ())
+        return replace(done, contradicts=others)
+    return done
+
+
+def _done(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> Remembered:
     match decision.verdict:
         case Verdict.EXISTING:
-            return Remembered(decision.others[0], decision)
+            return _completed(draft, decision, fact, has_ending=has_ending)
         case Verdict.FORGOTTEN:
             return Remembered(fact, decision)
         case Verdict.UPDATE:
@@ -91,9 +112,10 @@ def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
 
     """
     by = draft.fact(by_id)
-    old = head(draft.facts, draft.fact(old_id).id)
+    old = draft.fact(old_id)
+    ended = head(draft.facts, old.id)
     after = _supersede(draft, by, (old,))
-    return Superseded(draft.fact(old.id), after)
+    return Superseded(draft.fact(ended.id), after)
 
 
 def restore(draft: Draft, fact_id: str) -> Restored:
@@ -130,6 +152,75 @@ def forget(draft: Draft, fact_id: str) -> Fact:
         else:
             draft.put(replace(old, superseded_by=heir.id))
     return forgotten
+
+
+def prune(draft: Draft, fact_ids: Collection[str]) -> None:
+    """Remove facts that ended; what they took the place of was withdrawn and does not come back."""
+    gone = frozenset(fact_ids)
+    for old_id, successor in successors_of(draft.facts).items():
+        if successor in gone and old_id not in gone:
+            draft.change(old_id, lambda old: replace(old, superseded_by=NO_SUCCESSOR))
+    for fact_id in gone:
+        draft.remove(fact_id)
+
+
+def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool) -> Remembered:
+    """Give a fact that is known the details it had none of; what is not taken is told."""
+    known = decision.others[0]
+    if fact.provenance not in EXPLICIT:
+        return Remembered(known, decision)
+    is_same = normalised(known.text) == normalised(fact.text)
+    is_trusted = fact.confidence >= known.confidence
+    after = _with_details(known, fact) if is_same and is_trusted else known
+    if has_ending and is_same:
+        after = replace(after, decay=fact.decay, expires=fact.expires)
+    notices = _not_taken(after, fact)
+    if after == known:
+        return Remembered(known, decision, notices)
+    names = [name for name in (*_DETAILS, "expires") if _of(after, name) != _of(known, name)]
+    reason = f"it was known; details added: {', '.join(names)}"
+    return Remembered(draft.put(after), Decision(Verdict.UPDATE, (known,), reason), notices)
+
+
+_SUBJECT = ("entity", "key", "value")
+_DETAILS = ("category", *_SUBJECT, "tags")
+
+
+def _of(fact: Fact, name: str) -> object:
+    return getattr(fact, name)
+
+
+def _with_details(known: Fact, fact: Fact) -> Fact:
+    """Return a fact with what another one of the same text says besides, and it does not."""
+    given = {name: str(_of(fact, name)) for name in _SUBJECT if _of(fact, name)}
+    had = {name: str(_of(known, name)) for name in _SUBJECT}
+    if any(had[name] and normalised(had[name]) != normalised(given[name]) for name in given):
+        given = {}  # a key and value of another entity would be taken for this one's
+    subject = {name: had[name] or given.get(name, "") for name in _SUBJECT}
+    return replace(
+        known,
+        category=fact.category if known.category == DEFAULT_CATEGORY else known.category,
+        entity=subject["entity"],
+        key=subject["key"],
+        value=subject["value"],
+        tags=tuple(dict.fromkeys([*known.tags, *fact.tags])),
+    )
+
+
+def _not_taken(known: Fact, fact: Fact) -> tuple[str, ...]:
+    left = [
+        f"{name} {given}"
+        for name in ("category", *_SUBJECT)
+        if (given := str(_of(fact, name))) not in {"", DEFAULT_CATEGORY}
+        and normalised(given) != normalised(str(_of(known, name)))
+    ]
+    left += [f"tag {tag}" for tag in fact.tags if tag not in known.tags]
+    if fact.valid_from not in {None, known.valid_from}:
+        left.append("when it began")
+    if not left:
+        return ()
+    action = f"Edit its line in memory/facts, or forget {known.id} and say it again."
+    return (f"Not taken, as it is known as {known.id}: {', '.join(left)}. {action}",)
 
 
 def _supersede(draft: Draft, fact: Fact, others: tuple[Fact, ...]) -> Fact:

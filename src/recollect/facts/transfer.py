@@ -16,7 +16,14 @@ from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
 from recollect.facts.history import active
 from recollect.facts.identity import normalised
-from recollect.facts.record import DEFAULT_CATEGORY, Fact, Provenance, moment_of, moment_text
+from recollect.facts.record import (
+    DEFAULT_CATEGORY,
+    Fact,
+    Provenance,
+    moment_of,
+    moment_text,
+    named_as,
+)
 from recollect.facts.scope import GLOBAL, FactScope
 
 if TYPE_CHECKING:
@@ -66,32 +73,37 @@ def as_fields(fact: Fact) -> dict[str, object]:
 
 
 def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
-    """Return the facts of exported lines; blank lines are passed over.
+    """Return the facts of exported lines, or of one document as `facts export --json` prints it.
+
+    Blank lines are passed over.
 
     Raises:
         UsageError: lines that hold no fact, named by their numbers.
 
     """
+    given = list(lines)
+    document = _document(given)
+    unit = "line" if document is None else "fact"
     facts: dict[str, Fact] = {}
     wrong: list[str] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
+    for number, each in enumerate(given if document is None else document, 1):
+        if isinstance(each, str) and not each.strip():
             continue
         try:
-            fact = _fact(line)
+            fact = _fact(_loaded(each) if isinstance(each, str) and document is None else each)
         except UsageError as error:
-            wrong.append(f"line {number}: {error.message}")
+            wrong.append(f"{unit} {number}: {error.message}")
         except ValueError as error:
-            wrong.append(f"line {number}: {error}")
+            wrong.append(f"{unit} {number}: {error}")
         else:
             if fact.id in facts:
-                wrong.append(f"line {number}: {fact.id} was there before")
+                wrong.append(f"{unit} {number}: {fact.id} was there before")
             facts[fact.id] = fact
     if wrong:
         more = f"; and {len(wrong) - _MAX_NAMED} more" if len(wrong) > _MAX_NAMED else ""
         raise UsageError(
             f"The facts cannot be read: {'; '.join(wrong[:_MAX_NAMED])}{more}.",
-            action="Correct the lines and import again; nothing was imported.",
+            action=f"Correct the {unit}s and import again; nothing was imported.",
         )
     return tuple(facts.values())
 
@@ -105,6 +117,8 @@ class ImportPlan:
     """Known by id, or by the same text in the same scope."""
     differing: tuple[Fact, ...]
     """Known by id, with another content: what is stored stands."""
+    contradicting: tuple[tuple[Fact, tuple[Fact, ...]], ...] = ()
+    """Of those added, each that contradicts others, with them: somebody has to decide."""
 
 
 def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: datetime) -> ImportPlan:
@@ -130,13 +144,29 @@ def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: dateti
     return ImportPlan(tuple(added), tuple(same), tuple(differing))
 
 
-def _fact(line: str) -> Fact:
+def _document(lines: list[str]) -> list[object] | None:
+    """Return the facts of a text that is one document; None for lines of their own."""
+    text = "\n".join(lines).strip()
+    if not text.startswith("{"):
+        return None
     try:
-        fields = json.loads(line)
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    facts = whole.get("facts")
+    return facts if isinstance(facts, list) else None
+
+
+def _loaded(line: str) -> object:
+    try:
+        return json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"no JSON ({error.msg} at column {error.colno})") from error
     except RecursionError:
         raise ValueError("no JSON that could be a fact") from None
+
+
+def _fact(fields: object) -> Fact:
     if not isinstance(fields, dict):
         raise ValueError("no JSON object")  # noqa: TRY004 - a line of a file, not an argument
     for name in fields:
@@ -153,14 +183,14 @@ def _fact(line: str) -> Fact:
         value=read.text("value", ""),
         tags=read.texts("tags"),
         scope=FactScope.parse(read.text("scope", str(GLOBAL))),
-        decay=DecayClass(read.text("decayClass", DecayClass.PERMANENT)),
+        decay=named_as(DecayClass, read.text("decayClass", DecayClass.PERMANENT)),
         confidence=read.number("confidence", 1.0),
         valid_from=read.moment("validFrom"),
         valid_until=read.moment("validUntil"),
         expires=read.moment("expires"),
         supersedes=read.texts("supersedes"),
         superseded_by=read.text("supersededBy", ""),
-        provenance=Provenance(read.text("provenance", Provenance.OWNER)),
+        provenance=named_as(Provenance, read.text("provenance", Provenance.OWNER)),
         source=read.text("source", ""),
         created=read.moment("created"),
     )

@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
+from recollect.globs import matches
+from recollect.ingest.ignore import IGNORE_FILE, ignored_by
 from recollect.ingest.walk import walk
 
 if TYPE_CHECKING:
@@ -30,6 +32,11 @@ def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
         if failure.path == wanted:
             raise NotFoundError(f"{path}: {failure.reason}", action=failure.action)
     if os.path.lexists(workspace / path):
+        if what := _left_out_by(wanted, workspace=workspace, options=options):
+            raise NotFoundError(
+                f"{path} is left out of this memory by {what}.",
+                action="Take it out there to have it read and found.",
+            )
         raise NotFoundError(
             f"{path} is not a memory file of this workspace.",
             action="Only MEMORY.md, USER.md, memory/**/*.md and the extra paths can be read.",
@@ -37,3 +44,14 @@ def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
     raise NotFoundError(
         f"There is no {path} in {workspace}.", action="Use a path as `recollect search` shows it."
     )
+
+
+def _left_out_by(wanted: str, *, workspace: Path, options: WalkOptions) -> str:
+    """Return what leaves a path out, or a folder it is in; empty when nothing does."""
+    parts = wanted.split("/")
+    paths = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    excluded = (pattern.removesuffix("/") for pattern in options.exclude)
+    if any(matches(path, pattern) for pattern in excluded for path in paths):
+        return "the setting `exclude`"
+    is_ignored, _ = ignored_by(workspace, shown=".")
+    return IGNORE_FILE if is_ignored is not None and any(map(is_ignored, paths)) else ""

@@ -70,7 +70,9 @@ def remove_table(text: str, path: Sequence[str]) -> str:
     if is_inside:
         _close_gap(kept, remarks)
     after = "".join(kept)
-    if tomllib.loads(after) != _without(before, path):
+    left = tomllib.loads(after)
+    # A header that only led to it may stay, and says nothing.
+    if value_at(left, path) is not None or _without(left, path) != _without(before, path):
         raise ValueError("its form does not allow a change that leaves the rest alone")
     return after
 

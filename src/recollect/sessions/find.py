@@ -173,7 +173,7 @@ class _Look:
         form = form or (header.format if header else None)
         if form is None:
             reason = "is of no known format"
-            self._fail(str(file), reason, "Remove it, or name only transcripts among the sources.")
+            self._fail(str(file), reason, "Name transcripts only, or a folder of them.")
         elif form is Format.OPENCLAW and not is_openclaw_name(file.name):
             self._fail(str(file), "is a copy of what is elsewhere", "Name the conversation itself.")
         elif not modes.S_ISREG(status.st_mode):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 TOKEN_VARIABLE = "RECOLLECT_TOKEN"  # noqa: S105 - the variable's name, not a token
@@ -26,7 +26,7 @@ LEAST_TOKEN_CHARS = 16
 """A shorter token could be guessed."""
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_WILDCARDS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - recognised, not bound to
+WILDCARDS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - recognised, not bound to
 _AUTHORITY = re.compile(
     r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9_.-]+))(?::(?P<port>\d{1,5}))?"
 )
@@ -50,6 +50,29 @@ class Asked:
     """A person opens our page, perhaps by a link elsewhere: nothing is changed or told by that."""
     is_open: bool = False
     """What is asked for needs no token."""
+
+    @classmethod
+    def by(
+        cls,
+        headers: Iterable[tuple[bytes, bytes]],
+        *,
+        is_navigation: bool = False,
+        is_open: bool = False,
+    ) -> Asked:
+        """Return what the headers of a request say, their names in lower case."""
+        said: dict[bytes, str] = {}
+        for name, value in headers:
+            # One that is given twice is none that can be trusted: joined, it is nothing we know.
+            text = value.decode("latin-1")
+            said[name] = f"{said[name]}, {text}" if name in said else text
+        return cls(
+            host=said.get(b"host"),
+            origin=said.get(b"origin"),
+            fetch_site=said.get(b"sec-fetch-site"),
+            authorization=said.get(b"authorization"),
+            is_navigation=is_navigation,
+            is_open=is_open,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +150,7 @@ class Guard:
         if name == self.host.lower() or name in _LOOPBACK_NAMES:
             return True
         # Bound to every address, it is reached by each of them. A rebinding needs a name.
-        return self.host in _WILDCARDS and _is_address(name)
+        return self.host in WILDCARDS and _is_address(name)
 
 
 def is_loopback(host: str) -> bool:

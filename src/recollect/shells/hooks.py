@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Given = Mapping[str, object]
     """The event as the agent describes it."""
+    Read = Callable[[], Given]
     Open = Callable[[Path], Memory]
 
 _MARKS = ("MEMORY.md", "recollect.toml", "memory")
@@ -38,6 +39,7 @@ _LEAST = 12  # letters: "yes" and "go on" are nothing to remember by
 _WIDE = "\u2e80"  # from here on a character says as much as several letters
 _WIDE_LETTERS = 4
 _MOST_CHARS = 4000  # of a prompt: what is pasted into it is seldom the question
+_MOST_SECONDS = 600.0  # agents have given up long before
 _CAPTURE_SECONDS = 3600  # after that, a process that is still said to run is another's
 TIMED_OUT = {"systemMessage": "Recollect did not answer in time; this goes on without memory."}
 
@@ -51,13 +53,13 @@ class Limits:
 
 
 def answer(
-    event: str, given: Given, *, open_memory: Open, workspace: Path | None, limits: Limits
+    event: str, read: Read, *, open_memory: Open, workspace: Path | None, limits: Limits
 ) -> Given:
     """Return what is told to the agent: nothing, context for the model, a sentence for the user.
 
     Args:
         event: `session-start`, `prompt` or `stop`.
-        given: what the agent says of it.
+        read: returns what the agent says of it, which may have to be waited for.
         open_memory: opens the memory of a workspace.
         workspace: the folder that was named; None looks from the session's folder up.
         limits: on the context for the model and on the time.
@@ -65,15 +67,16 @@ def answer(
     """
 
     def work() -> Given:
-        return _answered(event, given, open_memory=open_memory, workspace=workspace, limits=limits)
+        return _answered(event, read, open_memory=open_memory, workspace=workspace, limits=limits)
 
     return _within(limits.seconds, work)
 
 
 def _answered(
-    event: str, given: Given, *, open_memory: Open, workspace: Path | None, limits: Limits
+    event: str, read: Read, *, open_memory: Open, workspace: Path | None, limits: Limits
 ) -> Given:
     try:
+        given = read()
         folder = _workspace(given, named=workspace)
         if folder is None:
             return {}
@@ -94,7 +97,7 @@ def _within(seconds: float, work: Callable[[], Given]) -> Given:
     done: list[Given] = []
     thread = threading.Thread(target=lambda: done.append(work()), daemon=True)
     thread.start()
-    thread.join(seconds)
+    thread.join(min(max(0.0, seconds), _MOST_SECONDS))  # `nan` and `inf` are no times to wait
     return done[0] if done else TIMED_OUT
 
 

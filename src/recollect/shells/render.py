@@ -207,9 +207,11 @@ def report_text(report: Report) -> Iterator[Line]:
             "moved": report.moved,
             "removed": report.removed,
             "unchanged": report.unchanged,
-            "failed": len(report.failed),
+            "failed": sum(not failure.is_entry for failure in report.failed),
         }
         yield ", ".join(f"{count} {name}" for name, count in counts.items()), ""
+        if entries := sum(failure.is_entry for failure in report.failed):
+            yield f"{entries} {'line' if entries == 1 else 'lines'} of facts to correct", ""
         reused = f", {report.reused} from the cache" if report.reused else ""
         embedded = f"{report.embedded} embedded now{reused}, {report.pending} waiting"
         yield f"{report.chunks} chunks, {embedded}", ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from recollect.shells.render import failure_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date, datetime
 
     from recollect.facts.decay import Pruned
     from recollect.facts.listing import Listing
@@ -53,11 +54,17 @@ def listing_json(listing: Listing) -> Json:
     }
 
 
-def listing_text(listing: Listing, *, program: str, is_narrowed: bool) -> Iterator[Line]:
+def listing_text(
+    listing: Listing, *, program: str, is_narrowed: bool, as_of: date | None = None
+) -> Iterator[Line]:
     """Yield what `facts list` prints: a few lines a fact."""
     if not listing.facts:
-        yield ("No facts match." if is_narrowed else "No facts."), ""
-        if not is_narrowed:
+        which = " that matches" if is_narrowed else ""
+        nothing = "No facts match." if is_narrowed else "No facts."
+        yield (nothing if as_of is None else f"No fact{which} held on {as_of}."), ""
+        if listing.superseded:
+            yield f"  → `--include-superseded` shows {listing.superseded} superseded.", "dim"
+        elif not is_narrowed and as_of is None:
             yield f"  → `{program} remember TEXT` writes one down.", "dim"
     for fact in listing.facts:
         yield from facts_text([fact])
@@ -70,7 +77,7 @@ def listing_text(listing: Listing, *, program: str, is_narrowed: bool) -> Iterat
 
 
 def listing_remarks(listing: Listing) -> Iterator[Line]:
-    """Yield what of the ledger cannot be read, and what to do."""
+    """Yield what of the ledger is in the way, and what to do."""
     for each in listing.problems:
         yield f"{each.path} {each.reason}.", "yellow"
         yield f"  → {each.action}", "yellow"
@@ -84,8 +91,16 @@ def remembered_json(remembered: Remembered, *, program: str) -> Json:
         "reason": remembered.decision.reason or None,
         "others": [fact.id for fact in remembered.decision.others],
         "commands": [command for command, _ in _proposals(remembered, program)],
-        "notices": list(remembered.notices),
+        "notices": [*_told_in_text(remembered), *remembered.notices],
     }
+
+
+def _told_in_text(remembered: Remembered) -> Iterator[str]:
+    """Yield for programs what the text says in its lines."""
+    if remembered.because and remembered.fact.expires:
+        yield f"It expires on {_day(remembered.fact.expires)} because {remembered.because}."
+    for other in remembered.contradicts:
+        yield f"It contradicts {other.id}, which holds as well."
 
 
 def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
@@ -94,19 +109,32 @@ def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
     yield f"{fact.id}  {fact.text}", "bold"
     since = f", from {_day(fact.valid_from)} on" if fact.valid_from else ""
     reason = f" ({decision.reason})" if decision.reason else ""
-    said = _SAID[decision.verdict.value].format(when=since + _until(fact))
+    because = f" because {remembered.because}" if remembered.because else ""
+    said = _SAID[decision.verdict.value].format(when=since + _until(fact) + because)
     yield f"  {said}{reason}", "dim"
-    for other in decision.others:
-        if other.id != fact.id:
-            yield f"  {other.id}  {other.text}", "dim"
-            yield f"    {_about(other)}", "dim"
+    yield from _below(other for other in decision.others if other.id != fact.id)
+    if remembered.contradicts:
+        yield "  though it contradicts", "dim"
+        yield from _below(remembered.contradicts)
     for command, when in _proposals(remembered, program):
         yield f"  → `{command}` {when}", "yellow"
+
+
+def _below(facts: Iterable[Fact]) -> Iterator[Line]:
+    for fact in facts:
+        yield f"  {fact.id}  {fact.text}", "dim"
+        yield f"    {_about(fact)}", "dim"
 
 
 def _proposals(remembered: Remembered, program: str) -> Iterator[tuple[str, str]]:
     """Yield the commands that come next, and when each is right; the likeliest first."""
     fact = remembered.fact
+    if remembered.because:
+        scope = "" if str(fact.scope) == "global" else f" --scope {shlex.quote(str(fact.scope))}"
+        text = shlex.quote(fact.text)
+        yield f"{program} remember{scope} --expires never -- {text}", "keeps it."
+    for other in remembered.contradicts:
+        yield _supersede(other, fact, program), f"if {fact.id} holds now."
     for other in remembered.decision.others:
         if remembered.decision.verdict.value == "supersede":
             yield _undo(other, program), "if both hold."
@@ -202,9 +230,11 @@ def facts_text(facts: Sequence[Fact]) -> Iterator[Line]:
 
 def _about(fact: Fact) -> str:
     """Return in a line what is known of a fact."""
-    about = (fact.category, fact.entity, fact.key, *(f"#{tag}" for tag in fact.tags))
+    value = fact.value and f"{fact.key} = {fact.value}".removeprefix(" = ")
+    about = (fact.category, fact.entity, value or fact.key, *(f"#{tag}" for tag in fact.tags))
     since = f", since {_day(fact.begins)}" if fact.begins else ""
-    ended = f", superseded by {fact.superseded_by}" if fact.is_superseded else ""
+    by = fact.superseded_by
+    ended = ", withdrawn" if by == "none" else f", superseded by {by}" if by else ""
     said = f"{fact.scope}, by {fact.provenance}"
     return f"{', '.join(filter(None, about))}, {said}{since}{_until(fact)}{ended}"
 
@@ -231,11 +261,20 @@ def import_json(plan: ImportPlan) -> Json:
         "added": [fact.id for fact in plan.added],
         "same": [fact.id for fact in plan.same],
         "differing": [fact.id for fact in plan.differing],
+        "contradicting": [
+            {"id": fact.id, "others": [other.id for other in others]}
+            for fact, others in plan.contradicting
+        ],
     }
 
 
-def import_text(plan: ImportPlan) -> Iterator[Line]:
+def import_text(plan: ImportPlan, *, program: str) -> Iterator[Line]:
     """Yield what `facts import` prints."""
     yield f"{len(plan.added)} added, {len(plan.same)} known already", ""
+    for fact, others in plan.contradicting:
+        named = ", ".join(other.id for other in others)
+        yield f"  {fact.id} contradicts {named}; both hold until somebody decides.", "yellow"
+    if plan.contradicting:
+        yield f"  → `{program} facts list` shows the commands that decide.", "yellow"
     for fact in plan.differing:
         yield f"  {fact.id} is stored with another content, which stands.", "yellow"

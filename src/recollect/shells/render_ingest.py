@@ -35,11 +35,13 @@ def plan_text(plan: Plan) -> Iterator[Line]:
     """Yield what would be sent."""
     for each in plan.files:
         kind = "new" if each.is_new else "changed"
-        yield f"{each.path} ({kind}, {each.block_count} blocks)", ""
+        yield f"{each.path} ({kind}, {_counted(each.block_count, 'block')})", ""
     cost = "price not known" if plan.cost is None else price_text(plan.cost)
     size = f"about {plan.input_tokens} tokens there and {plan.output_tokens} back, {cost}"
-    yield f"{len(plan.batches)} requests would be sent: {size}", ""
-    yield f"{len(plan.unchanged)} files are unchanged and not sent", ""
+    yield f"{_counted(len(plan.batches), 'request')} would be sent: {size}", ""
+    unchanged = len(plan.unchanged)
+    are = "is" if unchanged == 1 else "are"
+    yield f"{_counted(unchanged, 'file')} {are} unchanged and not sent", ""
 
 
 def extracted_json(done: Extracted, *, program: str) -> Json:
@@ -66,8 +68,8 @@ def extracted_json(done: Extracted, *, program: str) -> Json:
 
 def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
     """Yield what `ingest` prints."""
-    files = f"{len(done.plan.files)} files, {len(done.plan.unchanged)} unchanged"
-    yield f"{done.stored} facts stored, {done.known} known already ({files})", ""
+    files = f"{_counted(len(done.plan.files), 'file')}, {len(done.plan.unchanged)} unchanged"
+    yield f"{_counted(done.stored, 'fact')} stored, {done.known} known already ({files})", ""
     if done.forgotten:
         yield f"{len(done.forgotten)} forgotten before, left out:", ""
     for fact in done.forgotten:
@@ -80,6 +82,10 @@ def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
         yield f"{done.suspicious} left out: they read like instructions, or no file says so.", ""
     if done.cost is not None:
         yield price_text(done.cost), "dim"
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def remarks(done: Extracted) -> Iterator[Line]:

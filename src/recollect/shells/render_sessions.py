@@ -73,11 +73,21 @@ def import_remarks(
         yield f"  → {_WANTED}", "yellow"
 
 
-def forgotten_text(paths: Sequence[str], *, program: str) -> Iterator[Line]:
-    """Yield what `sessions forget` prints."""
+def forgotten_text(paths: Sequence[str], *, last: Collection[str], program: str) -> Iterator[Line]:
+    """Yield what `sessions forget` prints.
+
+    Args:
+        paths: of what was forgotten.
+        last: of those whose only copy was deleted.
+        program: begins the commands that are proposed.
+
+    """
     for path in paths:
         yield f"forgotten: {path}", ""
-        yield f"  → `{_undo(path, program)}` takes that back.", "dim"
+        if path in last:
+            yield "  The only copy was deleted; it cannot be brought back.", "dim"
+        else:
+            yield f"  → `{_undo(path, program)}` takes that back.", "dim"
 
 
 def restored_text(paths: Sequence[str], *, there: Collection[str]) -> Iterator[Line]:

@@ -105,9 +105,10 @@ def test_what_a_person_wrote_is_read_and_never_touched(folder: Path) -> None:
     assert ["Ada lives in London", "Ada prefers light mode", "Ada drinks tea"] == [
         fact.text for fact in state.facts.values()
     ][:3]
-    assert [("preference.md", 21, "has a broken record")] == [
-        (problem.file, problem.line, problem.reason) for problem in state.problems
-    ]
+    assert [
+        ("preference.md", 8, "is not a fact and is not found"),
+        ("preference.md", 21, "has a broken record"),
+    ] == [(problem.file, problem.line, problem.reason) for problem in state.problems]
 
 
 def test_an_edit_of_the_text_keeps_the_id(folder: Path) -> None:

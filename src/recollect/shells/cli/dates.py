@@ -1,4 +1,4 @@
-"""Days on the command line: 2026-02-01, today, yesterday, or 7d, 2w ago."""
+"""Days as they are written: 2026-02-01, today, yesterday, or 7d, 2w ago."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import click
 
 _AGO = re.compile(r"(\d{1,5})([dw])")
 _DAYS = {"d": 1, "w": 7}
+FIRST_YEAR = 2
+LAST_YEAR = 9998
+"""Days beyond these have no beginning or end in every time zone."""
 
 
 class Day(click.ParamType[date]):
@@ -20,21 +23,25 @@ class Day(click.ParamType[date]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> date:
         """Return the day, or fail with what a day looks like."""
-        if isinstance(value, date):
-            return value
-        today = datetime.now(tz=UTC).astimezone().date()
-        text = str(value).strip().lower()
-        if text in {"today", "yesterday"}:
-            return today - timedelta(days=text == "yesterday")
-        if ago := _AGO.fullmatch(text):
-            return today - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
-        try:
-            return date.fromisoformat(text)
-        except ValueError:
+        day = value if isinstance(value, date) else _read(str(value).strip().lower())
+        if day is None or not FIRST_YEAR <= day.year <= LAST_YEAR:
             self.fail(f"{value!r} is not a day such as 2026-02-01, yesterday or 7d", param, ctx)
+        return day
 
 
 DAY = Day()
+
+
+def _read(text: str) -> date | None:
+    today = datetime.now(tz=UTC).astimezone().date()
+    if text in {"today", "yesterday"}:
+        return today - timedelta(days=text == "yesterday")
+    if ago := _AGO.fullmatch(text):
+        return today - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def end_of(day: date | None) -> datetime | None:

@@ -70,8 +70,9 @@ def list_command(
         print_json(render_facts.listing_json(listing))
     else:
         is_narrowed = not wanted.is_everything
+        begin = program(common)
         print_lines(
-            render_facts.listing_text(listing, program=program(common), is_narrowed=is_narrowed)
+            render_facts.listing_text(listing, program=begin, is_narrowed=is_narrowed, as_of=as_of)
         )
     print_lines(render_facts.listing_remarks(listing), to_stderr=True)
 
@@ -191,7 +192,7 @@ def import_command(context: click.Context, /, *, file: Path, **options: object) 
     if common["as_json"]:
         print_json(render_facts.import_json(plan))
     else:
-        print_lines(render_facts.import_text(plan))
+        print_lines(render_facts.import_text(plan, program=program(common)))
 
 
 def _read(file: Path) -> str:

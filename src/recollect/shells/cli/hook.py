@@ -60,7 +60,7 @@ def command(
 
     answer = hooks.answer(
         event,
-        _read_event(),
+        _read_event,
         open_memory=opened,
         workspace=Path(str(workspace)) if workspace is not None else None,
         limits=hooks.Limits(seconds=seconds, budget_tokens=budget),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from recollect.shells.cli.shared import given, print_json, print_lines, shared_options
+from recollect.shells.cli.shared import given, print_json, print_lines, say, shared_options
 
 _AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
 _SCOPES = ("user", "project")
@@ -44,6 +44,7 @@ def command(
 
     AGENT is claude, codex, cursor, vscode or openclaw. Every file that changes is shown as a diff.
     """
+    from recollect.glimpse import glimpse  # noqa: PLC0415 - as what follows
     from recollect.install import Installer, Scope  # noqa: PLC0415 - not needed for --help
     from recollect.shells import render_install as render  # noqa: PLC0415
 
@@ -57,6 +58,9 @@ def command(
         index_agent=str(common["agent"]) if common["agent"] is not None else None,
         config_file=Path(str(config_file)) if config_file is not None else None,
     )
+    trouble = None if undo else glimpse(installer.workspace).trouble
+    if trouble is not None:
+        say(trouble)
     run = installer.undo if undo else installer.install
     installed = run(write=not only_print)
     print_lines(render.installed_remarks(installed), to_stderr=True)

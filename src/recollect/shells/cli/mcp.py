@@ -12,7 +12,9 @@ from recollect.shells.cli.shared import given, shared_options
 
 @click.command("mcp")
 @click.option("--http", metavar="HOST:PORT", help="Serve at http://HOST:PORT/mcp, not over stdio.")
-@click.option("--scope", "scopes", multiple=True, help="Facts of this scope too: user:ada.")
+@click.option(
+    "--scope", "scopes", multiple=True, help="Global facts and those of this scope: user:ada."
+)
 @click.option("--read-only", is_flag=True, help="Offer no tools that write.")
 @click.option(
     "--token-file",
@@ -50,7 +52,11 @@ def command(
         scopes=scopes,
         read_only=read_only,
     )
+    if offer.trouble is not None:
+        logging.getLogger(__name__).warning(offer.trouble)
     if http is None:
+        if token_file is not None or names:
+            raise click.UsageError("--token-file and --allow-host are for --http.")
         from recollect.shells.mcp.stdio import serve_stdio  # noqa: PLC0415
 
         serve_stdio(offer)

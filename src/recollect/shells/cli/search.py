@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.shells.cli.dashes import TextCommand
 from recollect.shells.cli.dates import DAY, end_of
 from recollect.shells.cli.shared import (
     given,
@@ -19,19 +20,20 @@ from recollect.shells.cli.shared import (
 
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
 
 _SOURCES = ("memory", "sessions", "facts", "all")
 _FUSIONS = ("calibrated", "weighted", "rrf")
 
 
-@click.command("search")
+@click.command("search", cls=TextCommand)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY")
 @click.option("-n", "--max-results", type=int, help="How many hits at most.  [default: 6]")
 @click.option("--min-score", type=float, help="Leave out hits that score lower.")
 @click.option("--source", type=click.Choice(_SOURCES), default="all", help="Only this source.")
 @click.option("--since", type=DAY, help="Only notes dated on or after: 2026-02-01, yesterday, 7d.")
 @click.option("--before", type=DAY, help="Only notes dated before this day.")
-@click.option("--path", metavar="GLOB", help="Only files that match, such as 'memory/2026-*'.")
+@click.option("--path", metavar="GLOB", help="Only a folder, or files that match: 'memory/2026-*'.")
 @click.option("--scope", "scopes", multiple=True, help="Facts of this scope too: user:ada.")
 @click.option("--as-of", type=DAY, metavar="DAY", help="Facts as they held on this day.")
 @click.option("--include-superseded", is_flag=True, help="Also facts that others replaced.")
@@ -74,7 +76,7 @@ def command(
                 source=None if source == "all" else source,
                 since=since,
                 before=before,
-                path=path,
+                path=_glob(path, memory.workspace),
                 scopes=scopes,
                 as_of=end_of(as_of),
                 include_superseded=include_superseded,
@@ -92,3 +94,10 @@ def command(
     else:
         print_lines(render.results_text(results))
     print_lines(render.results_remarks(results), to_stderr=True)
+
+
+def _glob(path: str | None, workspace: Path) -> str | None:
+    """Return the glob that is meant: of a folder of the workspace, all that is in it."""
+    if path is None or not (workspace / path).is_dir():
+        return path
+    return f"/{path.removeprefix('./').strip('/')}/"

@@ -35,7 +35,12 @@ _PORT = 7717
     metavar="NAME",
     help="Answer to this name too, as behind a proxy; may be repeated.",
 )
-@click.option("--scope", "scopes", multiple=True, help="Facts of this scope only; may be repeated.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    help="Only global facts and those of this scope; may be repeated.",
+)
 @click.option("--read-only", is_flag=True, help="Let nobody write or forget facts.")
 @shared_options
 @click.pass_context
@@ -54,6 +59,7 @@ def command(
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
     from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
     from recollect.facts.scope import FactScope  # noqa: PLC0415
+    from recollect.glimpse import glimpse  # noqa: PLC0415
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
     from recollect.shells.http.run import ServeOptions, serve  # noqa: PLC0415
 
@@ -62,6 +68,9 @@ def command(
     token = read_token(os.environ, file=token_file)
     require_token(host, token=token)
     seen = frozenset(str(FactScope.parse(scope)) for scope in scopes) or None
+    trouble = glimpse(memory["workspace"], agent=memory["agent"]).trouble
+    if trouble is not None:
+        say(trouble)
     serve(
         lambda: AsyncMemory.open(**memory, scopes=seen),
         options=ServeOptions(

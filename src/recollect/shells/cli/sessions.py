@@ -69,26 +69,29 @@ def import_command(context: click.Context, /, *, paths: tuple[str, ...], **optio
 @command.command("forget")
 @click.argument("names", nargs=-1, required=True)
 @click.option("--undo", is_flag=True, help="Let them be searched again.")
+@click.option("--yes", is_flag=True, help="Delete imported copies that are the only ones, too.")
 @shared_options
 @click.pass_context
 def forget_command(
-    context: click.Context, /, *, names: tuple[str, ...], undo: bool, **options: object
+    context: click.Context, /, *, names: tuple[str, ...], undo: bool, yes: bool, **options: object
 ) -> None:
     """Take transcripts out of the index for good, and delete imported copies.
 
     NAMES are paths as `sessions list` shows them, file names or session ids. The agent's own
-    files are not touched, so --undo brings back what the agent still has.
+    files are not touched, so --undo brings back what the agent still has. Where it has none any
+    more, the imported copy is the only one, and goes only with --yes.
     """
     from recollect.shells import render_sessions  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
         book = memory.sessions
-        chosen = book.restore(names) if undo else book.forget(names)
+        last = [] if undo else book.last_copies(names)
+        chosen = book.restore(names) if undo else book.forget(names, last_copies=yes)
         there = {each.path for each in book.all()[0]}
     if common["as_json"]:
-        print_json({"restored" if undo else "forgotten": chosen})
+        print_json({"restored": chosen} if undo else {"forgotten": chosen, "deleted": last})
     elif undo:
         print_lines(render_sessions.restored_text(chosen, there=there))
     else:
-        print_lines(render_sessions.forgotten_text(chosen, program=program(common)))
+        print_lines(render_sessions.forgotten_text(chosen, last=last, program=program(common)))

@@ -96,22 +96,12 @@ async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _asked(scope: Scope) -> Asked:
-    headers = Headers(scope=scope)
     path = scope["path"]
     is_page = path == "/" and scope["method"] in {"GET", "HEAD"}
-    return Asked(
-        host=_single(headers, "host"),
-        origin=_single(headers, "origin"),
-        fetch_site=_single(headers, "sec-fetch-site"),
-        authorization=_single(headers, "authorization"),
-        is_navigation=is_page and headers.get("sec-fetch-mode") == "navigate",
+    return Asked.by(
+        scope["headers"],
+        is_navigation=is_page and Headers(scope=scope).get("sec-fetch-mode") == "navigate",
         is_open=any(
             path.startswith(start) if is_prefix else path == start for start, is_prefix, _ in _OPEN
         ),
     )
-
-
-def _single(headers: Headers, name: str) -> str | None:
-    """Return a header; one that is given twice is none that can be trusted."""
-    values = headers.getlist(name)
-    return ", ".join(values) if values else None

@@ -28,10 +28,9 @@ from recollect.shells.http.shapes import NUMBER, TEXT, array, nullable, shape
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from recollect.facts.record import Fact
     from recollect.memory import Memory
-    from recollect.shells.http.served import Served
     from recollect.shells.render import Json
+    from recollect.shells.scopes import Held
 
 _MOST_CHARS = 4_000
 FACT_ID = text(most=15, pattern=f"^{ID_PATTERN}$", says="the id of a fact")
@@ -68,11 +67,12 @@ SUPERSEDES = repeated(
 async def remember(call: Call) -> Response:
     """Write a fact down, or find that it is known, and say which."""
     scope = call[SCOPE] or "global"
-    call.served.seen([scope])
+    held = call.served.held
+    held.seen([scope])
 
     def work(memory: Memory) -> Json:
         for each in call[SUPERSEDES]:
-            _fitting(memory, each, scope=scope, served=call.served)
+            _fitting(memory, each, scope=scope, held=held)
         remembered = memory.facts.remember(
             call[STATEMENT],
             category=call[CATEGORY],
@@ -97,10 +97,9 @@ async def supersede(call: Call) -> Json:
     """Mark a fact as superseded by another."""
 
     def work(memory: Memory) -> Json:
-        [old] = [
-            each for each in visible(memory, call[ID], served=call.served) if each.id == call[ID]
-        ]
-        _fitting(memory, call[BY], scope=str(old.scope), served=call.served)
+        held = call.served.held
+        [old] = [each for each in held.history(memory, call[ID]) if each.id == call[ID]]
+        _fitting(memory, call[BY], scope=str(old.scope), held=held)
         try:
             done = memory.facts.supersede(call[ID], by=call[BY])
         except UsageError as error:  # a circle: it depends on what is written down, not on the call
@@ -116,7 +115,7 @@ async def forget(call: Call) -> Json:
     """Remove a fact for good."""
 
     def work(memory: Memory) -> Json:
-        visible(memory, call[ID], served=call.served)
+        call.served.held.history(memory, call[ID])
         before = {fact.id for fact in memory.facts.all()}
         fact = memory.facts.forget(call[ID])
         restored = [each for each in memory.facts.all() if each.id not in before]
@@ -127,22 +126,7 @@ async def forget(call: Call) -> Json:
     return shown
 
 
-def visible(memory: Memory, fact_id: str, *, served: Served) -> tuple[Fact, ...]:
-    """Return the history of a fact that may be seen here; others might as well not exist.
-
-    Raises:
-        NotFoundError: there is none that may.
-
-    """
-    history = memory.facts.history(fact_id)
-    if not all(served.shows(str(fact.scope)) for fact in history if fact.id == fact_id):
-        raise NotFoundError(
-            f"There is no fact {fact_id}.", action="`recollect facts list` shows their ids."
-        )
-    return history
-
-
-def _fitting(memory: Memory, fact_id: str, *, scope: str, served: Served) -> None:
+def _fitting(memory: Memory, fact_id: str, *, scope: str, held: Held) -> None:
     """Refuse to join a fact with one that does not exist or holds for others.
 
     Raises:
@@ -150,7 +134,7 @@ def _fitting(memory: Memory, fact_id: str, *, scope: str, served: Served) -> Non
 
     """
     try:
-        history = visible(memory, fact_id, served=served)
+        history = held.history(memory, fact_id)
     except NotFoundError as error:
         raise RequestError(409, "conflict", error.message, action=error.action) from error
     if any(fact.id == fact_id and str(fact.scope) != scope for fact in history):

@@ -121,6 +121,8 @@ def _read_same(key: str, wanted: object, narrowed: Narrowed) -> Narrowed:
         if narrowed.source not in (None, wanted):
             return replace(narrowed, is_empty=True)
         return replace(narrowed, source=wanted)
+    if wanted.endswith("/"):  # to a glob that is all that is below
+        return replace(narrowed, is_empty=True)
     # A leading slash ties a glob to the top: the same name in a folder is another path.
     glob = "/" + _GLOB_SIGNS.sub(r"[\1]", wanted)
     if narrowed.path not in (None, glob):

@@ -5,7 +5,6 @@ The schema that is published is the one that values are held against.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -22,9 +21,7 @@ T_co = TypeVar("T_co", covariant=True)
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 _SHOWN_CHARS = 60  # of a wrong value, in the answer that refuses it
-FIRST_YEAR = 1900
-LAST_YEAR = 9998
-"""Days beyond these have no beginning or end in every time zone."""
+# Of the years 1900 to 9998: beyond, a day may have no beginning or end in some time zone.
 _DAY = r"^(19[0-9]{2}|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-[0-9]{2}-[0-9]{2}$"
 
 
@@ -102,7 +99,7 @@ def number(*, least: float, most: float) -> Kind[float]:
     def read(value: object) -> float:
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise WrongValueError(f"{wanted}, not {shown(value)}")
-        if not (math.isfinite(value) and least <= value <= most):
+        if not least <= value <= most:  # neither is nan
             raise WrongValueError(f"{wanted}, not {shown(value)}")
         return float(value)
 

@@ -17,6 +17,7 @@ from recollect.errors import (
     WorkspaceError,
 )
 from recollect.shells.http.answer import JsonAnswer
+from recollect.shells.scopes import ScopeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 OPENAI_PREFIX = "/v1/"
 _STATUSES: tuple[tuple[type[RecollectError], int], ...] = (
+    (ScopeError, 403),
     (UsageError, 400),
     (NotFoundError, 404),
     (StoreError, 503),

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import errno
 import logging
 import os
-import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import uvicorn
-
-from recollect.errors import UsageError
 from recollect.shells.guard import Guard
 from recollect.shells.http.app import build_app
 from recollect.shells.http.limits import Limits
-from recollect.shells.http.protocol import bounded
+from recollect.shells.http.listen import Server, address_of, bound
 from recollect.shells.http.served import Served
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-    from types import FrameType
-
-    from starlette.types import ASGIApp
+    import socket
+    from collections.abc import Awaitable, Callable
 
     from recollect.async_memory import AsyncMemory
 
 _LOG = logging.getLogger("recollect.http")
-_BACKLOG = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +38,6 @@ class ServeOptions:
     program: str = "recollect"
     """How commands begin that an answer proposes."""
     limits: Limits = Limits()  # noqa: RUF009 - frozen
-
-
-class Server(uvicorn.Server):
-    """Stops on a signal and returns, so that the command ends as any other."""
-
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
-        super().__init__(_configured(app, limits))
-        self.limits = limits
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop; told twice, at once."""
-        del sig, frame
-        self.force_exit = self.should_exit
-        self.should_exit = True
 
 
 def serve(
@@ -81,7 +58,7 @@ def serve(
         RecollectError: the memory cannot be opened.
 
     """
-    with bound(options.host, options.port) as listener:
+    with bound(options.host, options.port, options="--host and --port") as listener:
         asyncio.run(_serve(opened, options=options, listener=listener, told=told))
 
 
@@ -101,7 +78,7 @@ async def _serve(
         program=options.program,
     )
     server = build_server(served, options=options, port=port)
-    address = _address(options.host, port)
+    address = f"{address_of(options.host, port)}/"
     await attend(server, served, listener=listener, ready=lambda: told(address))
 
 
@@ -143,63 +120,3 @@ async def leave(served: Served, *, seconds: float) -> None:
         # whole whenever they are left.
         _LOG.warning("What was under way did not end in %g seconds; it is left.", seconds)
         os._exit(1)
-
-
-def _configured(app: ASGIApp, limits: Limits) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=bounded(limits),
-        ws="none",
-        lifespan="off",
-        log_config=None,  # nothing is logged of a request: questions are private
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=round(limits.leave_seconds),
-    )
-
-
-@contextlib.contextmanager
-def bound(host: str, port: int) -> Iterator[socket.socket]:
-    """Bind and listen: from here on whoever connects waits for the answer instead of failing.
-
-    Raises:
-        UsageError: it cannot be bound there.
-
-    """
-    listener: socket.socket | None = None
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # elsewhere it would share a port that is in use
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        if listener is not None:
-            listener.close()
-        raise _unbound(error, host, port) from error
-    with listener:
-        yield listener
-
-
-def _unbound(error: OSError, host: str, port: int) -> UsageError:
-    if error.errno == errno.EADDRINUSE:
-        return UsageError(
-            f"Port {port} of {host} is in use.",
-            action="Stop what uses it, or choose another with --port; 0 is any free one.",
-        )
-    if error.errno == errno.EACCES:
-        return UsageError(
-            f"Port {port} may not be used by you.", action="Choose one above 1023 with --port."
-        )
-    return UsageError(
-        f"{host}:{port} cannot be bound: {error.strerror}.",
-        action="Name an address of this machine with --host.",
-    )
-
-
-def _address(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

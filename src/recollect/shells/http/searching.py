@@ -89,7 +89,7 @@ async def search(call: Call) -> Json:
         since=call[SINCE],
         before=call[BEFORE],
         path=call[PATH],
-        scopes=call.served.seen(call[SCOPES]),
+        scopes=call.served.held.seen(call[SCOPES]),
         as_of=end_of(call[AS_OF]),
         include_superseded=call[SUPERSEDED],
         fusion=call[FUSION],
@@ -102,7 +102,7 @@ async def search(call: Call) -> Json:
 
 async def recall_block(call: Call) -> Json:
     """Return the block for the start of a turn, as `recall --json` prints it."""
-    scopes = call.served.seen(call[SCOPES])
+    scopes = call.served.held.seen(call[SCOPES])
     recalled = await call.memory.run(
         lambda memory: recall(
             memory,

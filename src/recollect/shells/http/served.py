@@ -7,21 +7,20 @@ import logging
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.facts.scope import FactScope, denied, is_visible
 from recollect.shells import render
 from recollect.shells.http.metrics import Metrics
 from recollect.shells.http.refuse import RequestError
+from recollect.shells.scopes import Held
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from recollect.async_memory import AsyncMemory
     from recollect.reports import Report, StoreStatus
     from recollect.shells.render import Json
+    from recollect.shells.upkeep import Worker
     from recollect.types import Results
 
 _LOG = logging.getLogger("recollect.http")
@@ -37,21 +36,6 @@ class Upkeep:
     error: RecollectError | None = None
     at: datetime | None = None
     """When that was; None while none has ended."""
-
-
-class Worker(Protocol):
-    """What keeps the index fresh."""
-
-    is_syncing: bool
-
-    def start(self) -> None:
-        """Begin."""
-
-    def wake(self) -> None:
-        """Sync now."""
-
-    def stop(self) -> None:
-        """Stop, and return when all is released."""
 
 
 class Served:
@@ -77,7 +61,7 @@ class Served:
 
         """
         self.memory = memory
-        self.scopes = scopes
+        self.held = Held(scopes)
         self.is_read_only = is_read_only
         self.needs_token = needs_token
         self.program = program
@@ -172,32 +156,6 @@ class Served:
             else {"type": error.kind, "message": error.message, "action": error.action},
             "lastSyncAt": self.upkeep.at.isoformat(timespec="seconds") if self.upkeep.at else None,
         }
-
-    def seen(self, asked: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes that a request is answered in: those it names, else all it may.
-
-        Raises:
-            RequestError: it names one that is not served here.
-
-        """
-        named = tuple(asked)
-        if self.scopes is None:
-            return named
-        held = frozenset(map(FactScope.parse, self.scopes))
-        refused = denied(held, map(FactScope.parse, named))
-        if refused:
-            raise RequestError(
-                403,
-                "scope",
-                f"The scope {refused[0]} is not served here.",
-                action="Leave it out, or start the server with it: --scope.",
-            )
-        return named or tuple(sorted(self.scopes))
-
-    def shows(self, scope: str) -> bool:
-        """Tell whether facts of a scope may be seen here."""
-        held = None if self.scopes is None else frozenset(map(FactScope.parse, self.scopes))
-        return is_visible(FactScope.parse(scope), scopes=held)
 
     async def numbers(self) -> StoreStatus | None:
         """Return how much is indexed, as of a moment ago; None while that is not known."""

@@ -150,7 +150,7 @@ async def _asked(call: Call, question: str, narrowed: Narrowed) -> Results:
         since=narrowed.since,
         before=narrowed.before,
         path=narrowed.path,
-        scopes=call.served.seen(()),
+        scopes=call.served.held.seen(()),
         rerank=False if ranking.ranker == "none" else None,
         sync=synced,
     )

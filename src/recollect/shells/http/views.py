@@ -10,7 +10,7 @@ from recollect.errors import NotFoundError
 from recollect.evaluate.case import CASES_FILE
 from recollect.shells import render_atlas, render_facts
 from recollect.shells.cli.dates import end_of
-from recollect.shells.http.facts import FACT, ID, visible
+from recollect.shells.http.facts import FACT, ID
 from recollect.shells.http.kinds import several, text, whole
 from recollect.shells.http.operation import (
     Call,
@@ -74,7 +74,7 @@ TAGS = repeated("tag", several(_NAME, most=20), "Only facts with this tag.")
 async def documents(call: Call) -> Json:
     """Return the documents, a page of them."""
     source = call[SOURCE]
-    scopes = call.served.seen(call[SCOPES])
+    scopes = call.served.held.seen(call[SCOPES])
     found = await call.memory.run(
         lambda memory: memory.atlas.documents(
             limit=call[LIMIT],
@@ -91,14 +91,14 @@ async def documents(call: Call) -> Json:
 
 async def timeline(call: Call) -> Json:
     """Return how much is stored of each day."""
-    scopes = call.served.seen(call[SCOPES])
+    scopes = call.served.held.seen(call[SCOPES])
     found = await call.memory.run(lambda memory: memory.atlas.timeline(scopes=scopes))
     return render_atlas.timeline_json(found)
 
 
 async def chunk_map(call: Call) -> Json:
     """Return chunks as points, with a question among them."""
-    scopes = call.served.seen(call[SCOPES])
+    scopes = call.served.held.seen(call[SCOPES])
     found = await call.memory.run(
         lambda memory: memory.atlas.map(call[PLACED], most=call[MOST], scopes=scopes)
     )
@@ -109,8 +109,8 @@ async def facts(call: Call) -> Json:
     """Return the facts that hold, as `facts list --json` prints them."""
     from recollect.facts.listing import Wanted  # noqa: PLC0415 - only where facts are asked for
 
-    named = call.served.seen(call[SCOPES])
-    is_limited = call.served.scopes is not None and not call[SCOPES]
+    named = call.served.held.seen(call[SCOPES])
+    is_limited = call.served.held.names is not None and not call[SCOPES]
     wanted = Wanted(
         scopes=(GLOBAL, *named) if is_limited else named,
         category=call[CATEGORY],
@@ -128,9 +128,8 @@ async def facts(call: Call) -> Json:
 
 async def fact(call: Call) -> Json:
     """Return a fact with its history, as `facts show --json` prints it."""
-    history = await call.memory.run(lambda memory: visible(memory, call[ID], served=call.served))
-    shown = [each for each in history if call.served.shows(str(each.scope))]
-    return render_facts.facts_json(shown)
+    history = await call.memory.run(lambda memory: call.served.held.history(memory, call[ID]))
+    return render_facts.facts_json(history)
 
 
 async def evaluation(call: Call) -> Json:

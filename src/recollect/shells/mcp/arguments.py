@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -135,12 +136,11 @@ def _words(argument: Argument, value: object) -> tuple[str, ...]:
 
 def _day(argument: Argument, value: object) -> date:
     text = str(value).strip()
+    day: date | str = text
+    with suppress(ValueError):  # or it is counted back
+        day = datetime.fromisoformat(text).date()
     try:
-        return datetime.fromisoformat(text).date()
-    except ValueError:
-        pass
-    try:
-        return DAY.convert(text, None, None)
+        return DAY.convert(day, None, None)
     except click.BadParameter:
         raise _wrong(argument, value, "a day such as 2026-02-01, yesterday or 7d") from None
 

@@ -7,19 +7,19 @@ import logging
 from datetime import date
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, RecollectError, UsageError, WorkspaceError
-from recollect.facts.identity import parse_id
+from recollect.errors import RecollectError, UsageError, WorkspaceError
 from recollect.facts.record import Provenance
-from recollect.facts.scope import FactScope, denied
 from recollect.shells import render_facts
 from recollect.shells.cli.dates import end_of, start_of
 from recollect.shells.location import Location, parse_location
 from recollect.shells.mcp import render, render_search
 from recollect.shells.mcp.arguments import understood
 from recollect.shells.mcp.uri import path_of
+from recollect.shells.scopes import Held
+from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from recollect.facts.remember import Remembered
     from recollect.memory import Memory
@@ -36,6 +36,7 @@ MAX_TOKENS = 3000
 _LINES = 120
 _WHOLE = 100_000  # lines: more than an excerpt ever holds
 _FETCH_TOKENS = 12_000
+_NARROWING = ("minScore", "source", "since", "before", "path", "asOf")
 _BUG = RecollectError(
     "Something went wrong that should not have.",
     action="Tell the user; what the server printed to stderr tells more.",
@@ -48,6 +49,7 @@ class Calls:
 
     def __init__(self, live: LiveMemory) -> None:
         self._live = live
+        self._held = Held(live.scopes)
 
     @staticmethod
     def knows(name: str) -> bool:
@@ -78,6 +80,7 @@ class Calls:
             max_tokens=_whole(given, "maxTokens") or MAX_TOKENS,
             notices=self._live.take_notices(),
             is_partial=self._live.is_first_sync,
+            narrowed=[name for name in _NARROWING if given.get(name) not in (None, "all")],
         )
 
     async def get(self, given: Given) -> render.Answer:
@@ -93,13 +96,13 @@ class Calls:
 
     async def remember(self, given: Given) -> render.Answer:
         """Answer memory_remember."""
-        scope = FactScope.parse(_text(given, "scope") or self._own_scope())
-        self._allow([scope])
+        scope = _text(given, "scope") or self._own_scope()
+        self._held.seen([scope])
         supersedes = _words(given, "supersedes")
 
         def work(memory: Memory) -> Remembered:
             for each in supersedes:
-                self._own(memory, each)
+                self._held.history(memory, each)
             return memory.facts.remember(
                 _text(given, "text"),
                 category=_text(given, "category") or "other",
@@ -107,7 +110,7 @@ class Calls:
                 key=_text(given, "key"),
                 value=_text(given, "value"),
                 tags=_words(given, "tags"),
-                scope=str(scope),
+                scope=scope,
                 valid_from=start_of(_day(given, "validFrom")),
                 supersedes=supersedes,
                 provenance=Provenance.AGENT,
@@ -119,7 +122,7 @@ class Calls:
         """Answer memory_forget."""
 
         def work(memory: Memory) -> Mapping[str, object]:
-            self._own(memory, _text(given, "id"))
+            self._held.history(memory, _text(given, "id"))
             return render_facts.fact_json(memory.facts.forget(_text(given, "id")))
 
         forgotten = await self._live.run(work)
@@ -157,7 +160,7 @@ class Calls:
         return render.Answer(shape, json.dumps(shape, ensure_ascii=False))
 
     async def _search(self, given: Given) -> Results:
-        scopes = self._seen(_words(given, "scope"))
+        scopes = self._held.seen(_words(given, "scope"))
         source = _text(given, "source") or "all"
 
         def work(memory: Memory, *, sync: bool | None = None) -> Results:
@@ -185,35 +188,9 @@ class Calls:
     async def _read(self, path: str, first: int, count: int) -> Excerpt:
         return await self._live.run(lambda memory: memory.get(path, start_line=first, lines=count))
 
-    def _seen(self, asked: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes of a search: those asked for, or all that the server has."""
-        scopes = [FactScope.parse(each) for each in asked]
-        self._allow(scopes)
-        return tuple(map(str, scopes)) or tuple(self._live.scopes)
-
-    def _allow(self, scopes: Iterable[FactScope]) -> None:
-        held = frozenset(map(FactScope.parse, self._live.scopes))
-        refused = denied(held, scopes)
-        if refused:
-            seen = ", ".join(["global", *sorted(self._live.scopes)])
-            raise UsageError(
-                f"This server has no access to the scope {refused[0]}.",
-                action=f"Use one of: {seen}.",
-            )
-
     def _own_scope(self) -> str:
         """Return where a fact goes that names no scope: to whom the server is for."""
-        return next(iter(self._live.scopes)) if len(self._live.scopes) == 1 else "global"
-
-    def _own(self, memory: Memory, fact_id: str) -> None:
-        """Refuse to touch a fact that may not be seen, as if it were not there."""
-        wanted = parse_id(fact_id)
-        scopes = [fact.scope for fact in memory.facts.history(wanted) if fact.id == wanted]
-        held = frozenset(map(FactScope.parse, self._live.scopes))
-        if not scopes or denied(held, scopes):
-            raise NotFoundError(
-                f"There is no fact {fact_id}.", action="memory_search shows the ids of facts."
-            )
+        return next(iter(self._live.scopes)) if len(self._live.scopes) == 1 else GLOBAL
 
 
 _WORK: dict[str, Callable[[Calls, Given], Awaitable[render.Answer]]] = {

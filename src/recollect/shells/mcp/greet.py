@@ -44,7 +44,7 @@ def greet(line: bytes, *, instructions: str) -> Greeting | None:
     """Return the answer to a first message, or None where that is the SDK's business."""
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not _is_object(message) or message.get("jsonrpc") != "2.0":
         return None

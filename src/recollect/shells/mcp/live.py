@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import (
     RecollectError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.reports import Report
     from recollect.shells.mcp.offer import Offer
+    from recollect.shells.upkeep import Worker
 
 Answer = TypeVar("Answer")
 
@@ -40,16 +42,6 @@ _STANDING = (StoreBusyError, StoreFullError, StoreReadOnlyError, StoreTooNewErro
 _FREE = ("auto", "local", "multilingual")
 """Providers that may be asked without need: it costs nothing."""
 _LOG = logging.getLogger(__name__)
-
-
-class Worker(Protocol):
-    """What keeps an index fresh."""
-
-    def start(self) -> None:
-        """Begin."""
-
-    def stop(self) -> None:
-        """End."""
 
 
 class SlowError(RecollectError):
@@ -114,9 +106,11 @@ class LiveMemory:
             self._preparing.cancel()
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
-                worker, self._worker = self._worker, None
-                if worker is not None:
-                    await asyncio.to_thread(worker.stop)
+                if self._opening is not None:
+                    # What is being opened may just have started the worker.
+                    await asyncio.wait([self._opening])
+                if self._worker is not None:
+                    await asyncio.to_thread(self._worker.stop)
                 if self._opening is not None:
                     await self._release(self._opening)
         except TimeoutError:
@@ -198,6 +192,13 @@ class LiveMemory:
         except RecollectError:
             return  # it never was open
         await memory.close()
+
+
+async def leave(live: LiveMemory) -> None:
+    """Close the memory of a server that ends; what does not end in time is left where it stands."""
+    if not await live.close():
+        _LOG.warning("Stopped while the index was being worked on; what was done is kept.")
+        os._exit(0)  # a thread that waits for a server elsewhere would keep the program
 
 
 def _warm(memory: Memory) -> tuple[str, ...] | None:

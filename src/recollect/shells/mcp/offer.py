@@ -37,6 +37,8 @@ class Offer:
     """Of facts, besides the global ones: what may ever be seen."""
     read_only: bool
     instructions: str
+    trouble: str | None = None
+    """What whoever starts it should know."""
 
 
 def make_offer(
@@ -53,13 +55,15 @@ def make_offer(
         UsageError: what should be a scope or an agent's id is none.
 
     """
+    seen = glimpse(workspace, agent=agent)
     return Offer(
         workspace=workspace,
         agent=agent,
         config_file=config_file,
         scopes=frozenset(map(str, map(FactScope.parse, scopes))) - {GLOBAL},
         read_only=read_only,
-        instructions=_instructions(glimpse(workspace, agent=agent)),
+        instructions=_instructions(seen),
+        trouble=seen.trouble,
     )
 
 

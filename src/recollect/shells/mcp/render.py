@@ -7,6 +7,7 @@ harmless as in a block of `recollect recall`, and what went wrong is said in wor
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -94,8 +95,11 @@ def _leading(lines: Sequence[str], *, max_tokens: int) -> list[str]:
         left -= cost
         kept.append(line)
     if lines and not kept:
-        most = max(max_tokens, 1)
-        kept = [f"{lines[0][: len(lines[0]) * most // (estimate_tokens(lines[0]) + 2)]}…"]
+        first = lines[0]
+        # How much a character takes differs along a line, so what fits of it is looked for.
+        sizes = range(len(first) + 1)
+        over = bisect_right(sizes, max_tokens, key=lambda size: estimate_tokens(first[:size]) + 1)
+        kept = [f"{first[: max(over - 1, 0)]}…"]
     return kept
 
 

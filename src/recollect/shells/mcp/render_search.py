@@ -36,10 +36,15 @@ class _Fitted:
 
 
 def searched(
-    results: Results, *, max_tokens: int, notices: Sequence[str], is_partial: bool
+    results: Results,
+    *,
+    max_tokens: int,
+    notices: Sequence[str],
+    is_partial: bool,
+    narrowed: Sequence[str] = (),
 ) -> Answer:
-    """Return the answer of memory_search."""
-    frame, troubles = _frame(results, notices, is_partial=is_partial)
+    """Return the answer of memory_search; `narrowed` names the arguments that kept hits out."""
+    frame, troubles = _frame(results, notices, is_partial=is_partial, narrowed=narrowed)
     spent = max(estimate_tokens(json.dumps(frame)), sum(map(estimate_tokens, troubles)))
     fitted = _fit(results.hits, max_tokens=max_tokens - spent - FRAME_TOKENS)
     shape: Shape = {"results": fitted.shapes, **frame}
@@ -54,7 +59,7 @@ def connector_results(
     results: Results, *, max_tokens: int, notices: Sequence[str], is_partial: bool
 ) -> Shape:
     """Return the answer of search, in the shape of ChatGPT's connectors."""
-    _, troubles = _frame(results, notices, is_partial=is_partial)
+    _, troubles = _frame(results, notices, is_partial=is_partial, narrowed=())
     spent = sum(map(estimate_tokens, troubles))
     fitted = _fit(results.hits, max_tokens=max_tokens - spent - FRAME_TOKENS)
     warning = {"warning": " ".join(troubles)} if troubles else {}
@@ -94,12 +99,15 @@ def unavailable(error: RecollectError) -> Answer:
 
 
 def _frame(
-    results: Results, notices: Sequence[str], *, is_partial: bool
+    results: Results, notices: Sequence[str], *, is_partial: bool, narrowed: Sequence[str]
 ) -> tuple[Shape, list[str]]:
     """Return all of an answer but its hits, and what is to be said to the user."""
     said = list(dict.fromkeys(on_one_line(each) for each in (*notices, *results.notices)))
     is_partial = is_partial and bool(said)
-    troubles = list(_troubles(results, said, is_partial=is_partial))
+    troubles = [
+        *_verdict(results, is_partial=is_partial, narrowed=narrowed),
+        *_troubles(results, said, is_partial=is_partial),
+    ]
     frame: Shape = {
         **render.results_json(results),
         "query": results.query[:_SHORT_CHARS],
@@ -123,21 +131,36 @@ def _frame(
 def _search_text(
     results: Results, fitted: _Fitted, troubles: Sequence[str], max_tokens: int
 ) -> Iterator[str]:
-    if not results.hits:
+    if not results.hits and not troubles:
         yield "Nothing in memory matches. Tell the user that memory holds nothing on it."
+    # What the whole is worth stands before it: what comes last is read last.
+    yield from troubles
     if fitted.lines:
         count = len(fitted.lines)
         yield f"{count} result{'s' if count > 1 else ''} ({results.mode}), best first:"
         yield OPEN + "\n".join(fitted.lines) + f"\n{CLOSE}"
     if fitted.left_out:
         named = ", ".join(on_one_line(hit.citation) for hit in fitted.left_out[:_NAMED])
+        more = " more" if fitted.lines else ""
         yield (
-            f"{len(fitted.left_out)} more left out to keep to {max_tokens} tokens: "
+            f"{len(fitted.left_out)}{more} left out to keep to {max_tokens} tokens: "
             f"{named[:_NOTICE_CHARS]}. Read them with memory_get, or ask with a larger maxTokens."
         )
     if fitted.is_shortened:
         yield "Snippets that end in … are shortened; memory_get reads them in full."
-    yield from troubles
+
+
+def _verdict(results: Results, *, is_partial: bool, narrowed: Sequence[str]) -> Iterator[str]:
+    """Yield why a model may not conclude that this is the answer, or that there is none."""
+    if results.hits:
+        if not results.confident:
+            yield "Nothing found stands out: this may not be in memory. Say so instead of guessing."
+    elif narrowed:
+        yield f"Nothing matches within {', '.join(narrowed)}. Ask again without, or in other words."
+    elif is_partial or results.degraded:
+        yield "Nothing was found, but not all of memory was searched."
+    elif results.notices:
+        yield "Nothing in memory matches."
 
 
 def _troubles(results: Results, notices: Sequence[str], *, is_partial: bool) -> Iterator[str]:
@@ -154,8 +177,6 @@ def _troubles(results: Results, notices: Sequence[str], *, is_partial: bool) -> 
         else:
             what = f"the {leg} step of the search did not run"
         yield f"Tell the user: {what}: {on_one_line(why.reason)} {on_one_line(why.action)}"
-    if results.hits and not results.confident:
-        yield "Nothing found stands out: this may not be in memory. Say so instead of guessing."
     for notice in notices[:_NOTICES]:
         whose = "Note" if is_partial else "Tell the user"
         yield f"{whose}: {notice[:_NOTICE_CHARS]}"

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import queue
 import signal
 import threading
@@ -22,7 +21,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from recollect.shells.mcp.live import LiveMemory
+from recollect.shells.mcp.live import LiveMemory, leave
 from recollect.shells.mcp.server import make_server
 
 if TYPE_CHECKING:
@@ -70,9 +69,7 @@ async def talk(
     for outcome in outcomes:
         if isinstance(outcome, Exception):
             _LOG.error("The conversation ended with an error.", exc_info=outcome)
-    if not await live.close():
-        _LOG.warning("Stopped while the index was being worked on; what was done is kept.")
-        os._exit(0)  # a thread that waits for a server elsewhere would keep the program
+    await leave(live)
 
 
 async def _signal() -> None:

@@ -3,8 +3,9 @@
 export const VIEWS = ["search", "file", "timeline", "map", "facts", "health", "evaluation"];
 
 export function here() {
-  const [, view = "", query = ""] = location.hash.match(/^#\/([a-z]*)\??(.*)$/su) ?? [];
-  return { view: VIEWS.includes(view) ? view : "search", params: new URLSearchParams(query) };
+  const [, view = "", query = ""] = location.hash.match(/^#\/([^?]*)\??(.*)$/su) ?? [];
+  if (VIEWS.includes(view)) return { view, params: new URLSearchParams(query), isKnown: true };
+  return { view: "search", params: new URLSearchParams(), isKnown: view === "" };
 }
 
 export function link(view, params = {}) {

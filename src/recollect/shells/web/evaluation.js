@@ -15,7 +15,7 @@ let kept = null; // the last answer: asking takes a while
 
 export function open(root) {
   const body = h("div", {});
-  const again = h("button", { type: "button", on: { click: run } }, "Run again");
+  const again = h("button", { type: "button", on: { click: run } }, "Run");
   root.append(
     h("div", { class: "head" }, h("h1", {}, "Evaluation"), again), body,
   );
@@ -39,10 +39,14 @@ export function open(root) {
       body.replaceChildren(error.status === 404 ? noCases(error) : trouble(error, run));
     } finally {
       if (!signal.aborted) again.disabled = false;
+      name();
     }
   }
 
+  const name = () => { again.textContent = kept ? "Run again" : "Run"; };
+
   function show() {
+    name();
     const names = { ...MARKS, hit: `hit@${kept.k}`, recall: `recall@${kept.k}`, all: `all@${kept.k}` };
     const choice = h("fieldset", { class: "choices" }, h("legend", {}, "Measure"),
       ...Object.entries(names).map(([value, words]) => h("label", {},
@@ -75,7 +79,9 @@ function noCases(error) {
     note("", error.message, error.action),
     h("p", { class: "lead" }, "A case is a question you really ask, with the places that answer it. ",
       "This command asks one, shows the hits and keeps those you accept:"),
-    h("pre", { class: "mono command" }, 'recollect eval add "how do we keep backups safe"'));
+    h("pre", { class: "mono command" }, 'recollect eval add "how do we keep backups safe"'),
+    h("p", { class: "lead" }, "Then press Run, or measure on the command line:"),
+    h("pre", { class: "mono command" }, "recollect eval memory-cases.jsonl --compare"));
 }
 
 function table({ variants, configured }, mark, name) {

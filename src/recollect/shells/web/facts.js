@@ -50,7 +50,10 @@ export function open(root) {
       }
       mark(list, params.get("id"));
       if (params.get("id")) await showHistory(params.get("id"), () => own === number);
-      else detail.replaceChildren();
+      else {
+        detail.replaceChildren(...(list.querySelector("[data-id]")
+          ? [h("p", { class: "soft" }, "Choose a fact to see what it took the place of.")] : []));
+      }
     } catch (error) {
       if (own !== number) return;
       const place = shown === key ? detail : list;

@@ -83,7 +83,7 @@ function sections(status) {
           h("li", {}, h("span", { class: `tag ${source}` }, source),
             ` ${count(own.documents, "file")}, ${count(own.chunks, "chunk")}`)))),
       card("Embedded by", provider.name ?? "none",
-        provider.model ? `${provider.model}, ${provider.dimensions} dimensions` : "keyword search only",
+        provider.model ? `${provider.model}, ${provider.dimensions} dimensions` : "search by words only",
         h("p", { class: "soft" }, `asked for: ${provider.requested}`)),
       card("Vectors", count(legs.vector.chunks, "chunk"),
         legs.vector.pending ? `${legs.vector.pending.toLocaleString("en")} waiting` : "none waiting",

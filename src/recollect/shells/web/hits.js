@@ -3,16 +3,17 @@
 import { fileLink, link } from "./address.js";
 import { bar, partsOf, table } from "./explain.js";
 import { day, h } from "./dom.js";
+import { grid, isRule } from "./grid.js";
 import { lineKinds, reveal, shownLine } from "./text.js";
 
-const RULE = /^[\s|:-]+$/u; // the line below the head of a table, or one across
+const RULE = /^[\s|:-]+$/u; // a line across
 const MOST_LINES = 7; // of a snippet; the file shows all of it
 
 export function hitEntry(hit, { words }) {
   return h(
     "li", { class: "hit" },
     h("div", { class: "hit-head" },
-      h("h2", {}, h("a", { class: "hit-link", href: fileLink(hit), dir: "auto" }, heading(hit))),
+      h("h2", {}, h("a", { class: "hit-link", href: fileLink(hit), dir: "auto" }, heading(hit, words))),
       h("span", { class: "score numbers", "aria-label": `score ${hit.score.toFixed(2)}` },
         hit.score.toFixed(2))),
     place(hit),
@@ -21,9 +22,9 @@ export function hitEntry(hit, { words }) {
   );
 }
 
-function heading(hit) {
-  if (!hit.heading.length || hit.source === "facts") return [reveal(hit.path)];
-  const path = hit.heading.map((part) => reveal(part));
+function heading(hit, words) {
+  if (!hit.heading.length || hit.source === "facts") return [reveal(hit.path, { words })];
+  const path = hit.heading.map((part) => reveal(part, { words }));
   return path.flatMap((part, place) => {
     const isLast = place === path.length - 1;
     return isLast
@@ -51,13 +52,22 @@ function place(hit) {
 function snippet(hit, words) {
   const lines = hit.snippet.split("\n");
   const kinds = lineKinds(lines);
-  return lines
-    .map((line, row) => ({ line, kind: kinds[row] }))
+  const shown = lines
+    .map((line, row) => ({ line, kind: kinds[row], isHead: isRule(lines[row + 1] ?? "") }))
     .filter(({ line, kind }) => line.trim() && kind !== "fence" && !RULE.test(line))
     // What stands in the title of the hit need not be said again.
     .filter(({ line }) => !hit.heading.includes(line.replace(/^#+\s+/u, "").trim()))
-    .slice(0, MOST_LINES)
-    .map(({ line, kind }) => h("div", { class: `line ${kind}`, dir: "auto" }, shownLine(line, { words })));
+    .slice(0, MOST_LINES);
+  const blocks = [];
+  while (shown.length) {
+    const end = shown.findIndex(({ kind }) => kind !== "cells");
+    const rows = shown.splice(0, end < 0 ? shown.length : end);
+    if (rows.length) blocks.push(grid(rows, { words }));
+    for (const { line, kind } of shown.splice(0, 1)) {
+      blocks.push(h("div", { class: `line ${kind}`, dir: "auto" }, shownLine(line, { words })));
+    }
+  }
+  return blocks;
 }
 
 function why(hit) {

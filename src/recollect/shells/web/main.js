@@ -26,6 +26,7 @@ let view = null;
 
 function route() {
   const address = here();
+  if (!address.isKnown) history.replaceState(null, "", link(address.view));
   if (address.view === shown) {
     view.update(address.params);
   } else {
@@ -57,7 +58,9 @@ function markCurrent({ view: current, params }) {
 
 function onKey(event) {
   if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
-  const isTyping = event.target.matches?.("input, select, textarea");
+  const isTyping = event.target.matches?.("input, select, textarea")
+    // The key for going to the box, pressed in it, is not the beginning of a question.
+    && !(event.target.matches(".box") && event.target.value === "");
   if (event.key === "/" && !isTyping && !document.querySelector("dialog[open]")) {
     event.preventDefault();
     if (!main.querySelector(".box")) go("search", { q: search.lastQuestion() });

@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { fileLink, go } from "./address.js";
 import { count, h, say } from "./dom.js";
 import { draw, pick, view as viewOf } from "./plane.js";
-import { remarks, trouble, waiting } from "./states.js";
+import { isTooLong, remarks, tooLong, trouble, waiting } from "./states.js";
 import { plain, reveal } from "./text.js";
 
 const PAUSE_MS = 300;
@@ -46,12 +46,19 @@ export function open(root) {
     colours.choose(params.get("colour"));
     if (box.value.trim() !== question.trim()) box.value = question;
     if (drawn && drawn.asked === question && !again) {
+      said.replaceChildren(...remarks(drawn));
       paint();
       return;
     }
     asked?.abort();
     asked = new AbortController();
     const own = (number += 1);
+    if (isTooLong(question)) {
+      said.replaceChildren(tooLong(question));
+      wait.replaceChildren();
+      stage.removeAttribute("aria-busy");
+      return;
+    }
     stage.setAttribute("aria-busy", "true");
     try {
       const answer = await ask("/api/map", {

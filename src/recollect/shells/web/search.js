@@ -4,13 +4,14 @@ import { ask } from "./api.js";
 import { go } from "./address.js";
 import { count, field, h, say } from "./dom.js";
 import { hitEntry } from "./hits.js";
-import { note, remarks, trouble, waiting } from "./states.js";
+import { isTooLong, note, remarks, tooLong, trouble, waiting } from "./states.js";
 import { wordsOf } from "./text.js";
 
 const PAUSE_MS = 140; // after the last key, before the server is asked
 const FIRST = 10;
 const MORE = 10;
 const MOST = 100;
+const WAYS = { hybrid: "words and meaning", keyword: "words", vector: "meaning" };
 
 let last = "";
 let opened = null; // the hit that was opened: coming back leads to it
@@ -38,10 +39,10 @@ export function open(root) {
     if (key !== shown) most = FIRST;
     shown = key;
     last = params.get("q") ?? "";
-    if (last.trim()) run();
+    if (last.trim() && !isTooLong(last)) run();
     else {
       stop();
-      outcome.replaceChildren(welcome());
+      outcome.replaceChildren(last.trim() ? tooLong(last) : welcome());
       say("");
     }
   }
@@ -79,7 +80,7 @@ export function open(root) {
   function show(results) {
     const words = wordsOf(results.query);
     const hits = results.results;
-    const how = results.mode === "hybrid" ? "words and meaning" : results.mode;
+    const how = WAYS[results.mode] ?? results.mode;
     const summary = hits.length ? count(hits.length, "result") : "No matches";
     const held = links().indexOf(document.activeElement);
     const wanted = opened ?? links()[held]?.getAttribute("href");

@@ -1,7 +1,9 @@
 // How it looks while waiting, when nothing is there, and when something is wrong: always with what
 // to do next.
 
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
+
+const MOST_CHARS = 4000; // of a question, as the server takes it
 
 export function waiting(sentence) {
   return h("p", { class: "waiting" }, sentence);
@@ -22,6 +24,17 @@ export function trouble(error, again = null) {
   return h("div", { role: "alert" }, note("bad", error.message, error.action ?? null, retry));
 }
 
+export function isTooLong(question) {
+  return [...question].length > MOST_CHARS;
+}
+
+export function tooLong(question) {
+  const length = count([...question].length, "character");
+  const most = MOST_CHARS.toLocaleString("en");
+  return h("div", { role: "alert" },
+    note("bad", `This question is too long: it has ${length}.`, `Ask it in at most ${most}.`));
+}
+
 // What an answer says of itself besides its content.
 export function remarks({ degraded, notices = [] }) {
   const legs = Object.entries(degraded?.legs ?? {});
@@ -34,6 +47,7 @@ export function remarks({ degraded, notices = [] }) {
 function whatFailed(leg) {
   if (leg === "rerank") return "Not reranked";
   if (leg === "vector") return "Not searched by meaning";
+  if (leg === "keyword") return "Not searched by words";
   return `Without ${leg}`;
 }
 

@@ -73,7 +73,7 @@ export function lineKinds(lines, { knowsStart = true } = {}) {
     if (/^#{1,6}\s/u.test(line)) return `heading h${line.match(/^#+/u)[0].length}`;
     if (/^\s*>/u.test(line)) return "quote";
     if (/^\s*([-*+]|\d+[.)])\s/u.test(line)) return "entry";
-    if (/^\s*\|.*\|\s*$/u.test(line)) return "code";
+    if (/^\s*\|.*\|\s*$/u.test(line)) return "cells";
     return "prose";
   });
 }

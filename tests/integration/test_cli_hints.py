@@ -1,0 +1,108 @@
+"""What the command line says where a newcomer is stuck: why, and what to write instead."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Run(Protocol):
+    def __call__(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def run(workspace: Path, environ: dict[str, str]) -> Run:
+    def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            env={**environ, "RECOLLECT_PROVIDER": "none", **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return command
+
+
+def test_a_question_that_begins_with_a_dash_is_told_how_to_be_asked(
+    run: Run, workspace: Path
+) -> None:
+    (workspace / "MEMORY.md").write_text("At -5 degrees the pipe freezes.\n", encoding="utf-8")
+
+    wrong = run("search", "-5 degrees")
+    right = run("search", "--", "-5 degrees")
+    misspelt = run("search", "pipe", "--max-result", "1")
+
+    assert (2, True) == (wrong.returncode, "Write `--` before a text" in wrong.stderr)
+    assert "the pipe freezes" in right.stdout
+    assert (True, False) == ("--max-results" in misspelt.stderr, "Write `--`" in misspelt.stderr)
+
+
+@pytest.mark.parametrize("path", ["memory/tools", "./memory/tools/", "memory/tools/*"])
+def test_a_folder_stands_for_what_is_in_it(run: Run, workspace: Path, path: str) -> None:
+    (workspace / "memory" / "tools").mkdir(parents=True)
+    (workspace / "memory" / "tools" / "saw.md").write_text("The saw is sharp.\n", encoding="utf-8")
+    (workspace / "memory" / "saw.md").write_text("The saw is blunt.\n", encoding="utf-8")
+
+    answer = json.loads(run("search", "saw", "--path", path, "--json").stdout)
+
+    assert ["memory/tools/saw.md"] == [hit["path"] for hit in answer["results"]]
+
+
+def test_a_file_that_is_left_out_says_by_what(run: Run, workspace: Path) -> None:
+    for name in ("secret.md", "draft.md"):
+        (workspace / "memory").mkdir(exist_ok=True)
+        (workspace / "memory" / name).write_text("x\n", encoding="utf-8")
+    (workspace / ".recollectignore").write_text("memory/secret.md\n", encoding="utf-8")
+
+    ignored = run("get", "memory/secret.md")
+    excluded = run("get", "memory/draft.md", RECOLLECT_EXCLUDE="memory/draft*")
+
+    assert "is left out of this memory by .recollectignore." in ignored.stderr
+    assert "is left out of this memory by the setting `exclude`." in excluded.stderr
+
+
+def test_a_setting_that_a_workspace_may_not_make_names_the_command_and_the_file(
+    run: Run, workspace: Path
+) -> None:
+    file = workspace / "recollect.toml"
+    file.write_text('[llm]\nprovider = "openai"\n', encoding="utf-8")
+
+    refused = run("status")
+    told = run("config", "set", "llm.provider", "openai")
+    file.unlink()
+    after = run("config", "show", "llm.provider")
+
+    assert "`recollect config set llm.provider VALUE`" in refused.stderr
+    assert "config.toml" in refused.stderr
+    assert 0 == told.returncode
+    assert "openai" in after.stdout
+
+
+def test_a_dry_run_knows_the_price_before_there_is_a_key_and_a_failed_run_has_none(
+    run: Run, workspace: Path
+) -> None:
+    (workspace / "TOOLS.md").write_text("The saw hangs in the shed.\n", encoding="utf-8")
+
+    plan = run("ingest", "--dry-run", RECOLLECT_LLM_PROVIDER="openai")
+    failed = run(
+        "ingest",
+        RECOLLECT_LLM_PROVIDER="openai",
+        OPENAI_API_KEY="none",
+        OPENAI_BASE_URL="http://127.0.0.1:9/v1",
+    )
+    unset = run("ingest")
+
+    assert "1 request would be sent: about" in plan.stdout
+    assert "less than a cent" in plan.stdout
+    assert (1, "0 facts stored, 0 known already (1 file, 0 unchanged)\n") == (
+        failed.returncode, failed.stdout
+    )  # fmt: skip
+    assert "recollect config set llm.provider NAME" in unset.stderr

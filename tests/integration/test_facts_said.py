@@ -1,0 +1,272 @@
+"""Facts said on purpose: nothing that was said is dropped, hidden or ended without a word."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Protocol, TypedDict
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import UsageError
+from recollect.facts.listing import Wanted
+from recollect.facts.record import Provenance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class About(TypedDict):
+    entity: str
+    key: str
+
+
+ABOUT: About = {"entity": "wifi", "key": "name"}
+
+
+class Run(Protocol):
+    def __call__(
+        self, *arguments: str, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def memory(workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
+    with Memory.open(workspace, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(workspace: Path, environ: dict[str, str]) -> Run:
+    def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "recollect", *arguments],
+            cwd=cwd or workspace,
+            env={**environ, "RECOLLECT_PROVIDER": "none"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return command
+
+
+def test_saying_a_known_text_again_adds_the_details_it_had_none_of(memory: Memory) -> None:
+    known = memory.facts.remember("The wifi is Alpha", tags=["home"]).fact
+
+    again = memory.facts.remember(
+        "The wifi is Alpha", category="technical", value="Alpha", tags=["net"], **ABOUT
+    )
+
+    [fact] = memory.facts.all()
+    assert (known.id, "wifi", "name", "Alpha", "technical", ("home", "net")) == (
+        fact.id, fact.entity, fact.key, fact.value, fact.category, fact.tags
+    )  # fmt: skip
+    assert ("update", fact) == (again.decision.verdict, again.fact)
+    assert "details added: category, entity, key, value, tags" in again.decision.reason
+    assert () == again.notices
+
+
+def test_details_that_a_known_fact_says_otherwise_are_named_and_not_taken(memory: Memory) -> None:
+    known = memory.facts.remember("The wifi is Alpha", value="Alpha", **ABOUT).fact
+
+    again = memory.facts.remember("The wifi is Alpha", entity="printer", key="colour")
+
+    assert [known] == memory.facts.all()
+    assert "existing" == again.decision.verdict
+    [notice] = again.notices
+    assert "entity printer, key colour" in notice
+    assert known.id in notice
+
+
+def test_an_agent_adds_no_details_to_what_the_owner_said(memory: Memory) -> None:
+    known = memory.facts.remember("The wifi is Alpha").fact
+
+    again = memory.facts.remember(
+        "The wifi is Alpha", value="Alpha", provenance=Provenance.AGENT, **ABOUT
+    )
+
+    assert [known] == memory.facts.all()
+    assert "entity wifi, key name, value Alpha" in again.notices[0]
+
+
+def test_details_that_make_a_contradiction_say_so(memory: Memory) -> None:
+    memory.facts.remember("The wifi is Alpha")
+    beta = memory.facts.remember("The wifi is Beta", value="Beta", **ABOUT).fact
+
+    again = memory.facts.remember("The wifi is Alpha", value="Alpha", **ABOUT)
+
+    assert (beta,) == again.contradicts
+
+
+def test_superseding_one_fact_does_not_hide_that_another_is_contradicted(memory: Memory) -> None:
+    early = datetime(2020, 1, 1, tzinfo=UTC)
+    now = memory.facts.remember("The wifi is Alpha", value="Alpha", **ABOUT).fact
+    then = memory.facts.remember("The wifi is Beta", value="Beta", valid_from=early, **ABOUT).fact
+
+    done = memory.facts.remember("The wifi is Gamma", value="G", supersedes=[then.id], **ABOUT)
+
+    assert (now,) == done.contradicts
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("Visitors need to sign in at the gate", "rule"),
+        ("Nobody deploys this week", "rule"),
+        ("The sprint length is two weeks", "other"),
+        ("Turn the crank right now and then", "other"),
+        ("Working on glass takes patience", "other"),
+    ],
+)
+def test_what_lasts_does_not_expire(memory: Memory, text: str, category: str) -> None:
+    said = memory.facts.remember(text, category=category)
+
+    assert (None, "") == (said.fact.expires, said.because)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "because"),
+    [
+        ("Bo covers the desk this sprint", "", "it says 'this sprint'"),
+        ("The lift is broken right now", "", "it says 'right now'"),
+        ("Ada is working on the parser", "", "it says 'is working on'"),
+        ("Open the parser", "current_file", "its key is 'current_file'"),
+    ],
+)
+def test_what_says_that_it_passes_expires_and_tells_why(
+    memory: Memory, text: str, key: str, because: str
+) -> None:
+    said = memory.facts.remember(text, entity="desk", key=key)
+
+    assert said.fact.expires is not None
+    assert because == said.because
+
+
+def test_a_passing_fact_is_kept_by_the_command_that_is_proposed(run: Run) -> None:
+    said = run("remember", "Bo covers the desk this sprint", "--scope", "user:bo")
+    told = json.loads(run("remember", "Al covers it this sprint", "--json").stdout)
+    [command] = re.findall("→ `recollect ([^`]+)` keeps it", said.stdout)
+
+    kept = run(*shlex.split(command))
+    fact = json.loads(run("facts", "list", "--json").stdout)["facts"][0]
+
+    assert [True] == ["because it says 'this sprint'" in each for each in told["notices"]]
+    assert [True] == ["--expires never" in each for each in told["commands"]]
+    assert "because it says 'this sprint'" in said.stdout
+    assert "details added: expires" in kept.stdout
+    assert (None, "user:bo") == (fact["expires"], fact["scope"])
+
+
+def test_a_fact_holds_until_the_end_of_the_day_it_expires_on(run: Run) -> None:
+    day = (datetime.now(tz=UTC) + timedelta(days=40)).date()
+
+    said = run("remember", "The pass is valid", "--expires", str(day))
+    past = run("remember", "The ticket is valid", "--expires", "2020-01-01")
+
+    assert f"remembered, until {day}\n" in said.stdout
+    assert (2, True) == (past.returncode, "would expire before it holds" in past.stderr)
+
+
+def test_a_key_without_entity_or_value_says_that_it_is_not_compared(memory: Memory) -> None:
+    [key] = memory.facts.remember("One", key="name").notices
+    [value] = memory.facts.remember("Two", entity="wifi", key="name").notices
+    entity = memory.facts.remember("Three", entity="wifi").notices
+
+    assert "it has no entity" in key
+    assert "it has no value" in value
+    assert () == entity
+
+
+def test_a_memory_that_begins_because_none_was_found_says_where(run: Run, tmp_path: Path) -> None:
+    below = tmp_path / "nowhere" / "below"
+    below.mkdir(parents=True)
+
+    first = run("remember", "One", "--json", cwd=below.parent)
+    second = run("remember", "Two", cwd=below)
+    again = run("remember", "Three", cwd=below)
+    named = run("-w", str(tmp_path), "remember", "Four")
+
+    assert [True] == [
+        f"Started a memory in {below.parent}" in each
+        for each in json.loads(first.stdout)["notices"]
+    ]
+    assert f"Started a memory in {below}:" in second.stderr
+    assert f"{below.parent} has facts too" in second.stderr
+    assert ("", "") == (again.stderr, named.stderr)
+
+
+def test_facts_are_imported_as_lines_or_as_the_document_that_export_prints(
+    run: Run, tmp_path: Path
+) -> None:
+    run("remember", "The wifi is Alpha")
+    run("remember", "Tea is in the tin")
+    file = tmp_path / "facts.json"
+    file.write_text(run("facts", "export", "--json").stdout, encoding="utf-8")
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text('{"facts": [{"id": "f-06e5p3v8m1q0z", "text": 1}]}', encoding="utf-8")
+
+    brought = run("-w", str(tmp_path), "facts", "import", str(file))
+    refused = run("-w", str(tmp_path), "facts", "import", str(wrong))
+
+    assert "2 added, 0 known already\n" == brought.stdout
+    assert "fact 1: 'text' is no text" in refused.stderr
+
+
+def test_importing_tells_of_contradictions(memory: Memory) -> None:
+    alpha = memory.facts.remember("The wifi is Alpha", value="Alpha", **ABOUT).fact
+    other = {
+        "id": "f-06e5p3v8m1q0z", "text": "The wifi is Beta",
+        "entity": "wifi", "key": "name", "value": "Beta",
+    }  # fmt: skip
+
+    plan = memory.facts.bring([json.dumps(other)])
+
+    assert [("f-06e5p3v8m1q0z", (alpha,))] == [(each.id, rest) for each, rest in plan.contradicting]
+
+
+def test_an_empty_list_says_which_day_or_what_was_left_out(run: Run, memory: Memory) -> None:
+    tea = memory.facts.remember("Tea is in the tin").fact
+    jar = memory.facts.remember("Tea is in the jar").fact
+    memory.facts.supersede(tea.id, by=jar.id)
+
+    then = run("facts", "list", "--as-of", "2001-01-01")
+    tin = run("facts", "list", "--text", "tin")
+
+    assert "No fact held on 2001-01-01.\n" == then.stdout
+    assert "No facts match.\n  → `--include-superseded` shows 1 superseded.\n" == tin.stdout
+
+
+def test_superseding_the_wrong_way_round_proposes_to_take_it_back(memory: Memory) -> None:
+    tin = memory.facts.remember("Tea is in the tin").fact
+    jar = memory.facts.remember("Tea is in the jar").fact
+    memory.facts.supersede(tin.id, by=jar.id)
+
+    errors = []
+    for old, new in ((jar, tin), (tin, jar), (tin, tin)):
+        with pytest.raises(UsageError) as raised:
+            memory.facts.supersede(old.id, by=new.id)
+        errors.append(raised.value)
+    memory.facts.restore(tin.id)
+    memory.facts.supersede(jar.id, by=tin.id)
+
+    assert f"{tin.id} cannot supersede {jar.id}, which took its place." == errors[0].message
+    assert f"facts supersede --undo {tin.id}`" in errors[0].action
+    assert f"{jar.id} took the place of {tin.id} already." == errors[1].message
+    assert ["Tea is in the tin"] == [fact.text for fact in memory.facts.all()]
+
+
+def test_the_kind_of_a_scope_is_read_in_any_case_and_its_name_as_written(memory: Memory) -> None:
+    memory.facts.remember("Ada likes tea", scope="User:ada")
+
+    def seen(scope: str) -> list[str]:
+        return [fact.text for fact in memory.facts.listed(Wanted(scopes=(scope,))).facts]
+
+    assert ["Ada likes tea"] == seen("USER:ada")
+    assert [] == seen("user:Ada")
