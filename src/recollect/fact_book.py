@@ -15,7 +15,15 @@ from recollect.facts.history import active, lineage
 from recollect.facts.identity import CHANCE_BITS, minted, parse_id
 from recollect.facts.ledger import Ledger
 from recollect.facts.listing import listed, unreadable
-from recollect.facts.record import CONFIDENCES, EXPLICIT, Fact, Provenance, category_of, tags_of
+from recollect.facts.record import (
+    CONFIDENCES,
+    EXPLICIT,
+    MOST_FACT_CHARS,
+    Fact,
+    Provenance,
+    category_of,
+    tags_of,
+)
 from recollect.facts.remember import forget, prune, remember, restore, supersede
 from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope, narrowed
@@ -113,6 +121,11 @@ class FactBook:
             StoreError: the ledger cannot be written.
 
         """
+        if len(text) > MOST_FACT_CHARS:
+            raise UsageError(
+                f"A fact is a sentence or two; this has {len(text):,} characters.",
+                action=f"Say it in {MOST_FACT_CHARS:,} or fewer, or write a note: memory/NAME.md.",
+            )
         now = self._now()
         since = max(now, valid_from or now)
         category = category_of(category)

@@ -270,3 +270,13 @@ def test_the_kind_of_a_scope_is_read_in_any_case_and_its_name_as_written(memory:
 
     assert ["Ada likes tea"] == seen("USER:ada")
     assert [] == seen("user:Ada")
+
+
+def test_a_text_that_is_no_fact_for_its_length_is_refused_and_nothing_is_written(
+    memory: Memory, workspace: Path
+) -> None:
+    with pytest.raises(UsageError, match="this has 4,001 characters"):
+        memory.facts.remember("x" * 4001)
+
+    assert not (workspace / "memory" / "facts").exists()
+    assert "x" * 4000 == memory.facts.remember("x" * 4000).fact.text

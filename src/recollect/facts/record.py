@@ -52,6 +52,8 @@ class Provenance(StrEnum):
 
 EXPLICIT = frozenset({Provenance.OWNER, Provenance.AGENT})
 """Said on purpose, not extracted by a model."""
+MOST_FACT_CHARS = 4_000
+"""Of what somebody says: what is longer is a note."""
 CONFIDENCES = {
     Provenance.OWNER: 1.0,
     Provenance.AGENT: 0.9,

@@ -91,16 +91,17 @@ def remembered_json(remembered: Remembered, *, program: str) -> Json:
         "reason": remembered.decision.reason or None,
         "others": [fact.id for fact in remembered.decision.others],
         "commands": [command for command, _ in _proposals(remembered, program)],
-        "notices": [*_told_in_text(remembered), *remembered.notices],
+        "notices": list(remembered_notices(remembered)),
     }
 
 
-def _told_in_text(remembered: Remembered) -> Iterator[str]:
-    """Yield for programs what the text says in its lines."""
+def remembered_notices(remembered: Remembered) -> Iterator[str]:
+    """Yield for programs what the text says in its lines, and what it says besides."""
     if remembered.because and remembered.fact.expires:
         yield f"It expires on {_day(remembered.fact.expires)} because {remembered.because}."
     for other in remembered.contradicts:
         yield f"It contradicts {other.id}, which holds as well."
+    yield from remembered.notices
 
 
 def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:

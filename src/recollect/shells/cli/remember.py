@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from recollect.shells.cli.dashes import TextCommand
-from recollect.shells.cli.dates import DAY, end_of, start_of
 from recollect.shells.cli.proposal import program
 from recollect.shells.cli.shared import (
     given,
@@ -18,6 +17,7 @@ from recollect.shells.cli.shared import (
     print_lines,
     shared_options,
 )
+from recollect.shells.dates import DAY, end_of, start_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.shells.cli.dashes import TextCommand
-from recollect.shells.cli.dates import DAY, end_of
 from recollect.shells.cli.shared import (
     given,
     open_memory,
@@ -17,6 +16,7 @@ from recollect.shells.cli.shared import (
     say,
     shared_options,
 )
+from recollect.shells.dates import DAY, end_of
 
 if TYPE_CHECKING:
     from datetime import date

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.identity import ID_PATTERN
-from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY
+from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, MOST_FACT_CHARS
 from recollect.facts.rules import Verdict
 from recollect.shells import render_facts
-from recollect.shells.cli.dates import start_of
+from recollect.shells.dates import start_of
 from recollect.shells.http.answer import JsonAnswer
 from recollect.shells.http.kinds import choice, day, several, text
 from recollect.shells.http.operation import (
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from recollect.shells.render import Json
     from recollect.shells.scopes import Held
 
-_MOST_CHARS = 4_000
 FACT_ID = text(most=15, pattern=f"^{ID_PATTERN}$", says="the id of a fact")
 _SHORT = text(most=500)
 
@@ -40,7 +39,7 @@ ID = required("id", FACT_ID, "Of the fact.", where=Where.PATH)
 BY = required("by", FACT_ID, "Id of the fact that takes its place.", where=Where.BODY)
 STATEMENT = required(
     "text",
-    text(least=1, most=_MOST_CHARS, pattern=r"[^\s\x00]", says="more than blanks"),
+    text(least=1, most=MOST_FACT_CHARS, pattern=r"[^\s\x00]", says="more than blanks"),
     "The statement.",
     where=Where.BODY,
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recollect.recall import Form, recall
 from recollect.shells import render
-from recollect.shells.cli.dates import end_of
+from recollect.shells.dates import end_of
 from recollect.shells.http.kinds import choice, day, flag, number, several, text, whole
 from recollect.shells.http.operation import (
     Call,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import NotFoundError
 from recollect.evaluate.case import CASES_FILE
 from recollect.shells import render_atlas, render_facts
-from recollect.shells.cli.dates import end_of
+from recollect.shells.dates import end_of
 from recollect.shells.http.facts import FACT, ID
 from recollect.shells.http.kinds import several, text, whole
 from recollect.shells.http.operation import (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.errors import UsageError
-from recollect.shells.cli.dates import DAY
+from recollect.shells.dates import DAY
 from recollect.shells.mcp.tools import Kind
 
 if TYPE_CHECKING:

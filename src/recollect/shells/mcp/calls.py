@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import RecollectError, UsageError, WorkspaceError
 from recollect.facts.record import Provenance
 from recollect.shells import render_facts
-from recollect.shells.cli.dates import end_of, start_of
+from recollect.shells.dates import end_of, start_of
 from recollect.shells.location import Location, parse_location
 from recollect.shells.mcp import render, render_search
 from recollect.shells.mcp.arguments import understood

@@ -135,18 +135,19 @@ def remembered(done: Remembered) -> Answer:
     """Return the answer of memory_remember: the fact with its id, and what became of it."""
     verdict = done.decision.verdict.value
     others = [other for other in done.decision.others if other.id != done.fact.id]
+    notices = list(render_facts.remembered_notices(done))
     shape: Shape = {
         **render_facts.fact_json(done.fact),
         "verdict": verdict,
         "reason": done.decision.reason or None,
         "others": [other.id for other in others],
-        "notices": list(done.notices),
+        "notices": notices,
     }
     lines = [f"{_SAID[verdict]}: {done.fact.id} {done.fact.text}"]
     lines += [f"  {other.id} {other.text}" for other in others]
     if verdict == "contradicts":
         lines.append("Ask the user which holds, then remember that one with supersedes.")
-    return told(shape, "\n".join([*lines, *done.notices]))
+    return told(shape, "\n".join([*lines, *notices]))
 
 
 def told(shape: Shape, text: str) -> Answer:
