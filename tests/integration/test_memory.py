@@ -468,3 +468,17 @@ def test_threads_may_share_one_memory(memory: Memory, write: Callable[[str, str]
 def test_a_source_that_does_not_exist_is_named(memory: Memory) -> None:
     with pytest.raises(QueryError, match="'diary' is no source"):
         memory.search("lamp", source="diary")
+
+
+def test_a_chinese_question_of_which_no_pair_of_characters_is_noted_finds_by_single_ones(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/cat.md", "猫的名字叫墨墨，它喜欢吃金枪鱼。\n")
+    write("memory/key.md", "备用钥匙挂在锅炉后面。\n")
+    keyword_memory.sync()
+
+    asked = keyword_memory.search("猫叫什么")
+
+    assert ["memory/cat.md"] == [hit.path for hit in asked.hits]
+    assert not asked.confident
+    assert () == keyword_memory.search("谁是总统").hits

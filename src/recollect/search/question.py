@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
-from recollect.text.terms import QueryTerms, query_terms
+from recollect.text.terms import QueryTerms, character_terms, query_terms
 from recollect.types import Leg, Query, Scope, SourceKind
 
 if TYPE_CHECKING:
@@ -71,7 +71,15 @@ def kind_of(source: SourceKind | str | None) -> SourceKind | None:
 
 def understand(text: str) -> QueryTerms:
     """Return the query's terms; of a very long text identifiers first, then the first words."""
-    question = query_terms(text)
+    return _bounded(query_terms(text))
+
+
+def understand_characters(text: str) -> QueryTerms:
+    """Return the characters of a question in Chinese or Japanese of which nothing else is found."""
+    return _bounded(character_terms(text))
+
+
+def _bounded(question: QueryTerms) -> QueryTerms:
     if len(question.terms) <= MOST_TERMS:
         return question
     kept = tuple(_first(MOST_TERMS, [*question.identifiers, *question.terms]))

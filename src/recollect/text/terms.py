@@ -144,6 +144,16 @@ def query_terms(text: str) -> QueryTerms:
     )
 
 
+def character_terms(text: str) -> QueryTerms:
+    """Return the single characters of what is written without spaces: weak, but seldom absent.
+
+    For a question of which no pair of characters stands anywhere: 猫叫什么 and 猫的名字叫墨墨.
+    """
+    runs = [token for token in _TOKEN.findall(fold(text)) if _RUN.match(token)]
+    found = dict.fromkeys(char for run in runs for char in run)
+    return QueryTerms(terms=tuple(found), identifiers=(), stop=frozenset())
+
+
 @lru_cache(maxsize=1)
 def _stop_terms() -> frozenset[str]:
     return frozenset(stem(word) for word in _STOP_WORDS.split())
