@@ -51,7 +51,7 @@ agents: $(INSTALLED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh
 
 screenshots: $(INSTALLED)
-	RECOLLECT_REQUIRE_BROWSER=1 RECOLLECT_SCREENSHOTS=1 $(BIN)/pytest tests/web
+	REQUIRE_BROWSER=1 TAKE_SCREENSHOTS=1 $(BIN)/pytest tests/web
 
 clean:
 	rm -rf $(VENV) .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -37,12 +37,12 @@ expect.set_options(timeout=30_000)
 # stumble over.
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser; without one tests are skipped, or fail if RECOLLECT_REQUIRE_BROWSER is 1."""
+    """A browser; without one tests are skipped, or fail if REQUIRE_BROWSER is 1."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         why = f"none of {', '.join(_NAMES)} is installed"
-        if os.environ.get("RECOLLECT_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"RECOLLECT_REQUIRE_BROWSER is set, but {why}")
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(f"REQUIRE_BROWSER is set, but {why}")
         pytest.skip(why)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)

@@ -1,4 +1,4 @@
-"""Pictures for docs/web.md, made on request: RECOLLECT_SCREENSHOTS=1 writes them anew."""
+"""Pictures for docs/web.md, made on request: TAKE_SCREENSHOTS=1 writes them anew."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.skipif(
-        os.environ.get("RECOLLECT_SCREENSHOTS") != "1",
-        reason="pictures are made with RECOLLECT_SCREENSHOTS=1",
+        os.environ.get("TAKE_SCREENSHOTS") != "1",
+        reason="pictures are made with TAKE_SCREENSHOTS=1",
     ),
 ]
 
