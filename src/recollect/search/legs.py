@@ -133,6 +133,15 @@ def _nearest(
     return VectorPool(tuple(best), tuple(cosines[key] for key in best))
 
 
+def propose_again(
+    pools: Pools, *, query: Query, question: QueryTerms, store: Store, pool: int
+) -> Pools:
+    """Ask the keyword leg once more, by other terms; the vector leg has had its turn."""
+    if KEYWORD not in query.legs:
+        return pools
+    return replace(pools, keyword=store.keyword(question.terms, scope=query.scope, limit=pool))
+
+
 def propose_dated(
     pools: Pools, days: Window, *, query: Query, question: QueryTerms, store: Store
 ) -> Pools:

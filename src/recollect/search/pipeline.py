@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from recollect.search.cut import cut
 from recollect.search.dates import Window, window
 from recollect.search.hits import make_hit
-from recollect.search.legs import propose_dated, retrieve, weigh_evidence
+from recollect.search.legs import propose_again, propose_dated, retrieve, weigh_evidence
 from recollect.search.question import understand, understand_characters
 from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
@@ -48,7 +48,7 @@ def search(  # noqa: PLR0913 - the parts an answer is made with
         pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
         if not pools.keys and (characters := understand_characters(query.text)).terms:
             question = characters
-            pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
+            pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
         days = _days(query, today=today)
         if days is not None:
             pools = propose_dated(pools, days, query=query, question=question, store=store)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.errors import ProviderBusyError
 from recollect.providers.base import Limits
 from recollect.search.fuse.base import VECTOR
 from recollect.search.legs import retrieve, weigh_evidence
+from recollect.search.options import SearchOptions
+from recollect.search.pipeline import search
 from recollect.search.question import understand
 from recollect.stores.ram import RamStore
 from recollect.types import (
@@ -109,3 +113,31 @@ def test_all_wordings_that_the_model_reads_are_embedded_in_one_request() -> None
     raw(stored(a=(1, 0, 0, 0)), provider, "reworded", "一")
 
     assert [["question", "reworded"]] == provider.asked
+
+
+def test_a_provider_that_fails_is_not_asked_again_when_single_characters_are_looked_up() -> None:
+    class Silent(Compass):
+        def reads(self, text: str) -> float:
+            return float(bool(text))
+
+        def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
+            self.asked.append([*texts, role])
+            raise ProviderBusyError("It does not answer.", action="Ask again later.")
+
+    provider, store = Silent(), RamStore()
+    for path, text in (("cat", "猫的名字叫墨墨"), ("key", "备用钥匙")):
+        document = Document(
+            path, SourceKind.MEMORY, text, digest_of(text.encode()), Stat(1, 1), None
+        )
+        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, text)], recipe="r1")
+
+    results = search(
+        Query("猫叫什么", max_results=6),
+        store=store,
+        provider=provider,
+        options=SearchOptions(),
+        today=date(2026, 2, 1),
+    )
+
+    assert ["cat"] == [hit.path for hit in results.hits]
+    assert 1 == len(provider.asked)
