@@ -169,7 +169,8 @@ def _is_running(note: Path) -> bool:
         return False
     if age_seconds > _CAPTURE_SECONDS or os.name == "nt":  # there a process cannot be asked so
         return False
-    with suppress(ProcessLookupError):
+    # An id that another user's process has by now is not that of ours any more.
+    with suppress(ProcessLookupError, PermissionError):
         os.kill(pid, 0)
         return True
     return False
