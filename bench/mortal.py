@@ -25,7 +25,7 @@ import httpx  # noqa: F401 - loaded once, before the forks, like all that a run 
 import recollect.memory
 import recollect.providers.openai
 import recollect.shells.cli.index
-import recollect.shells.render  # noqa: F401
+import recollect.shells.render.search  # noqa: F401
 from recollect.shells.cli import cli
 from recollect.shells.cli.fail import run
 

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from recollect import Memory
-from recollect.recall import recall
 
 WORKSPACE = Path(__file__).parent / "workspace"
 SYSTEM = "You are Wren. What you remember stands in front of the message; cite it by its path."
@@ -18,7 +17,7 @@ SYSTEM = "You are Wren. What you remember stands in front of the message; cite i
 
 def messages(memory: Memory, prompt: str) -> list[dict[str, str]]:
     """Return the turn as chat models take it."""
-    recalled = recall(memory, prompt, budget_tokens=600)
+    recalled = memory.recall(prompt, budget_tokens=600)
     for part, why in (recalled.results.degraded or {}).items():
         print(f"Without {part}: {why.reason} {why.action}", file=sys.stderr)
     # The block is empty when nothing stands out: better no memory than a wrong one.

@@ -38,7 +38,7 @@ SECTIONS = (
         ("AsyncMemory",),
         "Each method takes and returns what the method of the same name of Memory does.",
     ),
-    Section("Facts", "fact_book.py", ("FactBook",), "`memory.facts` is one.", is_from_top=False),
+    Section("Facts", "facts/book.py", ("FactBook",), "`memory.facts` is one.", is_from_top=False),
     Section("A fact", "facts/record.py", ("Fact", "Provenance"), "", is_from_top=False),
     Section(
         "What became of it",
@@ -52,14 +52,14 @@ SECTIONS = (
     ),
     Section(
         "Conversations",
-        "transcripts.py",
+        "sessions/source.py",
         ("SessionBook",),
         "`memory.sessions` is one.",
         is_from_top=False,
     ),
     Section(
         "Facts out of files",
-        "extraction.py",
+        "facts/extract/run.py",
         ("Extractor",),
         "`memory.extractor` is one.",
         is_from_top=False,
@@ -74,15 +74,18 @@ SECTIONS = (
     Section(
         "Reports",
         "reports.py",
-        ("Report", "Failure", "Excerpt", "Status", "StoreStatus", "Staleness", "Verification"),
+        (
+            "Report",
+            "Failure",
+            "Excerpt",
+            "Status",
+            "StoreStatus",
+            "Staleness",
+            "Verification",
+            "Recalled",
+            "RecallForm",
+        ),
         "",
-    ),
-    Section(
-        "The block for a turn",
-        "recall.py",
-        ("recall", "Recalled", "Form"),
-        "",
-        is_from_top=False,
     ),
     Section(
         "LangChain",

@@ -81,6 +81,7 @@ class AsyncMemory:
     open = staticmethod(_opened(Memory.open))
     sync = _awaited(Memory.sync)
     search = _awaited(Memory.search)
+    recall = _awaited(Memory.recall)
     get = _awaited(Memory.get)
     status = _awaited(Memory.status)
     paths = _awaited(Memory.paths)

@@ -16,8 +16,8 @@ from recollect.background.worker import Worker
 from recollect.config import Setup
 from recollect.config.schema import read_setting
 from recollect.errors import NotFoundError
-from recollect.fact_book import audience_of
-from recollect.fact_source import FACTS_FOLDER
+from recollect.facts.book import audience_of
+from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.visible import visible_text
 from recollect.ingest.excerpt import excerpt
 from recollect.ingest.locate import locate
@@ -25,14 +25,16 @@ from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.refresh import RefreshOptions
 from recollect.ingest.verify import verify
 from recollect.parts import Parts, today_here
+from recollect.reports import RecallForm
 from recollect.search.copies import mark_copies
 from recollect.search.fuse.base import VECTOR
 from recollect.search.options import adapted
 from recollect.search.pipeline import search
 from recollect.search.question import ask, kind_of
+from recollect.search.recall import CANDIDATES, recall_block
 from recollect.search.serve import finished, serve
-from recollect.transcripts import NOT_SEARCHED, SESSIONS_TOP
-from recollect.turns import in_turn
+from recollect.sessions.source import NOT_SEARCHED, SESSIONS_TOP
+from recollect.stores.synchronized import in_turn
 from recollect.types import Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -41,14 +43,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from recollect.atlas import Atlas
     from recollect.config import Config
     from recollect.errors import RecollectError
-    from recollect.extraction import Extractor
-    from recollect.fact_book import FactBook
+    from recollect.facts.book import FactBook
+    from recollect.facts.extract.run import Extractor
     from recollect.providers.base import Provider
-    from recollect.reports import CacheStatus, Excerpt, Report, Status, Verification
-    from recollect.transcripts import SessionBook
+    from recollect.reports import CacheStatus, Excerpt, Recalled, Report, Status, Verification
+    from recollect.search.overview import Atlas
+    from recollect.sessions.source import SessionBook
     from recollect.types import Progress, Results
 
 
@@ -257,6 +259,29 @@ class Memory:
         if sync is False or (sync is None and not self.config.sync_on_search):
             return "The index is empty. Run `recollect index`."
         return f"{self.workspace} holds no memory files. Name a workspace with -w."
+
+    def recall(
+        self,
+        prompt: str,
+        *,
+        budget_tokens: int,
+        form: RecallForm | str = RecallForm.FULL,
+        scopes: Iterable[str] = (),
+    ) -> Recalled:
+        """Return the block to put in front of a turn: what memory holds about a prompt.
+
+        Args:
+            prompt: what the turn starts with.
+            budget_tokens: the most tokens the block may take, by our own estimate.
+            form: how much of each hit to show: `full`, `short` or `index`.
+            scopes: also facts of these scopes.
+
+        Raises:
+            UsageError: the budget is too small for any block; the error names one that is enough.
+
+        """
+        results = self.search(prompt, max_results=CANDIDATES, scopes=scopes)
+        return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
 
     def finish_in_background(self) -> int:
         """Start a process that does what the last search left; return its id."""

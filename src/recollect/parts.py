@@ -12,29 +12,29 @@ from datetime import UTC, datetime
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from recollect.atlas import Atlas, Drawer
-from recollect.background.upkeep import Upkeep
 from recollect.errors import ProviderError, ProviderSetupError, StoreCorruptError, StoreError
-from recollect.extraction import Extractor
-from recollect.fact_book import FactBook, audience_of
-from recollect.fact_source import FACTS_FOLDER, FactsSource
-from recollect.facts.hyde import Wording, worded
-from recollect.facts.hyde_cache import AnswerCache
+from recollect.facts.book import FactBook, audience_of
+from recollect.facts.extract.run import Extractor
 from recollect.facts.rules import Nearest
+from recollect.facts.source import FACTS_FOLDER, FactsSource
 from recollect.ingest.refresh import RefreshOptions, refresh
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import look
+from recollect.ingest.upkeep import Upkeep
 from recollect.ingest.vectors import Ledger
 from recollect.ingest.walk import Watched, watched
 from recollect.providers.chain import Chain
 from recollect.providers.chat.table import open_chat
 from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.reports import Status
+from recollect.search.answer_cache import AnswerCache
+from recollect.search.expand import Wording, worded
+from recollect.search.overview import Atlas, Drawer
 from recollect.sessions.project import ProjectOptions
+from recollect.sessions.source import SessionBook, SessionPlaces, SessionSource
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
-from recollect.transcripts import SessionBook, SessionPlaces, SessionSource
-from recollect.turns import in_turn
+from recollect.stores.synchronized import in_turn
 from recollect.types import Degradation, Leg, Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:

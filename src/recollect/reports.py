@@ -6,13 +6,14 @@ They know nothing of how they are shown.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
-    from recollect.types import Degradation, SourceKind
+    from recollect.types import Degradation, Hit, Results, SourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,27 @@ class Excerpt:
     text: str
     next_line: int | None = None
     """Where to go on reading; None at the end of the file."""
+
+
+class RecallForm(StrEnum):
+    """How much of each hit a recall block shows."""
+
+    FULL = "full"
+    SHORT = "short"
+    INDEX = "index"
+    """Only where it stands, to be read on demand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The block to put in front of a turn, and what it holds."""
+
+    block: str
+    """Empty where memory holds nothing on the prompt."""
+    tokens: int
+    hits: tuple[Hit, ...]
+    """Those that are in the block."""
+    results: Results
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from bench.stress import wait_for_descendants
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang
 
-from recollect.background.lease import WRITER
 from recollect.errors import StoreError
+from recollect.ingest.lease import WRITER
 from recollect.stores.sqlite.leases import SqliteLeases
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
 
 from recollect.errors import ProviderBusyError, ProviderSetupError
 from recollect.ingest.batches import embed_by_batch
-from recollect.ingest.keep import Keep
+from recollect.ingest.vector_cache import Keep
 from recollect.providers.base import ProviderOptions, RemoteOptions
 from recollect.providers.batch.table import open_batches
 from recollect.providers.gemini import open_gemini

@@ -17,7 +17,7 @@ from recollect.errors import (
     VectorsRejectedError,
 )
 from recollect.ingest.embed import Embedded, embed_missing
-from recollect.ingest.keep import Keep
+from recollect.ingest.vector_cache import Keep
 from recollect.providers.base import Limits
 from recollect.stores.ram import RamStore
 from recollect.types import Background, Chunk, Document, Fingerprint, Role, SourceKind, Stat, silent

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recollect.settings import SettingsFiles
+from recollect.config.files import SettingsFiles
 from recollect.shells.cli import cli as cli_command
 from recollect.shells.cli.fail import run
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from recollect import Memory
-from recollect.doctor import examine
 from recollect.facts.listing import Wanted
-from recollect.shells.render import report_text
+from recollect.shells.cli.doctor import examine
+from recollect.shells.render.search import report_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

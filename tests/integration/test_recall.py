@@ -11,7 +11,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import UsageError
-from recollect.recall import Form, recall
+from recollect.reports import RecallForm
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 PROMPT = "how do we keep backups safe"
 
 
-@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("form", list(RecallForm))
 @pytest.mark.parametrize("budget", [80, 150, 400, 2000])
 def test_a_block_never_takes_more_than_its_budget(
-    sample: Path, environ: dict[str, str], form: Form, budget: int
+    sample: Path, environ: dict[str, str], form: RecallForm, budget: int
 ) -> None:
     with Memory.open(sample, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as memory:
-        recalled = recall(memory, PROMPT, budget_tokens=budget, form=form)
+        recalled = memory.recall(PROMPT, budget_tokens=budget, form=form)
 
     assert estimate_tokens(recalled.block) == recalled.tokens <= budget
     assert budget < 150 or recalled.hits
@@ -38,7 +38,7 @@ def test_a_remembered_text_cannot_leave_the_block(workspace: Path, environ: dict
         encoding="utf-8",
     )
     with Memory.open(workspace, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as memory:
-        block = recall(memory, "backups kept safe", budget_tokens=500).block
+        block = memory.recall("backups kept safe", budget_tokens=500).block
 
     assert 1 == block.count("</recollect-memory>")
     assert block.endswith("</recollect-memory>")
@@ -51,7 +51,7 @@ def test_nothing_is_recalled_where_memory_holds_nothing(
     sample: Path, environ: dict[str, str]
 ) -> None:
     with Memory.open(sample, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as memory:
-        recalled = recall(memory, "zxqv wvut", budget_tokens=500)
+        recalled = memory.recall("zxqv wvut", budget_tokens=500)
 
     assert ("", 0, ()) == (recalled.block, recalled.tokens, recalled.hits)
 
@@ -61,7 +61,7 @@ def test_a_budget_that_holds_no_block_is_refused(workspace: Path, environ: dict[
         Memory.open(workspace, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as memory,
         pytest.raises(UsageError),
     ):
-        recall(memory, PROMPT, budget_tokens=3)
+        memory.recall(PROMPT, budget_tokens=3)
 
 
 @pytest.mark.parametrize("form", ["full", "short", "index"])

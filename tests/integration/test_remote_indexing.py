@@ -16,7 +16,7 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang, refuse, slow
 
 from recollect import Memory
-from recollect.background import upkeep
+from recollect.ingest import upkeep
 from recollect.providers.calibrate import NOTES, QUESTIONS
 from recollect.providers.remote import provider
 from recollect.text.size import estimate_tokens

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.errors import NotFoundError, StoreError, UsageError
-from recollect.recall import estimate_tokens
 from recollect.reports import Excerpt
 from recollect.shells.location import Location, parse_location
 from recollect.shells.mcp.http import parse_address
@@ -19,6 +18,7 @@ from recollect.shells.mcp.render import got, not_got
 from recollect.shells.mcp.render_search import searched, unavailable
 from recollect.shells.mcp.uri import path_of, uri_of
 from recollect.shells.mcp.wire import MOST_LINE_BYTES, Wire
+from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Hit, Mode, Results, SourceKind
 
 TEXTS = st.text(max_size=400) | st.text(alphabet="ab 日本\n`<>|/", max_size=2000)

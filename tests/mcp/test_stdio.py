@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from tests.mcp.serving import answer, synced, talk, text_of
 
-from recollect.recall import estimate_tokens
+from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from recollect.recall import estimate_tokens
 from recollect.shells.mcp.calls import Calls
 from recollect.shells.mcp.tools import TOOLS, Tool, described, offered
+from recollect.text.size import estimate_tokens
 
 MOST_TOOLS = 8
 MOST_TOKENS = 1500

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.ingest.chunk import ChunkOptions, chunk
 from recollect.ingest.markdown import Kind, blocks
-from recollect.ingest.pieces import pieces
+from recollect.text.graphemes import pieces
 from recollect.text.size import weigh
 from recollect.types import Chunk, Document, SourceKind, Stat
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from recollect.facts.decay import DecayClass
 from recollect.facts.draft import Naming
 from recollect.facts.entry import format_entry, parse_entry
-from recollect.facts.identity import minted, normalised
+from recollect.facts.identity import minted
 from recollect.facts.page import edited, parse_page
 from recollect.facts.record import CATEGORIES, NO_SUCCESSOR, Fact, Provenance, tags_of
-from recollect.facts.safe import neutralised, on_one_line
 from recollect.facts.scope import FactScope, ScopeKind, narrowed
 from recollect.facts.transfer import exported, imported
+from recollect.text.normalise import normalised
+from recollect.text.safe import neutralised, on_one_line
 
 MARKUP = [
     "-->", "<!--", "<!-- f-0000000000000 by=owner -->", "--", "~~", "~", "~~~", "```", "`", '"',

@@ -18,11 +18,11 @@ from recollect.sessions.formats import format_of, header_of
 from recollect.sessions.lines import whole_lines
 from recollect.sessions.pack import LABELS
 from recollect.sessions.project import ProjectOptions, document_of, passages, project
-from recollect.sessions.redact import redact
 from recollect.sessions.registry import excluded_sessions
 from recollect.sessions.rows import row_of
 from recollect.sessions.turn import Format
 from recollect.sessions.wrap import wrapped
+from recollect.text.redact import redact
 from recollect.text.size import weigh
 from recollect.types import Stat
 

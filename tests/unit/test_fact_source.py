@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.fact_source import FactsSource, mark_of
 from recollect.facts.identity import derived
 from recollect.facts.record import Fact
+from recollect.facts.source import FactsSource, mark_of
 from recollect.ingest.read import UnreadableError
 from recollect.ingest.sync import look, sync
 from recollect.stores.ram import RamStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect import Memory
-from recollect.glimpse import glimpse
+from recollect.config.peek import glimpse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.globs import matches
+from recollect.text.globs import matches
 
 
 @pytest.mark.parametrize(

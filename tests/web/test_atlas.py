@@ -11,8 +11,8 @@ from tests.web.serving import private_environ
 from tests.web.vault import copy_sample
 
 from recollect import Memory
-from recollect.atlas import _plane_of
 from recollect.errors import QueryError, UsageError
+from recollect.search.overview import _plane_of
 from recollect.types import Leg
 
 if TYPE_CHECKING:

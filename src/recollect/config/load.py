@@ -15,7 +15,6 @@ from recollect.background.worker import WatchOptions
 from recollect.config.paths import PROJECT_FILE
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
-from recollect.facts.hyde import WordingOptions
 from recollect.ingest.chunk import ChunkOptions
 from recollect.ingest.media import MediaOptions
 from recollect.ingest.sync import IngestOptions
@@ -26,6 +25,7 @@ from recollect.providers.keys import Variables
 from recollect.providers.media import MEDIA_MODELS
 from recollect.providers.registry import AUTO
 from recollect.search.decay import DecayOptions
+from recollect.search.expand import WordingOptions
 from recollect.search.fuse import FusionOptions
 from recollect.search.mmr import MmrOptions
 from recollect.search.options import SearchOptions

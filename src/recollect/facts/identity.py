@@ -8,10 +8,10 @@ processes that mint the same one are told apart by the ledger, which alone sees 
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
+from recollect.text.normalise import normalised
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ _ID_DIGITS = 13
 _ID_BITS = _DIGIT_BITS * _ID_DIGITS
 _ID = re.compile(ID_PATTERN)
 _MISREAD = str.maketrans("ilo", "110")
-_CLOSING = " .,;:!?…。！？；，、"
-"""Punctuation that makes no other statement of a text."""
 
 
 def minted(now: datetime, *, chance: int) -> str:
@@ -82,13 +80,6 @@ def parse_id(text: str) -> str:
             action="Ids look like f-06e5p3v8m1q0z; recollect facts list shows them.",
         )
     return f"f-{digits}"
-
-
-def normalised(text: str) -> str:
-    """Return what two texts share that say the same in the same words."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    # Folding may leave what normalising would compose.
-    return " ".join(unicodedata.normalize("NFKC", folded).split()).rstrip(_CLOSING)
 
 
 def normalised_digest(text: str) -> str:

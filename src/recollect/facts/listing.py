@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.facts.history import active
-from recollect.facts.identity import normalised
 from recollect.facts.record import CATEGORIES, category_of, tags_of
 from recollect.facts.rules import contradicting
 from recollect.facts.scope import FactScope
 from recollect.reports import Failure
+from recollect.text.normalise import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.facts.history import head, restored, resumed, successors_of, superseded
-from recollect.facts.identity import normalised
 from recollect.facts.record import DEFAULT_CATEGORY, EXPLICIT, NO_SUCCESSOR
 from recollect.facts.rules import Decision, Nearest, Verdict, contradicting, decide
+from recollect.text.normalise import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Collection

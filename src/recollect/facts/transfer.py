@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
 from recollect.facts.history import active
-from recollect.facts.identity import normalised
 from recollect.facts.record import (
     DEFAULT_CATEGORY,
     Fact,
@@ -25,6 +24,7 @@ from recollect.facts.record import (
     named_as,
 )
 from recollect.facts.scope import GLOBAL, FactScope
+from recollect.text.normalise import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -18,7 +18,7 @@ from recollect.types import Degradation, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from recollect.ingest.keep import Keep
+    from recollect.ingest.vector_cache import Keep
     from recollect.providers.base import BatchApi
     from recollect.stores.base import Store
     from recollect.types import Fingerprint, Progress, Vector

@@ -21,9 +21,9 @@ from recollect.errors import (
     RequestRefusedError,
     VectorsRejectedError,
 )
-from recollect.ingest.crew import Crew
 from recollect.ingest.media import load_media
-from recollect.ingest.parcels import Packer, Parcel, Sizes
+from recollect.ingest.requests import Packer, Parcel, Sizes
+from recollect.ingest.worker_pool import Crew
 from recollect.providers.base import Charge, EmbedsMedia
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from recollect.ingest.keep import Keep
+    from recollect.ingest.vector_cache import Keep
     from recollect.providers.base import Provider
     from recollect.stores.base import Missing, Store
     from recollect.types import Progress, Vector, Vectors

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from recollect.ingest.pieces import boundary_before
 from recollect.reports import Excerpt
+from recollect.text.graphemes import boundary_before
 
 
 def excerpt(

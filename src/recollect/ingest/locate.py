@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
-from recollect.globs import matches
 from recollect.ingest.ignore import IGNORE_FILE, ignored_by
 from recollect.ingest.walk import walk
+from recollect.text.globs import matches
 
 if TYPE_CHECKING:
     from pathlib import Path

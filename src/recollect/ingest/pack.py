@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.ingest.pieces import pieces
+from recollect.text.graphemes import pieces
 from recollect.text.size import weigh
 from recollect.types import HEADING_SEPARATOR, Chunk
 

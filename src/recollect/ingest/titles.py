@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from recollect.ingest.pieces import boundary_before
+from recollect.text.graphemes import boundary_before
 
 MAX_TITLE_CHARS = 200
 """A title is repeated with every chunk below it, so it must stay short."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from recollect.errors import ProviderError
 from recollect.ingest.batches import embed_by_batch
 from recollect.ingest.embed import Embedded, embed_missing
-from recollect.ingest.keep import Keep
+from recollect.ingest.vector_cache import Keep
 from recollect.providers.base import OffersBatches
 from recollect.types import Degradation
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import WorkspaceError
-from recollect.globs import matches
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import Look, Seen
 from recollect.ingest.ignore import ignored_by
 from recollect.ingest.media import MediaOptions, modality_of
 from recollect.reports import Failure
+from recollect.text.globs import matches
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from recollect.sessions.clean import RECALLED, flattened, tags, without_blocks
-from recollect.sessions.redact import redact
 from recollect.sessions.rows import mapping, moment_of, row_of, said, string
 from recollect.sessions.turn import Format, Origin, Speaker, Transcript, Turn
+from recollect.text.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,10 +17,10 @@ from recollect.sessions.clean import (
     without_internal_context,
 )
 from recollect.sessions.envelope import without_envelope, without_reply_tag
-from recollect.sessions.redact import redact
 from recollect.sessions.registry import reason_of_key
 from recollect.sessions.rows import mapping, moment_of, row_of, said, string
 from recollect.sessions.turn import Format, Origin, Speaker, Transcript, Turn
+from recollect.text.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

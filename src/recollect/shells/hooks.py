@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.config.files import SettingsFiles
 from recollect.errors import RecollectError
-from recollect.facts.safe import OWN_BLOCK, on_one_line
-from recollect.recall import recall
-from recollect.settings import SettingsFiles
+from recollect.text.safe import OWN_BLOCK, on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -119,7 +118,7 @@ def _session_start(memory: Memory, _given: Given, _limits: Limits) -> Given:
 
 def _prompt(memory: Memory, given: Given, limits: Limits) -> Given:
     prompt = _prompt_of(given)[:_MOST_CHARS]
-    recalled = recall(memory, prompt, budget_tokens=limits.budget_tokens)
+    recalled = memory.recall(prompt, budget_tokens=limits.budget_tokens)
     if memory.is_behind:
         memory.finish_in_background()
     told = _context("UserPromptSubmit", recalled.block) if recalled.block else {}

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.globs import matches
 from recollect.reports import StoreStatus
 from recollect.stores import bag
 from recollect.stores.base import Corpus, KeywordPool, Loaded, Missing, Space, VectorPool
 from recollect.stores.vectors import check_vectors, top
+from recollect.text.globs import matches
 from recollect.types import ChunkKey, Known
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from recollect.background import lease
-from recollect.background.lease import WRITER, LeaseLostError, WriterLease, is_gone
 from recollect.errors import StoreBusyError
+from recollect.ingest import lease
+from recollect.ingest.lease import WRITER, LeaseLostError, WriterLease, is_gone
 from recollect.stores.sqlite.connect import impatient
 from recollect.stores.sqlite.leases import Holder, SqliteLeases
 from recollect.types import Step, silent

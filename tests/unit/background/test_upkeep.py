@@ -12,10 +12,10 @@ import apsw
 import pytest
 
 from recollect import Memory
-from recollect.background import lease, upkeep
-from recollect.background.lease import WRITER, WriterLease
-from recollect.background.upkeep import CHEAP_SECONDS, CHEAP_TEXTS, Fresh, Upkeep
+from recollect.ingest import lease, upkeep
+from recollect.ingest.lease import WRITER, WriterLease
 from recollect.ingest.refresh import RefreshOptions
+from recollect.ingest.upkeep import CHEAP_SECONDS, CHEAP_TEXTS, Fresh, Upkeep
 from recollect.reports import Failure, Report
 from recollect.stores.sqlite.leases import Holder, SqliteLeases
 from recollect.types import Degradation, Step, silent

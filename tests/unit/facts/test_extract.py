@@ -22,7 +22,7 @@ from recollect.errors import (
     RequestRefusedError,
     UsageError,
 )
-from recollect.facts.extract import (
+from recollect.facts.extract.ask import (
     BatchResult,
     Draft,
     ExtractOptions,
@@ -31,9 +31,9 @@ from recollect.facts.extract import (
     extract,
     plan_extraction,
 )
-from recollect.facts.extract_blocks import Block, blocks_of
-from recollect.facts.extract_place import MADE_UP, placed
-from recollect.facts.extract_prompt import SYSTEM
+from recollect.facts.extract.blocks import Block, blocks_of
+from recollect.facts.extract.place import MADE_UP, placed
+from recollect.facts.extract.prompt import SYSTEM
 from recollect.providers.chat.base import Completion, Price
 from recollect.text.size import estimate_tokens
 

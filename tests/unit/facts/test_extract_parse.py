@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.facts.extract_json import Unreadable, objects_in
-from recollect.facts.extract_parse import Draft, Skipped, is_answer, parse_facts
+from recollect.facts.extract.parse import Draft, Skipped, is_answer, parse_facts
 from recollect.facts.record import CATEGORIES
+from recollect.providers.chat.reply_json import Unreadable, objects_in
 
 FACT = {
     "category": "technical",

@@ -14,9 +14,9 @@ from tests.vendors.chat import KEY, KNOWN_CHATS, KnownChat, Reply, chat_server
 from tests.vendors.server import VendorServer, hang, refuse
 
 from recollect.errors import ProviderBusyError
-from recollect.facts.hyde import EXPAND, HYDE, Wording, WordingOptions, worded
-from recollect.facts.hyde_cache import AnswerCache
 from recollect.providers.chat.base import Completion
+from recollect.search.answer_cache import AnswerCache
+from recollect.search.expand import EXPAND, HYDE, Wording, WordingOptions, worded
 from recollect.types import Degradation
 
 if TYPE_CHECKING:

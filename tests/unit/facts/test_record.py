@@ -12,7 +12,6 @@ from recollect.facts.identity import (
     following,
     is_id,
     minted,
-    normalised,
     normalised_digest,
     parse_id,
 )
@@ -25,6 +24,7 @@ from recollect.facts.record import (
     tags_of,
 )
 from recollect.facts.scope import GLOBAL, FactScope, ScopeKind, denied, is_visible, narrowed
+from recollect.text.normalise import normalised
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
 FACT = Fact(id=minted(NOW, chance=1), text="Ada prefers dark mode")

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from recollect.facts.safe import OWN_BLOCK, neutralised, on_one_line
 from recollect.sessions.clean import OWN_BLOCK as CLEARED_BLOCK
+from recollect.text.safe import OWN_BLOCK, neutralised, on_one_line
 
 
 @pytest.mark.parametrize(

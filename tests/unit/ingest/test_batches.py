@@ -17,7 +17,7 @@ from recollect.errors import (
     QuotaError,
 )
 from recollect.ingest.batches import embed_by_batch
-from recollect.ingest.keep import Keep
+from recollect.ingest.vector_cache import Keep
 from recollect.providers.base import BatchState
 from recollect.stores.ram import RamStore
 from recollect.types import (

@@ -16,8 +16,8 @@ from recollect.ingest.media import (
     modality_of,
     read_media,
 )
-from recollect.ingest.parcels import Packer, base64_bytes
 from recollect.ingest.read import UnreadableError
+from recollect.ingest.requests import Packer, base64_bytes
 from recollect.ingest.walk import Found
 from recollect.providers.base import EmbedsMedia, Limits, ProviderOptions
 from recollect.providers.gemini import GEMINI, open_gemini

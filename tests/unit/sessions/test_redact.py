@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.sessions.redact import HIDDEN, redact
+from recollect.text.redact import HIDDEN, redact
 
 ALNUM = "abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 

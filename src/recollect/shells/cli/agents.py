@@ -15,8 +15,8 @@ def command(context: click.Context, /, **options: object) -> None:
     context.obj = given(context, options)
     if context.invoked_subcommand is not None:
         return
-    from recollect.agents import list_agents  # noqa: PLC0415 - pulls in SQLite
-    from recollect.shells import render_status  # noqa: PLC0415 - not needed for --help
+    from recollect.config.agents import list_agents  # noqa: PLC0415 - pulls in SQLite
+    from recollect.shells.render import status as render_status  # noqa: PLC0415 - not needed for --help
 
     agents = list_agents()
     if context.obj["as_json"]:
@@ -32,7 +32,7 @@ def command(context: click.Context, /, **options: object) -> None:
 @click.pass_context
 def remove(context: click.Context, /, *, name: str, yes: bool, **options: object) -> None:
     """Delete the index of AGENT; the files it came from are not touched."""
-    from recollect.agents import remove_agent  # noqa: PLC0415 - pulls in SQLite
+    from recollect.config.agents import remove_agent  # noqa: PLC0415 - pulls in SQLite
     from recollect.errors import NotFoundError  # noqa: PLC0415 - not needed for --help
 
     del yes

@@ -20,7 +20,7 @@ def command(context: click.Context, /, **options: object) -> None:
     """Show the embedding cache, or prune it."""
     context.obj = given(context, options)
     if context.invoked_subcommand is None:
-        from recollect.shells import render_status  # noqa: PLC0415 - not needed for --help
+        from recollect.shells.render import status as render_status  # noqa: PLC0415 - not needed for --help
 
         with open_memory(context.obj) as memory:
             status = memory.cache_status()
@@ -48,7 +48,7 @@ def prune(
     **options: object,
 ) -> None:
     """Drop vectors from the cache. Indexes keep theirs; searches do not change."""
-    from recollect.shells import render_status  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import status as render_status  # noqa: PLC0415 - not needed for --help
 
     if everything == (unused_days is not None):
         raise click.UsageError("Give either --unused-days N or --all.")

@@ -12,7 +12,7 @@ from recollect.shells.cli.shared import given, print_json, print_lines, shared_o
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.settings import SettingsFiles
+    from recollect.config.files import SettingsFiles
 
 
 @click.group("config")
@@ -35,7 +35,7 @@ def show(
 
     KEY shows one setting, such as max_results, or a group, such as remote.
     """
-    from recollect.shells import render_config as render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     config_file = common["config_file"]
@@ -53,7 +53,7 @@ def show(
 @click.pass_context
 def path(context: click.Context, /, **options: object) -> None:
     """Show the files that settings are read from, the home, the index and the models."""
-    from recollect.shells import render_config as render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     locations = _files(common).locate()
@@ -87,7 +87,7 @@ def change(
 
     Lists are separated by commas: `config set extra_paths ~/notes,docs/*.md`.
     """
-    from recollect.shells import render_config as render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
 
     if unset == (value is not None):
         raise click.UsageError("Give either a VALUE or --unset.")
@@ -128,7 +128,7 @@ def import_openclaw(
 
     FILE is OpenClaw's configuration, by default ~/.openclaw/openclaw.json. Keys are never copied.
     """
-    from recollect.shells import render_config as render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)  # --agent before the command is the index's, as everywhere
     found = _files(common).import_openclaw(file, agent=agent, write=write)
@@ -140,7 +140,7 @@ def import_openclaw(
 
 
 def _files(common: Mapping[str, object]) -> SettingsFiles:
-    from recollect.settings import SettingsFiles  # noqa: PLC0415 - pulls in every stage's options
+    from recollect.config.files import SettingsFiles  # noqa: PLC0415 - pulls in every stage's options
 
     workspace, agent, config_file = common["workspace"], common["agent"], common["config_file"]
     return SettingsFiles.find(

@@ -79,7 +79,7 @@ def run(
     from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
     from recollect.evaluate.evaluation import evaluate  # noqa: PLC0415
     from recollect.evaluate.plot import check_plot, write_plot  # noqa: PLC0415
-    from recollect.shells import render_evaluate as render  # noqa: PLC0415
+    from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
     common = given(context, options)
     cases = read_cases(file)

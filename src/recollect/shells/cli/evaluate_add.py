@@ -65,7 +65,8 @@ def add(
     from recollect.evaluate.check import unfindable  # noqa: PLC0415
     from recollect.evaluate.shape import place_of  # noqa: PLC0415
     from recollect.evaluate.write import check_folder  # noqa: PLC0415
-    from recollect.shells import render, render_evaluate  # noqa: PLC0415
+    from recollect.shells.render import evaluate as render_evaluate  # noqa: PLC0415
+    from recollect.shells.render import search as render  # noqa: PLC0415
 
     common = given(context, options)
     as_json = bool(common["as_json"])

@@ -58,7 +58,7 @@ def list_command(
 ) -> None:
     """Show the facts that hold, and mark those that contradict one another."""
     from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
-    from recollect.shells import render_facts  # noqa: PLC0415
+    from recollect.shells.render import facts as render_facts  # noqa: PLC0415
 
     common = given(context, options)
     wanted = Wanted(scopes=scopes, category=category, entity=entity, tags=tags, text=text)
@@ -83,7 +83,7 @@ def list_command(
 @click.pass_context
 def show_command(context: click.Context, /, *, fact_id: str, **options: object) -> None:
     """Show a fact with its history, oldest first."""
-    from recollect.shells import render_facts  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
@@ -105,7 +105,7 @@ def supersede_command(
 ) -> None:
     """Mark OLD-ID as superseded by NEW-ID, or take that back with --undo OLD-ID."""
     from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
-    from recollect.shells import render_facts  # noqa: PLC0415
+    from recollect.shells.render import facts as render_facts  # noqa: PLC0415
 
     if undo == (new is not None):
         raise click.UsageError("Name OLD-ID and NEW-ID, or --undo and OLD-ID alone.", context)
@@ -133,7 +133,7 @@ def supersede_command(
 @click.pass_context
 def forget_command(context: click.Context, /, *, fact_id: str, **options: object) -> None:
     """Remove a fact for good; what it had replaced holds again."""
-    from recollect.shells import render_facts  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
@@ -152,7 +152,7 @@ def forget_command(context: click.Context, /, *, fact_id: str, **options: object
 @click.pass_context
 def prune_command(context: click.Context, /, *, dry_run: bool, **options: object) -> None:
     """Remove facts that expired."""
-    from recollect.shells import render_facts  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
@@ -183,7 +183,7 @@ def export_command(context: click.Context, /, **options: object) -> None:
 @click.pass_context
 def import_command(context: click.Context, /, *, file: Path, **options: object) -> None:
     """Take in facts that `facts export` printed; FILE may be - for standard input."""
-    from recollect.shells import render_facts  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     lines = _read(file).splitlines()

@@ -30,7 +30,7 @@ def command(
     Understood are PATH, PATH:FROM, PATH:FROM:LINES, and what search shows: PATH:FROM-TO and
     PATH#LFROM-LTO.
     """
-    from recollect.shells import render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
 
     if not location:
         raise click.BadParameter("give a path, as search shows it", param_hint="PATH")

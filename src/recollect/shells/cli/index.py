@@ -21,7 +21,7 @@ from recollect.shells.cli.shared import (
 @click.pass_context
 def command(context: click.Context, /, *, force: bool, **options: object) -> None:
     """Bring the index into agreement with the files."""
-    from recollect.shells import render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory, progress_bar() as progress:

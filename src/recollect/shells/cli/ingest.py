@@ -22,7 +22,7 @@ from recollect.shells.cli.shared import (
 @click.pass_context
 def command(context: click.Context, /, *, dry_run: bool, paths: str, **options: object) -> None:
     """Have a language model extract facts from files of the workspace."""
-    from recollect.shells import render_ingest  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import ingest as render_ingest  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     globs = [each.strip() for each in paths.split(",") if each.strip()]

@@ -44,9 +44,9 @@ def command(
 
     AGENT is claude, codex, cursor, vscode or openclaw. Every file that changes is shown as a diff.
     """
-    from recollect.glimpse import glimpse  # noqa: PLC0415 - as what follows
+    from recollect.config.peek import glimpse  # noqa: PLC0415 - as what follows
     from recollect.install import Installer, Scope  # noqa: PLC0415 - not needed for --help
-    from recollect.shells import render_install as render  # noqa: PLC0415
+    from recollect.shells.render import install as render  # noqa: PLC0415
 
     common = given(context, options)
     workspace, config_file = common["workspace"], common["config_file"]

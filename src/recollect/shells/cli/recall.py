@@ -29,14 +29,11 @@ def command(
     **options: object,
 ) -> None:
     """Print what memory holds on PROMPT, fenced as data, within a budget of tokens."""
-    from recollect.recall import Form, recall  # noqa: PLC0415 - not needed for --help
-    from recollect.shells import render  # noqa: PLC0415
+    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
-        recalled = recall(
-            memory, " ".join(prompt), budget_tokens=budget, form=Form(form), scopes=scopes
-        )
+        recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
     if common["as_json"]:
         print_json(render.recalled_json(recalled))
     elif recalled.block:

@@ -78,7 +78,7 @@ def command(
     **options: object,
 ) -> None:
     """Write TEXT down as a fact, in memory/facts/ of the workspace."""
-    from recollect.shells import render_facts  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:

@@ -64,7 +64,7 @@ def command(
     **options: object,
 ) -> None:
     """Find the passages that answer QUERY, one word or many."""
-    from recollect.shells import render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:

@@ -58,8 +58,8 @@ def command(
 ) -> None:
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
     from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
+    from recollect.config.peek import glimpse  # noqa: PLC0415
     from recollect.facts.scope import FactScope  # noqa: PLC0415
-    from recollect.glimpse import glimpse  # noqa: PLC0415
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
     from recollect.shells.http.run import ServeOptions, serve  # noqa: PLC0415
 

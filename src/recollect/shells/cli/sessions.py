@@ -27,7 +27,7 @@ def command(context: click.Context, /, **options: object) -> None:
 @click.pass_context
 def list_command(context: click.Context, /, **options: object) -> None:
     """Show the transcripts that belong to this memory and what became of them."""
-    from recollect.shells import render_sessions  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import sessions as render_sessions  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
@@ -49,7 +49,7 @@ def import_command(context: click.Context, /, *, paths: tuple[str, ...], **optio
 
     PATHS are files or folders; without any, all transcripts that belong to this memory.
     """
-    from recollect.shells import render_sessions  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import sessions as render_sessions  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:
@@ -81,7 +81,7 @@ def forget_command(
     files are not touched, so --undo brings back what the agent still has. Where it has none any
     more, the imported copy is the only one, and goes only with --yes.
     """
-    from recollect.shells import render_sessions  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import sessions as render_sessions  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:

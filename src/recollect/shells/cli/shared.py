@@ -100,7 +100,7 @@ def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
 
 def bring_up_to_date(memory: Memory) -> None:
     """Sync everything that changed before cases are asked, unless the index cannot be written."""
-    from recollect.shells import render  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
 
     if not memory.is_writable:
         return
@@ -184,6 +184,6 @@ def _expense(step: Step) -> str:
     """Return what embedding has cost so far, where it costs anything."""
     if step.cost is None:
         return ""
-    from recollect.shells.render import price_text  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render.search import price_text  # noqa: PLC0415 - not needed for --help
 
     return f" ({step.tokens} tokens, {price_text(step.cost)})"

@@ -19,7 +19,7 @@ from recollect.shells.cli.shared import (
 @click.pass_context
 def command(context: click.Context, /, *, deep: bool, **options: object) -> None:
     """Show the index, the provider and what is stale."""
-    from recollect.shells import render_status  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import status as render_status  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory:

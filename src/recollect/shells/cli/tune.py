@@ -27,7 +27,7 @@ def command(context: click.Context, /, *, file: Path, write: bool, **options: ob
     from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
     from recollect.evaluate.check import unfindable  # noqa: PLC0415
     from recollect.evaluate.tune import tune, write_proposal  # noqa: PLC0415
-    from recollect.shells import render_tune as render  # noqa: PLC0415
+    from recollect.shells.render import tune as render  # noqa: PLC0415
 
     common = given(context, options)
     cases = read_cases(file)

@@ -19,7 +19,7 @@ from recollect.shells.cli.shared import (
 @click.pass_context
 def command(context: click.Context, /, **options: object) -> None:
     """Prove that the index equals the files; exit 1 on a difference."""
-    from recollect.shells import render_status  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import status as render_status  # noqa: PLC0415 - not needed for --help
 
     common = given(context, options)
     with open_memory(common) as memory, progress_bar() as progress:

@@ -42,7 +42,7 @@ def command(context: click.Context, /, **options: object) -> None:
 def _tell(ended: Report | RecollectError, *, as_json: bool) -> None:
     """Print what a sync changed; with --json one line each, since there is no end."""
     from recollect.errors import RecollectError  # noqa: PLC0415 - not needed for --help
-    from recollect.shells import render  # noqa: PLC0415
+    from recollect.shells.render import search as render  # noqa: PLC0415
 
     if isinstance(ended, RecollectError):
         say(f"{ended.message}\n  → {ended.action}")

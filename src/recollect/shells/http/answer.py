@@ -10,7 +10,7 @@ from starlette.responses import Response
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 
 class JsonAnswer(Response):

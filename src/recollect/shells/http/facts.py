@@ -8,7 +8,6 @@ from recollect.errors import NotFoundError, UsageError
 from recollect.facts.identity import ID_PATTERN
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, MOST_FACT_CHARS
 from recollect.facts.rules import Verdict
-from recollect.shells import render_facts
 from recollect.shells.dates import start_of
 from recollect.shells.http.answer import JsonAnswer
 from recollect.shells.http.kinds import choice, day, several, text
@@ -24,12 +23,13 @@ from recollect.shells.http.operation import (
 from recollect.shells.http.refuse import RequestError
 from recollect.shells.http.searching import SCOPE_NAME
 from recollect.shells.http.shapes import NUMBER, TEXT, array, nullable, shape
+from recollect.shells.render import facts as render_facts
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from recollect.memory import Memory
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
     from recollect.shells.scopes import Held
 
 FACT_ID = text(most=15, pattern=f"^{ID_PATTERN}$", says="the id of a fact")

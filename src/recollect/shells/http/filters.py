@@ -18,7 +18,7 @@ from recollect.types import SourceKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 _NEXT = timedelta(days=1)
 _MOST_CHARS = 1000

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

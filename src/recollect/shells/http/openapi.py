@@ -12,7 +12,7 @@ from recollect.version import __version__
 
 if TYPE_CHECKING:
     from recollect.shells.http.operation import Operation, Param
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 _BEARER = "bearer"
 _EVERYWHERE = (400, 403, 405, 414, 503)

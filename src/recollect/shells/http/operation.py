@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recollect.async_memory import AsyncMemory
     from recollect.shells.http.kinds import Kind
     from recollect.shells.http.served import Served
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
     Endpoint = Callable[["Call"], Awaitable[Json | Response]]
 

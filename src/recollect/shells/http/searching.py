@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.recall import Form, recall
-from recollect.shells import render
+from recollect.reports import RecallForm
 from recollect.shells.dates import end_of
 from recollect.shells.http.kinds import choice, day, flag, number, several, text, whole
 from recollect.shells.http.operation import (
@@ -29,9 +28,10 @@ from recollect.shells.http.shapes import (
     shape,
     word,
 )
+from recollect.shells.render import search as render
 
 if TYPE_CHECKING:
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 MOST_QUERY_CHARS = 4_000
 """Of a question: percent-encoded it fits into an address in any script."""
@@ -67,9 +67,9 @@ BUDGET = defaulted(
 )
 FORM = defaulted(
     "form",
-    choice(*(form.value for form in Form)),
+    choice(*(form.value for form in RecallForm)),
     "How much is shown of each hit.",
-    default=Form.FULL.value,
+    default=RecallForm.FULL.value,
 )
 
 FILE = required("path", text(least=1, most=1000), "Of a memory file, as search shows it.")
@@ -103,14 +103,8 @@ async def search(call: Call) -> Json:
 async def recall_block(call: Call) -> Json:
     """Return the block for the start of a turn, as `recall --json` prints it."""
     scopes = call.served.held.seen(call[SCOPES])
-    recalled = await call.memory.run(
-        lambda memory: recall(
-            memory,
-            call[PROMPT],
-            budget_tokens=call[BUDGET],
-            form=Form(call[FORM]),
-            scopes=scopes,
-        )
+    recalled = await call.memory.recall(
+        call[PROMPT], budget_tokens=call[BUDGET], form=call[FORM], scopes=scopes
     )
     call.served.note_answered(recalled.results, synced=call.memory.config.sync_on_search)
     return render.recalled_json(recalled)

@@ -10,16 +10,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.shells import render
 from recollect.shells.http.metrics import Metrics
 from recollect.shells.http.refuse import RequestError
+from recollect.shells.render import search as render
 from recollect.shells.scopes import Held
 from recollect.version import __version__
 
 if TYPE_CHECKING:
     from recollect.async_memory import AsyncMemory
     from recollect.reports import Report, StoreStatus
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
     from recollect.shells.upkeep import Worker
     from recollect.types import Results
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 TEXT: Json = {"type": "string"}
 WHOLE: Json = {"type": "integer"}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from recollect.shells import render_status
 from recollect.shells.http import metrics
 from recollect.shells.http.kinds import flag
 from recollect.shells.http.operation import Call, Operation, defaulted
 from recollect.shells.http.shapes import FLAG, MOMENT, OPEN, TEXT, nullable, shape, word
+from recollect.shells.render import status as render_status
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recollect.reports import StoreStatus
     from recollect.shells.http.served import Served
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 DEEP = defaulted(
     "deep", flag(), "Also embed one text to see that the provider works.", default=False

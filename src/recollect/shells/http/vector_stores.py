@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
-from recollect.shells import render_openai
 from recollect.shells.http.filters import Narrowed, filters
 from recollect.shells.http.kinds import Kind, WrongValueError, choice, flag, number, text, whole
 from recollect.shells.http.operation import Call, Operation, Where, defaulted, optional, required
@@ -27,11 +26,12 @@ from recollect.shells.http.shapes import (
     shape,
     word,
 )
+from recollect.shells.render import vector_stores as render_openai
 
 if TYPE_CHECKING:
     from recollect.reports import Status
     from recollect.shells.http.served import Served
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
     from recollect.types import Hit, Results
 
 DEFAULT_ID = "default"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
 from recollect.evaluate.case import CASES_FILE
-from recollect.shells import render_atlas, render_facts
 from recollect.shells.dates import end_of
 from recollect.shells.http.facts import FACT, ID
 from recollect.shells.http.kinds import several, text, whole
@@ -43,12 +42,14 @@ from recollect.shells.http.shapes import (
     shape,
     word,
 )
+from recollect.shells.render import facts as render_facts
+from recollect.shells.render import overview as render_atlas
 from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
     from recollect.evaluate.evaluation import Evaluation
     from recollect.evaluate.run import Answer
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 _MOST_DOCUMENTS = 1000
 _MOST_POINTS = 20_000
@@ -134,7 +135,7 @@ async def fact(call: Call) -> Json:
 
 async def evaluation(call: Call) -> Json:
     """Return the JSON of `eval --compare --json` for the cases of the workspace."""
-    from recollect.shells import render_evaluate  # noqa: PLC0415 - only where it is asked for
+    from recollect.shells.render import evaluate as render_evaluate  # noqa: PLC0415 - only where it is asked for
 
     return render_evaluate.evaluation_json(await _evaluated(call))
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError, UsageError, WorkspaceError
 from recollect.facts.record import Provenance
-from recollect.shells import render_facts
 from recollect.shells.dates import end_of, start_of
 from recollect.shells.location import Location, parse_location
 from recollect.shells.mcp import render, render_search
 from recollect.shells.mcp.arguments import understood
 from recollect.shells.mcp.uri import path_of
+from recollect.shells.render import facts as render_facts
 from recollect.shells.scopes import Held
 from recollect.types import GLOBAL
 

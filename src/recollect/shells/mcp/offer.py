@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.facts.safe import on_one_line
+from recollect.config.peek import glimpse
 from recollect.facts.scope import FactScope
-from recollect.glimpse import glimpse
+from recollect.text.safe import on_one_line
 from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from recollect.glimpse import Glimpse
+    from recollect.config.peek import Glimpse
 
 _NAME_CHARS = 80
 _HOW = (

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.facts.safe import OWN_BLOCK, neutralised, on_one_line
-from recollect.recall import estimate_tokens
-from recollect.shells import render, render_facts, render_status
 from recollect.shells.mcp.uri import uri_of
+from recollect.shells.render import facts as render_facts
+from recollect.shells.render import search as render
+from recollect.shells.render import status as render_status
+from recollect.text.safe import OWN_BLOCK, neutralised, on_one_line
+from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

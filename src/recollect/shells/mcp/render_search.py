@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.facts.safe import neutralised, on_one_line
-from recollect.recall import estimate_tokens
-from recollect.shells import render
 from recollect.shells.mcp.render import CLOSE, FRAME_TOKENS, OPEN, Answer
 from recollect.shells.mcp.uri import uri_of
+from recollect.shells.render import search as render
+from recollect.text.safe import neutralised, on_one_line
+from recollect.text.size import estimate_tokens
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:

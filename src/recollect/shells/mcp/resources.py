@@ -10,8 +10,8 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from recollect.errors import NotFoundError, RecollectError
-from recollect.facts.safe import neutralised
 from recollect.shells.mcp.uri import TEMPLATE, path_of, uri_of
+from recollect.text.safe import neutralised
 
 if TYPE_CHECKING:
     from recollect.memory import Memory

@@ -18,7 +18,7 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
-from recollect.globs import matches
+from recollect.text.globs import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from recollect.errors import UsageError
-from recollect.fact_source import FACTS_FOLDER
 from recollect.facts.decay import Ending, classify_decay, ending_of_said, expiry, prune_plan
 from recollect.facts.history import active, lineage
 from recollect.facts.identity import CHANCE_BITS, minted, parse_id
@@ -27,8 +26,9 @@ from recollect.facts.record import (
 from recollect.facts.remember import forget, prune, remember, restore, supersede
 from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope, narrowed
+from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
-from recollect.sessions.redact import redact
+from recollect.text.redact import redact
 from recollect.types import GLOBAL
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.background.lease import LeaseLostError, WriterLease
+from recollect.ingest.lease import LeaseLostError, WriterLease
 from recollect.ingest.refresh import RefreshOptions
 from recollect.stores.sqlite.connect import impatient
 

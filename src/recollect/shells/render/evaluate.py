@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recollect.evaluate.evaluation import Evaluation
     from recollect.evaluate.outcome import Outcome, Summary
     from recollect.evaluate.run import Answer
-    from recollect.shells.render import Json, Line
+    from recollect.shells.render.search import Json, Line
     from recollect.types import Hit
 
 _DIGITS = 4  # beyond this a mean of questions is noise

@@ -19,7 +19,7 @@ from recollect.search.legs import retrieve
 from recollect.search.question import ask, kind_of, understand
 from recollect.search.serve import serve
 from recollect.stores.sqlite.survey import heading_of
-from recollect.turns import in_turn
+from recollect.stores.synchronized import in_turn
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from recollect.reports import Status
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
     from recollect.types import Hit
 
 _DIGITS = 4  # beyond this a score is noise

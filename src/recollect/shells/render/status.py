@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render import failure_json, why_json
+from recollect.shells.render.search import failure_json, why_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from recollect.reports import AgentStatus, CacheStatus, Check, Status, Verification
-    from recollect.shells.render import Json, Line
+    from recollect.shells.render.search import Json, Line
 
 _NAMED = 5  # stale files listed by name
 

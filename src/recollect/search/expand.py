@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.facts.extract_json import objects_in
-from recollect.facts.identity import normalised
+from recollect.providers.chat.reply_json import objects_in
+from recollect.text.normalise import normalised
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from recollect.facts.hyde_cache import AnswerCache
     from recollect.providers.chat.base import Chat
+    from recollect.search.answer_cache import AnswerCache
 
 _ANSWER_TOKENS = 150
 _VARIANTS_TOKENS = 300

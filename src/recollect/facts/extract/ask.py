@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError, ProviderSetupError, QuotaError
-from recollect.facts.extract_parse import REPEATED, Draft, Skipped, is_answer, parse_facts
-from recollect.facts.extract_place import placed
-from recollect.facts.extract_plan import (
+from recollect.facts.extract.parse import REPEATED, Draft, Skipped, is_answer, parse_facts
+from recollect.facts.extract.place import placed
+from recollect.facts.extract.plan import (
     Batch,
     ExtractOptions,
     Plan,
@@ -24,8 +24,8 @@ from recollect.facts.extract_plan import (
     digest_of_text,
     plan_extraction,
 )
-from recollect.facts.extract_prompt import SYSTEM
-from recollect.facts.identity import normalised
+from recollect.facts.extract.prompt import SYSTEM
+from recollect.text.normalise import normalised
 from recollect.types import Degradation
 
 if TYPE_CHECKING:

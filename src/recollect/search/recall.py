@@ -7,23 +7,20 @@ it was given.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.facts.safe import OWN_BLOCK, neutralised, on_one_line
-from recollect.text.size import (
-    estimate_tokens as estimate_tokens,  # noqa: PLC0414 - shells have budgets, too
-)
+from recollect.reports import Recalled, RecallForm
+from recollect.text.safe import OWN_BLOCK, neutralised, on_one_line
+from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recollect.memory import Memory
     from recollect.types import Hit, Results
 
-_HITS = 15  # candidates for a block; a budget seldom holds more
+CANDIDATES = 15  # hits considered for a block; a budget seldom holds more
 _SHORT_CHARS = 160
 _OPEN = (
     f'<{OWN_BLOCK} form="{{form}}">\n'
@@ -32,49 +29,13 @@ _OPEN = (
 _CLOSE = f"</{OWN_BLOCK}>"
 
 
-class Form(StrEnum):
-    """How much is shown of each hit."""
-
-    FULL = "full"
-    SHORT = "short"
-    INDEX = "index"
-    """Only where it stands, to be read on demand."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """A block, and what it holds."""
-
-    block: str
-    """Empty where memory holds nothing on the prompt."""
-    tokens: int
-    hits: tuple[Hit, ...]
-    """Those that are in the block."""
-    results: Results
-
-
-def recall(
-    memory: Memory,
-    prompt: str,
-    *,
-    budget_tokens: int,
-    form: Form = Form.FULL,
-    scopes: Sequence[str] = (),
-) -> Recalled:
-    """Return the block for a prompt.
-
-    Args:
-        memory: to look into.
-        prompt: what the turn begins with.
-        budget_tokens: the most the block may take, by our own estimate.
-        form: how much is shown of each hit.
-        scopes: facts of these scopes too.
+def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> Recalled:
+    """Return the block that shows these results within the budget.
 
     Raises:
         UsageError: the budget holds no block at all; the error names one that does.
 
     """
-    results = memory.search(prompt, max_results=_HITS, scopes=scopes)
     # What stands out from noise in no way is not worth a turn's attention.
     worthy = results.hits if results.confident else ()
     least = _least_tokens(worthy, form)
@@ -97,7 +58,7 @@ def recall(
     return Recalled(block, estimate_tokens(block), tuple(shown), results)
 
 
-def _least_tokens(hits: Sequence[Hit], form: Form) -> int:
+def _least_tokens(hits: Sequence[Hit], form: RecallForm) -> int:
     """Return what the shortest block takes that holds a hit; where there is none, an empty one."""
     lines = [_FORMS[each](hit) for hit in hits for each in _as_short_as(form)]
     return min(
@@ -106,12 +67,12 @@ def _least_tokens(hits: Sequence[Hit], form: Form) -> int:
     )
 
 
-def _as_short_as(form: Form) -> list[Form]:
-    forms = list(Form)
+def _as_short_as(form: RecallForm) -> list[RecallForm]:
+    forms = list(RecallForm)
     return forms[forms.index(form) :]
 
 
-def _fitting(hit: Hit, lines: Sequence[str], *, form: Form, budget_tokens: int) -> str | None:
+def _fitting(hit: Hit, lines: Sequence[str], *, form: RecallForm, budget_tokens: int) -> str | None:
     """Return the hit as fully as there is room; a good hit in short is better than none."""
     for each in _as_short_as(form):
         line = _FORMS[each](hit)
@@ -120,7 +81,7 @@ def _fitting(hit: Hit, lines: Sequence[str], *, form: Form, budget_tokens: int) 
     return None
 
 
-def _block(lines: Sequence[str], form: Form) -> str:
+def _block(lines: Sequence[str], form: RecallForm) -> str:
     return _OPEN.format(form=form.value) + "".join(f"{line}\n" for line in lines) + _CLOSE
 
 
@@ -145,8 +106,8 @@ def _index(hit: Hit) -> str:
     return f"- {_where(hit)} {title} ({estimate_tokens(hit.snippet)} tokens)"
 
 
-_FORMS: dict[Form, Callable[[Hit], str]] = {
-    Form.FULL: _full,
-    Form.SHORT: _short,
-    Form.INDEX: _index,
+_FORMS: dict[RecallForm, Callable[[Hit], str]] = {
+    RecallForm.FULL: _full,
+    RecallForm.SHORT: _short,
+    RecallForm.INDEX: _index,
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.extract import ExtractOptions, extract, plan_extraction
+from recollect.facts.extract.ask import ExtractOptions, extract, plan_extraction
 from recollect.facts.record import Provenance, extracted_category
 from recollect.facts.rules import Verdict
 from recollect.types import Step, silent
@@ -21,8 +21,8 @@ from recollect.types import Step, silent
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recollect.fact_book import FactBook
-    from recollect.facts.extract import BatchResult, Draft, Plan
+    from recollect.facts.book import FactBook
+    from recollect.facts.extract.ask import BatchResult, Draft, Plan
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered
     from recollect.providers.chat.base import Chat, Price

@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.facts.extract_json import Unreadable, objects_in
-from recollect.facts.extract_suspicion import suspicion_of
-from recollect.facts.identity import normalised
+from recollect.facts.extract.suspicion import suspicion_of
 from recollect.facts.record import extracted_category, tags_of
+from recollect.providers.chat.reply_json import Unreadable, objects_in
+from recollect.text.normalise import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.facts.extract_blocks import blocks_of
-from recollect.facts.extract_prompt import SYSTEM, prompt_of
+from recollect.facts.extract.blocks import blocks_of
+from recollect.facts.extract.prompt import SYSTEM, prompt_of
 from recollect.text.size import estimate_tokens
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from recollect.facts.extract_blocks import Block
+    from recollect.facts.extract.blocks import Block
     from recollect.providers.chat.base import Price
 
 _OUTPUT_SHARE = 0.5

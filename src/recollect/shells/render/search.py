@@ -9,8 +9,7 @@ from recollect.types import HEADING_SEPARATOR, Leg, Mode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from recollect.recall import Recalled
-    from recollect.reports import Excerpt, Failure, Report
+    from recollect.reports import Excerpt, Failure, Recalled, Report
     from recollect.types import Degradation, Hit, Results, Trace
 
     Json = Mapping[str, object]

@@ -16,7 +16,7 @@ from recollect.types import digest_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.facts.extract_blocks import Block
+    from recollect.facts.extract.blocks import Block
 
 _MARK_CHARS = 16
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.install import Installed
-    from recollect.shells.render import Json, Line
+    from recollect.shells.render.search import Json, Line
 
 _STYLES = {"+": "green", "-": "red"}
 _MOST_CHARS = 200  # of a line; some programs write their whole file on one

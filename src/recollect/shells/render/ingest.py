@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render import price_text
-from recollect.shells.render_facts import contradiction_json, remembered_text
+from recollect.shells.render.facts import contradiction_json, remembered_text
+from recollect.shells.render.search import price_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recollect.extraction import Extracted
-    from recollect.facts.extract import Plan
-    from recollect.shells.render import Json, Line
+    from recollect.facts.extract.ask import Plan
+    from recollect.facts.extract.run import Extracted
+    from recollect.shells.render.search import Json, Line
 
 
 def plan_json(plan: Plan) -> Json:

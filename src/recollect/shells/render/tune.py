@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from recollect.shells.render_evaluate import (
+from recollect.shells.render.evaluate import (
     interval_json,
     interval_text,
     table,
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.evaluate.tune import Tuning
-    from recollect.shells.render import Json, Line
+    from recollect.shells.render.search import Json, Line
 
 _DIGITS = 4
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recollect.config.files import Change, Import, Locations, Shown
     from recollect.errors import ConfigError
-    from recollect.settings import Change, Import, Locations, Shown
-    from recollect.shells.render import Json, Line
+    from recollect.shells.render.search import Json, Line
 
 _STYLES = {"+": "green", "-": "red"}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from recollect.shells.render import failure_json
+from recollect.shells.render.search import failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from recollect.reports import Failure, SessionStatus
-    from recollect.shells.render import Json, Line
+    from recollect.shells.render.search import Json, Line
 
 _WANTED = (
     'Set sources = ["memory", "sessions"] in your settings:'

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render import why_json
+from recollect.shells.render.search import why_json
 
 if TYPE_CHECKING:
     from recollect.reports import Amount, ChunkMap, DaySummary, Documents, MapPoint, Timeline
-    from recollect.shells.render import Json
+    from recollect.shells.render.search import Json
 
 _DIGITS = 4  # of a place in a plane: a thousandth of a screen's width
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from recollect.shells.render import failure_json
+from recollect.shells.render.search import failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
-    from recollect.shells.render import Json, Line
+    from recollect.shells.render.search import Json, Line
 
 _SAID = {
     "add": "remembered{when}",

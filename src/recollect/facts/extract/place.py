@@ -12,13 +12,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.facts.extract_parse import suspected
+from recollect.facts.extract.parse import suspected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from recollect.facts.extract_blocks import Block
-    from recollect.facts.extract_parse import Draft
+    from recollect.facts.extract.blocks import Block
+    from recollect.facts.extract.parse import Draft
 
 _WORD = re.compile(r"\w+")
 _LEAST_CHARS = 3  # of a word that says something; digits always do

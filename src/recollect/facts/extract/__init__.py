@@ -1,0 +1,1 @@
+"""How are facts extracted from files? Plan, ask a language model, check its answers."""

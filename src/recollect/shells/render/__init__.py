@@ -1,0 +1,1 @@
+"""How is each report shown? One JSON shape and one text form per command."""
