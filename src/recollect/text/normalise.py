@@ -1,4 +1,4 @@
-"""When do two texts say the same in the same words, whatever their case, width and spacing?"""
+"""The form in which two texts with the same words are equal, whatever their case and spacing."""
 
 from __future__ import annotations
 
