@@ -34,7 +34,7 @@ from recollect.search.question import ask, kind_of
 from recollect.search.recall import CANDIDATES, recall_block
 from recollect.search.serve import finished, serve
 from recollect.sessions.source import NOT_SEARCHED, SESSIONS_TOP
-from recollect.stores.synchronized import in_turn
+from recollect.stores.synchronized import synchronized
 from recollect.types import Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Memory:
     def __init__(self, parts: Parts) -> None:
         self.workspace = parts.setup.workspace
         self.agent = parts.setup.agent
-        self.turn = parts.turn
+        self.lock = parts.lock
         self._parts = parts
 
     @classmethod
@@ -113,7 +113,7 @@ class Memory:
         """True when the last search left work that nobody has taken up."""
         return self._parts.is_behind
 
-    @in_turn
+    @synchronized
     def sync(
         self,
         *,
@@ -141,7 +141,7 @@ class Memory:
         report = self._parts.sync(options, told=told)
         return replace(report, notices=(*self._parts.take_notices(), *report.notices))
 
-    @in_turn
+    @synchronized
     def search(  # noqa: PLR0913 - each argument narrows the question
         self,
         text: str,
@@ -312,7 +312,7 @@ class Memory:
             interval_seconds=config.watch.interval_minutes * 60.0,
         )
 
-    @in_turn
+    @synchronized
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
         """Read part of a memory file.
 
@@ -335,7 +335,7 @@ class Memory:
             text = visible_text(found.path.rpartition("/")[2], text, scopes=scopes)
         return excerpt(text, path=found.path, start_line=start_line, lines=lines)
 
-    @in_turn
+    @synchronized
     def status(self, *, deep: bool = False) -> Status:
         """Tell what is indexed, by whom it is embedded and what is stale.
 
@@ -365,28 +365,28 @@ class Memory:
         """The conversations that belong to this memory: list them, keep them, forget them."""
         return self._parts.session_book
 
-    @in_turn
+    @synchronized
     def cache_status(self) -> CacheStatus | None:
         """Tell how full the embedding cache of this home is; None when there is none."""
         return self._parts.cache.status() if self._parts.cache else None
 
-    @in_turn
+    @synchronized
     def prune_cache(self, *, unused_days: int | None = None) -> int:
         """Drop vectors unused for so many days, or all; return how many. Indexes keep theirs."""
         since = None if unused_days is None else today_here() - timedelta(days=unused_days)
         return self._parts.cache.prune(unused_since=since) if self._parts.cache else 0
 
-    @in_turn
+    @synchronized
     def paths(self) -> frozenset[str]:
         """Return the paths of all indexed files."""
         return frozenset(path for _, path in self._parts.store.known())
 
-    @in_turn
+    @synchronized
     def reset(self) -> None:
         """Drop the derived index; the files it came from are not touched."""
         self._parts.store.clear()
 
-    @in_turn
+    @synchronized
     def verify(self, *, progress: Progress = silent) -> Verification:
         """Prove that the index equals the files and that all legs know the same chunks."""
         store = self._parts.store
@@ -398,12 +398,12 @@ class Memory:
         )
         return replace(found, notices=self._parts.take_notices())
 
-    @in_turn
+    @synchronized
     def verify_store(self) -> list[str]:
         """Return what is wrong with the index file, read in full: nothing when it is sound."""
         return self._parts.store.inspection.check()
 
-    @in_turn
+    @synchronized
     def close(self) -> None:
         """Release the index and the models."""
         self._parts.close()

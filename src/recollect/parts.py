@@ -34,7 +34,7 @@ from recollect.sessions.project import ProjectOptions
 from recollect.sessions.source import SessionBook, SessionPlaces, SessionSource
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
-from recollect.stores.synchronized import in_turn
+from recollect.stores.synchronized import synchronized
 from recollect.types import Degradation, Leg, Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class Parts:
         self, setup: Setup, *, store: SqliteStore, notices: tuple[str, ...], purpose: str
     ) -> None:
         self.setup = setup
-        self.turn = RLock()
-        """Whose turn it is: a connection serves one thread at a time."""
+        self.lock = RLock()
+        """A connection serves one thread at a time."""
         self._purpose = purpose
         self.store = store
         self.chain = Chain(setup.config.provider, cache=setup.places.models)
@@ -113,11 +113,11 @@ class Parts:
         """What can be done with the conversations."""
         return SessionBook(self.sessions, indexed=self._paths, drop=self._drop_session)
 
-    @in_turn
+    @synchronized
     def _paths(self) -> set[str]:
         return {path for _, path in self.store.known()}
 
-    @in_turn
+    @synchronized
     def _drop_session(self, path: str) -> None:
         self.store.drop(path, source=SourceKind.SESSIONS)
 
@@ -134,7 +134,7 @@ class Parts:
         return Atlas(
             self.store,
             chain=self.chain,
-            turn=self.turn,
+            lock=self.lock,
             drawer=self._drawer,
             audience=lambda scopes: audience_of(scopes, allowed=self.setup.scopes),
             now=lambda: datetime.now(tz=UTC),
@@ -193,7 +193,7 @@ class Parts:
         asked = replace(query, imagined=wording.imagined, rewordings=wording.rewordings)
         return asked, wording.degraded
 
-    @in_turn
+    @synchronized
     def _nearest_fact(self, fact: Fact) -> Nearest | None:
         """Return the fact of the same scope whose vector is nearest, where vectors are at hand."""
         choice = self.chain.choose(self.store.published(), progress=silent, retry=False)

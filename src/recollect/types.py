@@ -162,7 +162,7 @@ class FactMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Superseded:
+class SupersededFact:
     """A fact that no longer holds, and what took its place."""
 
     id: str

@@ -21,7 +21,7 @@ from recollect.text.terms import terms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recollect.types import Results, Superseded
+    from recollect.types import Results, SupersededFact
 
 _BEGINNING_CHARS = 3  # of a word; its inflections share them
 _OWN_LINE = re.compile(r"\s*(?:[-*+>#]|[0-9]+[.)]\s|$)")  # entry, quote, heading, or nothing
@@ -33,7 +33,7 @@ _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 _ASKS = re.compile("[?？]")
 
 
-def mark_copies(results: Results, *, superseded: Sequence[Superseded]) -> Results:
+def mark_copies(results: Results, *, superseded: Sequence[SupersededFact]) -> Results:
     """Return the results with a mark on every hit that repeats a superseded fact.
 
     Args:
@@ -93,7 +93,7 @@ class _Gist:
         return is_claim and not self.fresh & sentence.terms and sentence.past <= self.past
 
 
-def _claims(superseded: Sequence[Superseded]) -> Iterator[_Claim]:
+def _claims(superseded: Sequence[SupersededFact]) -> Iterator[_Claim]:
     last = _last_ones(superseded)
     for fact in superseded:
         instead = last[fact.id].instead
@@ -102,12 +102,12 @@ def _claims(superseded: Sequence[Superseded]) -> Iterator[_Claim]:
         yield _Claim(words, differing, fact.text, fact.about, instead, last[fact.id].by)
 
 
-def _last_ones(superseded: Sequence[Superseded]) -> dict[str, Superseded]:
+def _last_ones(superseded: Sequence[SupersededFact]) -> dict[str, SupersededFact]:
     """Return for each fact the last that was superseded after it: that names what holds now."""
     by_id = {fact.id: fact for fact in superseded}
-    last: dict[str, Superseded] = {}
+    last: dict[str, SupersededFact] = {}
     for fact in superseded:
-        passed: dict[str, Superseded] = {}
+        passed: dict[str, SupersededFact] = {}
         while fact.id not in passed and fact.id not in last and fact.by in by_id:
             passed[fact.id] = fact
             fact = by_id[fact.by]  # noqa: PLW2901 - walks on

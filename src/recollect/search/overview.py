@@ -19,7 +19,7 @@ from recollect.search.legs import retrieve
 from recollect.search.question import ask, kind_of, understand
 from recollect.search.serve import serve
 from recollect.stores.sqlite.survey import heading_of
-from recollect.stores.synchronized import in_turn
+from recollect.stores.synchronized import synchronized
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Atlas:
         store: SqliteStore,
         *,
         chain: Chain,
-        turn: RLock,
+        lock: RLock,
         drawer: Drawer,
         audience: Callable[[Iterable[str]], frozenset[str]],
         now: Callable[[], datetime],
@@ -112,13 +112,13 @@ class Atlas:
         Args:
             store: what is shown.
             chain: embeds the query of a map.
-            turn: held while the store is asked.
+            lock: held while the store is asked.
             drawer: where the last layout is kept.
             audience: returns the scopes that are seen, of those that are asked for.
             now: tells the time: facts that do not hold are not shown.
 
         """
-        self.turn = turn
+        self.lock = lock
         self._store = store
         self._survey = store.inspection.survey
         self._chain = chain
@@ -126,7 +126,7 @@ class Atlas:
         self._audience = audience
         self._now = now
 
-    @in_turn
+    @synchronized
     def documents(  # noqa: PLR0913 - each argument narrows the list
         self,
         *,
@@ -159,14 +159,14 @@ class Atlas:
         scope = replace(self._scope(scopes), source=kind, since=since, before=before, path=path)
         return self._survey.documents(scope, limit=limit, offset=offset)
 
-    @in_turn
+    @synchronized
     def timeline(self, *, scopes: Iterable[str] = ()) -> Timeline:
         """Return how much is stored of each day; `scopes` adds facts besides the global ones."""
         days = self._survey.days(self._scope(scopes))
         undated = next((day for day in days if day.date is None), DaySummary(None, {}))
         return Timeline(tuple(day for day in days if day.date is not None), undated)
 
-    @in_turn
+    @synchronized
     def map(
         self, query: str | None = None, *, most: int = 5000, scopes: Iterable[str] = ()
     ) -> ChunkMap:

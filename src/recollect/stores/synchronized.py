@@ -1,6 +1,6 @@
-"""One after the other: what threads that share an object have to keep to.
+"""Lets threads share an object: its methods run one at a time, under the object's lock.
 
-A connection to an index serves one thread at a time, and a search asks it more than once.
+A connection to a store serves one thread at a time, and one search makes several calls on it.
 """
 
 from __future__ import annotations
@@ -13,26 +13,25 @@ if TYPE_CHECKING:
     from threading import RLock
 
 
-class Shared(Protocol):
-    """What threads may share."""
+class Lockable(Protocol):
+    """An object whose methods threads take turns to call."""
 
-    turn: RLock
-    """Held by whoever is at work."""
+    lock: RLock
 
 
-Owner = TypeVar("Owner", bound=Shared)
+Owner = TypeVar("Owner", bound=Lockable)
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 
-def in_turn(
+def synchronized(
     method: Callable[Concatenate[Owner, P], Answer],
 ) -> Callable[Concatenate[Owner, P], Answer]:
-    """Return the method for callers in several threads: each waits for its turn."""
+    """Return the method wrapped so that it holds `self.lock` while it runs."""
 
     @wraps(method)
-    def wait(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        with self.turn:
+    def locked(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        with self.lock:
             return method(self, *args, **kwargs)
 
-    return wait
+    return locked

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from recollect.search.copies import mark_copies
-from recollect.types import FactMark, Hit, Mode, Results, SourceKind, Superseded
+from recollect.types import FactMark, Hit, Mode, Results, SourceKind, SupersededFact
 
 OLD, NEW = "The api listens on port 8080", "The api listens on port 9090"
 
 
 def superseded(
     text: str = OLD, *, instead: str = NEW, about: str = "api port", name: str = "f-1", by: str = ""
-) -> Superseded:
-    return Superseded(name, text, about, by or "f-2", instead)
+) -> SupersededFact:
+    return SupersededFact(name, text, about, by or "f-2", instead)
 
 
 def results_of(*texts: str, fact: FactMark | None = None) -> Results:
@@ -47,7 +47,7 @@ def results_of(*texts: str, fact: FactMark | None = None) -> Results:
     )
 
 
-def mark(text: str, *facts: Superseded) -> str | None:
+def mark(text: str, *facts: SupersededFact) -> str | None:
     [hit] = mark_copies(results_of(text), superseded=facts or [superseded()]).hits
     return hit.superseded_by
 

@@ -10,7 +10,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from recollect.types import FactMark, Superseded
+from recollect.types import FactMark, SupersededFact
 
 if TYPE_CHECKING:
     import apsw
@@ -54,11 +54,11 @@ def mark_of(row: str) -> FactMark:
     )
 
 
-def superseded(connection: apsw.Connection, scope: Scope) -> list[Superseded]:
+def superseded(connection: apsw.Connection, scope: Scope) -> list[SupersededFact]:
     """Return what the scope may know of that no longer holds, with what took its place."""
     moment = _written(scope.as_of) if scope.as_of else _STILL
     rows = connection.execute(_SUPERSEDED, (moment, json.dumps(sorted(scope.audience))))
-    return [Superseded(*map(str, row)) for row in rows]
+    return [SupersededFact(*map(str, row)) for row in rows]
 
 
 def hidden_sql(scope: Scope) -> tuple[str, list[str]]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from recollect.types import Chunk, Known, Scope, SourceKind, Superseded
+    from recollect.types import Chunk, Known, Scope, SourceKind, SupersededFact
 
 _OF_DOCUMENT = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
@@ -82,7 +82,7 @@ class Inspection:
         with translated(self._path):
             return not self._connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
 
-    def superseded(self, scope: Scope) -> list[Superseded]:
+    def superseded(self, scope: Scope) -> list[SupersededFact]:
         """Return what the scope may know of that no longer holds, with what took its place."""
         with translated(self._path):
             return facts.superseded(self._connection, scope)
