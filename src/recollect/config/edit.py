@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
-import shutil
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from recollect.config.schema import canonical
 from recollect.errors import ConfigError
+from recollect.text.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +46,7 @@ def write_settings(file: Path, changes: Mapping[str, str | float]) -> str:
         before = file.read_bytes().decode("utf-8") if file.exists() else ""
         after = edited(before, changes)
         file.resolve().parent.mkdir(parents=True, exist_ok=True)
-        replace_text(file, after)
+        replace_file(file, after.encode())
     except (OSError, ValueError) as error:
         # Not the whole error: it may name a temporary file.
         reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -88,25 +87,6 @@ def edited(text: str, changes: Mapping[str, str | float]) -> str:
     return after
 
 
-def replace_text(file: Path, text: str) -> None:
-    """Give a file a new content in one step: a reader sees the old or the new, never half of it.
-
-    Raises:
-        OSError: it cannot be written, or its folder is not there; the old content stands.
-
-    """
-    real = file.resolve()  # a link stays a link
-    beside = real.with_name(f".{real.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(text.encode("utf-8"))
-        if real.exists():
-            shutil.copymode(real, beside)
-        beside.replace(real)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-
-
 def _added(left: Mapping[str, str | float], *, above: list[str], below: list[str]) -> list[str]:
     added = [f"{_line(key, value)}\n" for key, value in left.items()]
     if added and above and not above[-1].endswith("\n"):
@@ -143,7 +123,7 @@ def write_changes(
         after = amended(before, changes)
         check(after)
         file.resolve().parent.mkdir(parents=True, exist_ok=True)
-        replace_text(file, after)
+        replace_file(file, after.encode())
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         by_hand = "; ".join(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.config.edit import replace_text
 from recollect.errors import RecollectError, UsageError
+from recollect.text.files import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def write_file(file: Path, text: str, *, option: str) -> None:
     """
     check_folder(file, option=option)
     try:
-        replace_text(file, text)
+        replace_file(file, text.encode())
     except OSError as error:
         raise unwritable(file, error, option=option) from error
 

@@ -1,8 +1,7 @@
-"""Reading and replacing the files of the ledger: bytes, encodings, modes.
+"""Reading the files of the ledger: bytes and encodings.
 
 Threat: a folder that came from elsewhere holds a link in place of a file. Following it would take
-in a stranger's file as facts, or write over it; so links are refused. A file is replaced in one
-step and written through to the disk: a reader sees the old or the new, never half of it.
+in a stranger's file as facts; so links are refused.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import codecs
 import os
 import stat as modes
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,9 +25,6 @@ _READ_FLAGS = (
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)  # a pipe in the file's place would be waited for for ever
-)
-_WRITE_FLAGS = (
-    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 )
 
 
@@ -77,32 +72,6 @@ def read_content(file: Path) -> Content:
         raise UnusableError(reason, "Save it as UTF-8.") from error
 
 
-def replace_content(file: Path, content: bytes) -> None:
-    """Give a file a new content in one step, with its old mode.
-
-    Only one process at a time may do so: the caller holds the ledger's lock.
-
-    Raises:
-        OSError: it cannot be written; the old content stands.
-
-    """
-    beside = file.with_name(f".{file.name}.tmp")
-    beside.unlink(missing_ok=True)  # left by a process that died: its lock is ours now
-    descriptor = os.open(beside, _WRITE_FLAGS, 0o666)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            with suppress(FileNotFoundError):
-                beside.chmod(modes.S_IMODE(file.lstat().st_mode))
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(file)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-    _settle(file.parent)
-
-
 def _bytes_of(file: Path) -> bytes:
     is_link = UnusableError("is a link", "Put the file itself there.")
     try:
@@ -118,13 +87,3 @@ def _bytes_of(file: Path) -> bytes:
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise UnusableError(reason, "Make it readable.") from error
-
-
-def _settle(folder: Path) -> None:
-    """Write the folder through to the disk, where the system can: else the new name may be lost."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
-from recollect.facts.disk import ABSENT, UnusableError, read_content, replace_content
+from recollect.facts.disk import ABSENT, UnusableError, read_content
 from recollect.facts.draft import Draft, Naming, state_of
 from recollect.facts.lock import held
 from recollect.facts.page import Problem, parse_page
+from recollect.text.files import replace_file
 from recollect.types import Stat, digest_of
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class _Shelf:
             return False
         for name, text in texts.items():
             content = self._contents.get(name, ABSENT)
-            replace_content(self._folder / name, content.encoded(text))
+            replace_file(self._folder / name, content.encoded(text), follow_links=False)
         return True
 
     def _take(self, name: str) -> Content | None:

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from recollect.install.write import write_text
+from recollect.text.files import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ class Notes:
             notes[str(file)] = asdict(note)
         self._file.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(notes, ensure_ascii=False, indent=2) + "\n"
-        write_text(self._file, text, private=True)
+        replace_file(self._file, text.encode(), private=True)
 
     def _all(self) -> dict[str, dict[str, list[str]]]:
         try:

@@ -18,7 +18,7 @@ from recollect.install.edit import added, says_nothing, snippet, taken_out
 from recollect.install.launch import Launch
 from recollect.install.notes import Note, Notes
 from recollect.install.targets import AGENTS, Request, Scope
-from recollect.install.write import write_text
+from recollect.text.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -198,7 +198,8 @@ class Installer:
                     _remove_folders(folders.made_folders)
                 elif change.is_change and change.after is not None:
                     file.resolve().parent.mkdir(parents=True, exist_ok=True)
-                    write_text(file, change.after, private=self.request.scope is Scope.USER)
+                    is_private = self.request.scope is Scope.USER
+                    replace_file(file, change.after.encode(), private=is_private)
                 self.notes.keep(file, note)
             except OSError as error:
                 raise _refused(target, error, undo=undo) from error

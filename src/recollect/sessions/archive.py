@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from recollect.sessions.turn import Format
+from recollect.text.files import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ def has_all(copy: Path, *, of: Path) -> bool:
 
 def keep(file: Path, target: Path) -> None:
     """Copy a transcript in one step, for its owner's eyes only."""
-    staged = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copy2(file, staged)
-    staged.chmod(0o600)  # a transcript holds what was said, secrets too
-    staged.replace(target)
+    with replacing(target, private=True) as staged:  # a transcript may hold secrets
+        shutil.copyfile(file, staged)
+        status = file.stat()
+        os.utime(staged, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -8,9 +8,7 @@ when the index is made anew.
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,7 @@ from recollect.sessions.find import Root, default_roots, find_transcripts
 from recollect.sessions.header import is_of_workspace
 from recollect.sessions.project import PROJECTION_VERSION, ProjectOptions, document_of, project
 from recollect.sessions.read import read_transcript
+from recollect.text.files import replace_file
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
@@ -306,13 +305,8 @@ class SessionSource:
     def _write_forgotten(self, paths: frozenset[str]) -> None:
         folder = self._places.archive
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=folder, prefix=".forgotten-", delete=False, encoding="utf-8"
-        ) as staged:
-            json.dump(sorted(paths), staged, ensure_ascii=False, indent=1)
-            staged.flush()
-            os.fsync(staged.fileno())
-        Path(staged.name).replace(folder / _FORGOTTEN)
+        listed = json.dumps(sorted(paths), ensure_ascii=False, indent=1)
+        replace_file(folder / _FORGOTTEN, listed.encode(), private=True)
 
 
 class SessionBook:

@@ -7,7 +7,6 @@ files asks nothing, whatever became of the index. A dry run makes the plan and s
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from recollect.errors import NotFoundError, UsageError
 from recollect.facts.extract.ask import ExtractOptions, extract, plan_extraction
 from recollect.facts.record import Provenance, extracted_category
 from recollect.facts.rules import Verdict
+from recollect.text.files import replace_file
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
@@ -155,10 +155,8 @@ class Extractor:
     def _remember(self, files: dict[str, str]) -> None:
         if files:
             self._state.parent.mkdir(parents=True, exist_ok=True)
-            staged = self._state.with_name(f"{self._state.name}.{os.getpid()}")
             content = json.dumps({**self._sent(), **files}, ensure_ascii=False, indent=1)
-            staged.write_text(content, encoding="utf-8")
-            staged.replace(self._state)
+            replace_file(self._state, content.encode())
 
 
 class _Tally:
