@@ -44,8 +44,8 @@ demo: $(INSTALLED)
 	@sh examples/demo.sh $(BIN)/recollect
 
 stress: $(INSTALLED)
-	$(BIN)/python bench/stress.py
-	$(BIN)/python bench/kill_points.py
+	$(BIN)/python -m tests.support.stress
+	$(BIN)/python -m tests.support.kill_points
 
 agents: $(INSTALLED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

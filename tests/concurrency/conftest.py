@@ -6,14 +6,13 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
-from bench.contents import index_file
-from bench.stress import wait_for_descendants
+from tests.support.contents import index_file
+from tests.support.waiting import PATIENCE_SECONDS, wait_for_descendants
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang
 
@@ -22,31 +21,13 @@ from recollect.ingest.lease import WRITER
 from recollect.stores.sqlite.leases import SqliteLeases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.vendors.server import Fault, Request
 
     from recollect.stores.sqlite.leases import Holder
 
-_BOUND_SECONDS = 40.0
 _KEY = "sk-loopback"
-
-
-class Until(Protocol):
-    """Waits until a condition holds; fails when it does not."""
-
-    def __call__(self, condition: Callable[[], object], /) -> None: ...
-
-
-@pytest.fixture
-def until() -> Until:
-    def wait(condition: Callable[[], object], /) -> None:
-        ends_at = time.monotonic() + _BOUND_SECONDS
-        while not condition():
-            assert time.monotonic() < ends_at, "it did not happen"
-            time.sleep(0.02)
-
-    return wait
 
 
 @pytest.fixture
@@ -71,16 +52,14 @@ class Commands:
     environ: dict[str, str]
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def run(
-        self, *arguments: str, timeout_seconds: float = 60.0
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, which must come in time."""
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end. It fails if it hangs."""
         return subprocess.run(
             [sys.executable, "-m", "recollect", "-w", str(self.workspace), *arguments],
             env=self.environ,
             capture_output=True,
             text=True,
-            timeout=timeout_seconds,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
 

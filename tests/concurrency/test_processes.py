@@ -15,22 +15,20 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from bench.ask import save
-from bench.contents import contents, differences
-from bench.kill_points import kill_points
-from bench.stress import Cast, stress
+from tests.support.asking import save
+from tests.support.contents import contents, differences
+from tests.support.kill_points import kill_points
+from tests.support.stress import COUNTED, Cast, stress
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.concurrency.conftest import Commands, HeldUp, Until
+    from tests.concurrency.conftest import Commands, HeldUp
 
     Write = Callable[[str, str], Path]
-
-AT_ONCE_SECONDS = 20.0
-"""Far above what a search takes on a busy machine, and below what waiting for a holder takes."""
 
 HOLD_A_TRANSACTION = """
 import sys, apsw
@@ -56,11 +54,10 @@ def test_indexing_searching_watching_editing_and_killing_at_once_ends_in_one_rig
 ) -> None:
     cast = Cast(indexing=1, watching=1, searching=1, asking=1, editing=1)
 
-    ledger = stress(tmp_path, seconds=8, seed=5, cast=cast, notes=40)
+    tally = stress(tmp_path, count=3, seed=5, cast=cast, notes=40)
 
-    assert [] == ledger.failures
-    happened = {what for what, times in ledger.counts.items() if times}
-    assert {"kills", "edits", "searches by command", "searches by façade"} <= happened
+    assert [] == tally.failures
+    assert all(tally.counts[what] >= 3 for what in COUNTED)
 
 
 def test_a_run_killed_at_any_point_is_made_good_by_the_next_one(tmp_path: Path) -> None:
@@ -71,11 +68,11 @@ def test_a_run_killed_at_any_point_is_made_good_by_the_next_one(tmp_path: Path) 
 
 
 def test_a_note_saved_while_another_process_indexes_is_found_at_once(
-    workspace: Path, commands: Commands, held_up: HeldUp, until: Until, write: Write
+    workspace: Path, commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write_notes(write, 10)
     running = commands.start("index")
-    until(commands.holder)
+    wait_until(commands.holder)
 
     with Memory.open(workspace, environ=commands.environ) as memory:
         for turn in range(20):
@@ -85,7 +82,7 @@ def test_a_note_saved_while_another_process_indexes_is_found_at_once(
             assert path in [hit.path for hit in results.hits if word in hit.snippet]
             assert f"(process {running.pid}, for " in results.notices[-1]
     held_up.released.set()
-    _, said = running.communicate(timeout=60)
+    _, said = running.communicate(timeout=PATIENCE_SECONDS)
 
     assert (0, "") == (running.returncode, said)
 
@@ -146,17 +143,17 @@ def test_a_note_that_is_stored_anew_is_found_all_the_while(
 
 
 def test_a_second_index_waits_and_says_for_whom(
-    commands: Commands, held_up: HeldUp, until: Until, write: Write
+    commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write_notes(write, 3)
     first = commands.start("index")
-    until(commands.holder)
+    wait_until(commands.holder)
     second = commands.start("index")
     assert second.stderr is not None
 
     said = second.stderr.readline()
     held_up.released.set()
-    codes = [child.wait(60) for child in (first, second)]
+    codes = [child.wait(PATIENCE_SECONDS) for child in (first, second)]
 
     assert said.startswith(f"Waiting for recollect index (process {first.pid}, for ")
     assert said.endswith(" s) to finish …\n")
@@ -166,18 +163,18 @@ def test_a_second_index_waits_and_says_for_whom(
 
 @pytest.mark.parametrize("is_noticed", [False, True])
 def test_the_lease_of_a_killed_index_is_taken_over_at_once(
-    commands: Commands, held_up: HeldUp, until: Until, write: Write, *, is_noticed: bool
+    commands: Commands, held_up: HeldUp, write: Write, *, is_noticed: bool
 ) -> None:
     write_notes(write, 3)
     first = commands.start("index")
-    until(commands.holder)
+    wait_until(commands.holder)
     first.send_signal(signal.SIGKILL)
     if is_noticed:
         first.wait()
     left = commands.holder()
     held_up.released.set()
 
-    done = commands.run("index", timeout_seconds=AT_ONCE_SECONDS)
+    done = commands.run("index")
 
     assert first.pid == getattr(left, "pid", None)
     assert (0, "") == (done.returncode, done.stderr)
@@ -186,16 +183,16 @@ def test_the_lease_of_a_killed_index_is_taken_over_at_once(
 
 
 def test_after_a_kill_a_search_answers_and_finishes_what_was_left(
-    commands: Commands, held_up: HeldUp, until: Until, write: Write
+    commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write_notes(write, 3)
     first = commands.start("index")
-    until(commands.holder)
+    wait_until(commands.holder)
     first.kill()
     first.wait()
     held_up.released.set()
 
-    done = commands.run("search", "subject1", "--json", timeout_seconds=AT_ONCE_SECONDS)
+    done = commands.run("search", "subject1", "--json")
 
     assert "memory/1.md" == paths_of(done)[0]
     assert "is at work on it" not in done.stderr
@@ -203,18 +200,18 @@ def test_after_a_kill_a_search_answers_and_finishes_what_was_left(
 
 
 def test_while_the_holder_is_stopped_searches_answer_at_once(
-    commands: Commands, held_up: HeldUp, until: Until, write: Write
+    commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write_notes(write, 3)
     first = commands.start("index")
-    until(held_up.asked.is_set)
+    wait_until(held_up.asked.is_set)
     first.send_signal(signal.SIGSTOP)
     write("memory/later.md", "Saved while the other slept.\n")
 
-    done = commands.run("search", "slept", "--json", timeout_seconds=AT_ONCE_SECONDS)
+    done = commands.run("search", "slept", "--json")
     first.send_signal(signal.SIGCONT)
     held_up.released.set()
-    _, said = first.communicate(timeout=60)
+    _, said = first.communicate(timeout=PATIENCE_SECONDS)
 
     assert ["memory/later.md"] == paths_of(done)[:1]
     assert f"recollect index (process {first.pid}, for " in done.stderr
@@ -222,21 +219,21 @@ def test_while_the_holder_is_stopped_searches_answer_at_once(
 
 
 def test_a_holder_that_was_silent_for_too_long_is_replaced_and_does_not_go_on(
-    commands: Commands, held_up: HeldUp, until: Until, write: Write
+    commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write_notes(write, 3)
     first = commands.start("index")
-    until(commands.holder)
+    wait_until(commands.holder)
     first.send_signal(signal.SIGSTOP)
     connection = apsw.Connection(str(commands.index))
     connection.execute("UPDATE leases SET beat = beat - 60")
     connection.close()
     second = commands.start("index")
-    until(lambda: (holder := commands.holder()) and holder.pid == second.pid)
+    wait_until(lambda: (holder := commands.holder()) and holder.pid == second.pid)
     first.send_signal(signal.SIGCONT)
     held_up.released.set()
 
-    said = [child.communicate(timeout=60)[1] for child in (first, second)]
+    said = [child.communicate(timeout=PATIENCE_SECONDS)[1] for child in (first, second)]
 
     assert [0, 0] == [child.returncode for child in (first, second)], said
     assert "" == said[1]
@@ -259,7 +256,7 @@ def test_while_another_process_writes_without_an_end_reading_is_not_held_up(
     assert writer.stdout is not None
     assert "begun\n" == writer.stdout.readline()
 
-    done = commands.run(*command, timeout_seconds=AT_ONCE_SECONDS)
+    done = commands.run(*command)
     writer.communicate("")
 
     assert 0 == done.returncode, done.stderr
@@ -280,7 +277,7 @@ def test_eight_processes_open_a_new_index_at_once(
     ways = [("index",), ("search", "subject3", "--json"), ("status",), ("verify",)] * 2
 
     children = [commands.start(*way) for way in ways]
-    ended = [(child, *child.communicate(timeout=60)) for child in children]
+    ended = [(child, *child.communicate(timeout=PATIENCE_SECONDS)) for child in children]
 
     for way, (child, _, said) in zip(ways, ended, strict=True):
         # Nothing is indexed yet when `verify` looks: that is a difference, and no error.
@@ -305,7 +302,7 @@ def test_six_processes_find_a_damaged_index_and_one_of_them_replaces_it(
     commands.index.write_bytes(content)
 
     children = [commands.start("search", f"subject{number}", "--json") for number in range(6)]
-    ended = [(child, *child.communicate(timeout=60)) for child in children]
+    ended = [(child, *child.communicate(timeout=PATIENCE_SECONDS)) for child in children]
 
     for number, (child, answer, said) in enumerate(ended):
         assert 0 == child.returncode, said
@@ -316,7 +313,7 @@ def test_six_processes_find_a_damaged_index_and_one_of_them_replaces_it(
 
 
 def test_fifty_starts_and_stops_of_a_worker_leave_no_thread_and_no_descriptor(
-    workspace: Path, environ: dict[str, str], until: Until, write: Write
+    workspace: Path, environ: dict[str, str], write: Write
 ) -> None:
     write_notes(write, 3)
     synced = threading.Event()
@@ -324,7 +321,7 @@ def test_fifty_starts_and_stops_of_a_worker_leave_no_thread_and_no_descriptor(
     def start_and_stop(memory: Memory) -> None:
         worker = memory.worker(done=lambda _: synced.set(), told=print)
         worker.start()
-        assert synced.wait(60)
+        assert synced.wait(PATIENCE_SECONDS)
         worker.stop()
         synced.clear()
 
@@ -339,7 +336,7 @@ def test_fifty_starts_and_stops_of_a_worker_leave_no_thread_and_no_descriptor(
         assert threads_before == set(threading.enumerate())
         assert files_before == descriptors(str(workspace.parent))
         # The system's notices are given back by a thread of their own library, soon after.
-        until(lambda: watched_before == descriptors("anon_inode:"))
+        wait_until(lambda: watched_before == descriptors("anon_inode:"))
 
 
 def descriptors(beginning: str) -> Counter[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect.types import digest_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.concurrency.conftest import Commands, HeldUp, Until
+    from tests.concurrency.conftest import Commands, HeldUp
 
     Write = Callable[[str, str], Path]
 
@@ -45,16 +46,16 @@ def indexed(commands: Commands) -> dict[str, str] | None:
 def ended(child: subprocess.Popen[str]) -> tuple[int, str]:
     """Stop a watch as a service manager does; return how it ended and what it said."""
     child.send_signal(signal.SIGTERM)
-    _, said = child.communicate(timeout=20)
+    _, said = child.communicate(timeout=PATIENCE_SECONDS)
     return child.returncode, said
 
 
 def test_every_kind_of_change_reaches_the_index(
-    workspace: Path, commands: Commands, until: Until, write: Write
+    workspace: Path, commands: Commands, write: Write
 ) -> None:
     write("memory/first.md", "The first.\n")
     watching = commands.start("watch")
-    until(lambda: on_disk(workspace) == indexed(commands))
+    wait_until(lambda: on_disk(workspace) == indexed(commands))
 
     def replace_atomically() -> None:
         beside = workspace / "memory" / ".created.md.tmp"
@@ -83,7 +84,7 @@ def test_every_kind_of_change_reaches_the_index(
     ]
     for change in changes:
         change()
-        until(lambda: on_disk(workspace) == indexed(commands))
+        wait_until(lambda: on_disk(workspace) == indexed(commands))
     code, said = ended(watching)
 
     assert 0 == code
@@ -91,28 +92,28 @@ def test_every_kind_of_change_reaches_the_index(
 
 
 def test_a_memory_folder_that_comes_later_is_watched(
-    workspace: Path, commands: Commands, until: Until, write: Write
+    workspace: Path, commands: Commands, write: Write
 ) -> None:
     (workspace / "memory").rmdir()
     write("MEMORY.md", "Curated.\n")
     watching = commands.start("watch")
-    until(lambda: on_disk(workspace) == indexed(commands))
+    wait_until(lambda: on_disk(workspace) == indexed(commands))
 
     for turn in range(3):
         write(f"memory/{turn}.md", f"Turn {turn}.\n")
-        until(lambda: on_disk(workspace) == indexed(commands))
+        wait_until(lambda: on_disk(workspace) == indexed(commands))
     code, _ = ended(watching)
 
     assert 0 == code
 
 
 def test_a_watch_ends_when_told_though_another_process_holds_the_lease(
-    commands: Commands, held_up: HeldUp, until: Until, write: Write
+    commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     assert not held_up.released.is_set()
     write("memory/a.md", "Held up.\n")
     holding = commands.start("index")
-    until(commands.holder)
+    wait_until(commands.holder)
     watching = commands.start("watch")
     assert watching.stderr is not None
     assert watching.stderr.readline().startswith("Watching")
@@ -124,21 +125,21 @@ def test_a_watch_ends_when_told_though_another_process_holds_the_lease(
 
 
 def test_a_watch_ends_when_told_in_the_middle_of_a_long_sync(
-    commands: Commands, held_up: HeldUp, until: Until, write: Write
+    commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write("memory/a.md", "Held up.\n")
     watching = commands.start("watch")
-    until(commands.holder)
+    wait_until(commands.holder)
 
     watching.send_signal(signal.SIGTERM)
     held_up.released.set()  # a request that is under way is paid for, and waited for
 
-    assert 0 == watching.wait(20)
+    assert 0 == watching.wait(PATIENCE_SECONDS)
     assert commands.holder() is None
 
 
 def test_where_the_system_has_no_watches_left_files_are_looked_through(
-    workspace: Path, commands: Commands, until: Until, write: Write
+    workspace: Path, commands: Commands, write: Write
 ) -> None:
     own_limits = ["unshare", "--user", "--map-root-user", "sh", "-c", FEW_WATCHES, "sh"]
     try:
@@ -155,10 +156,10 @@ def test_where_the_system_has_no_watches_left_files_are_looked_through(
         text=True,
     )
     commands.started.append(watching)
-    until(lambda: on_disk(workspace) == indexed(commands))
+    wait_until(lambda: on_disk(workspace) == indexed(commands))
 
     write("memory/a/later.md", "Found by looking.\n")
-    until(lambda: on_disk(workspace) == indexed(commands))
+    wait_until(lambda: on_disk(workspace) == indexed(commands))
     code, said = ended(watching)
 
     assert 0 == code

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.docs.pages import blocks
+from tests.docs.samples import matches, run_console
 from tests.docs.terminal import SampleError, Terminal
-from tests.docs.test_samples import matches, run_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,10 @@ import json
 import os
 import stat
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.install.agents import AGENTS, CLAUDE, OWN, entry_of, given_files
 
 from recollect.install.json_edit import parsed
 
@@ -16,79 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.install.conftest import Install
-
-AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
-CLAUDE = """{
-  "numStartups": 12,
-  "mcpServers": {
-    "other": { "type": "stdio", "command": "other" }
-  },
-  "projects": {}
-}"""
-CLAUDE_SETTINGS = """{
-  "hooks": {
-    "Stop": [
-      { "hooks": [ { "type": "command", "command": "say done" } ] }
-    ]
-  }
-}
-"""
-CODEX = """# how I like it
-model = "o9"   # the big one
-
-[mcp_servers.other]
-command = "other"
-"""
-OPENCLAW = """// my agent
-{
-  agents: { defaults: { workspace: "~/notes" } }, // where it lives
-  mcp: {
-    servers: {
-      // documentation
-      docs: { command: "uvx", args: ["docs"] },
-    },
-  },
-}
-"""
-VSCODE = """{
-\t// shared with the team
-\t"servers": {
-\t\t"other": { "command": "other" }, /* keep */
-\t},
-\t"inputs": []
-}
-"""
-OWN = {
-    "claude": {"user/.claude.json": CLAUDE, "user/.claude/settings.json": CLAUDE_SETTINGS},
-    "codex": {"user/.codex/config.toml": CODEX},
-    "cursor": {"user/.cursor/mcp.json": CLAUDE},
-    "vscode": {"project/.vscode/mcp.json": VSCODE},
-    "openclaw": {"user/.openclaw/openclaw.json": OPENCLAW},
-}
-PLACES = {
-    "claude": ("mcpServers", "recollect"),
-    "codex": ("mcp_servers", "recollect"),
-    "cursor": ("mcpServers", "recollect"),
-    "vscode": ("servers", "recollect"),
-    "openclaw": ("mcp", "servers", "recollect"),
-}
-
-
-def given_files(install: Install, agent: str) -> dict[str, str]:
-    """Write what a user of the agent may have."""
-    for path, text in OWN[agent].items():
-        top, _, rest = path.partition("/")
-        file = {"user": install.home, "project": install.project}[top] / rest
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode())
-    return OWN[agent]
-
-
-def entry_of(text: str, agent: str) -> Any:
-    tree: Any = tomllib.loads(text) if agent == "codex" else parsed(text)
-    for key in PLACES[agent]:
-        tree = tree[key]
-    return tree
 
 
 @pytest.mark.parametrize("agent", AGENTS)

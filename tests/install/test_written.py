@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.install.test_install import AGENTS, OWN, entry_of
+from tests.install.agents import AGENTS, OWN, entry_of
 from tests.mcp.serving import BOUND_SECONDS, answer
 
 from mcp import Client, StdioServerParameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.integration.test_remote_indexing import KEY, write_notes
+from tests.integration.remote import KEY, write_notes
 from tests.vendors.batches import OpenAiDesk
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer

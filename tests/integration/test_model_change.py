@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.integration.test_remote_indexing import KEY, command, notes_of, write_notes
+from tests.integration.remote import KEY, command, notes_of, write_notes
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, bag_of_words, refuse
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.integration.remote import KEY, command, notes_of, write_notes
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang, refuse, slow
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.vendors.server import Fault, Request
-
-KEY = "sk-live-0123456789abcdefghij"
-CALIBRATION = {*NOTES, *QUESTIONS}
 
 
 @pytest.fixture
@@ -46,47 +44,6 @@ def remote(environ: dict[str, str], server: VendorServer) -> dict[str, str]:
         "OPENAI_API_KEY": KEY,
         "OPENAI_BASE_URL": f"{server.url}/v1",
     }
-
-
-def write_notes(workspace: Path, count: int, *, words: int = 12) -> None:
-    chance = random.Random(7)
-    for number in range(count):
-        body = " ".join(chance.choice(WORDS) for _ in range(words))
-        (workspace / "memory" / f"note-{number:04}.md").write_text(
-            f"Note {number}: {body}\n", encoding="utf-8"
-        )
-
-
-WORDS = [
-    "harbour",
-    "violin",
-    "ledger",
-    "cactus",
-    "turbine",
-    "meadow",
-    "proposal",
-    "lantern",
-    "router",
-    "biscuit",
-]
-
-
-def notes_of(server: VendorServer) -> dict[str, int]:
-    """Return how often each text of the workspace was embedded."""
-    return {text: times for text, times in server.embedded.items() if text not in CALIBRATION}
-
-
-def command(
-    workspace: Path, environ: dict[str, str], *arguments: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def test_five_hundred_small_files_take_as_few_requests_as_the_tokens_allow(

@@ -1,10 +1,10 @@
-"""Index runs killed at random points, each followed by one that must end as if nothing had been.
+"""Kills index runs at random points. The run after each must end as if nothing had happened.
 
-usage: python bench/kill_points.py [--count 1000] [--seed 1]
+usage: python -m tests.support.kill_points [--count 1000] [--seed 1]
 
-Half of the runs begin with nothing, half with an index of an older state of the workspace. A point
-is a statement or a file operation; see mortal.py. Documents, chunks, terms and vectors are compared
-with those of an undisturbed run, row by row. Exits 1 on any difference.
+Half of the runs start with no index, half with one of an older state of the workspace. A point is
+an SQL statement or a file operation; see mortal.py. Documents, chunks, terms and vectors are
+compared with those of an undisturbed run, row by row. Exits 1 on any difference.
 """
 
 from __future__ import annotations
@@ -26,19 +26,17 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Self
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-
-from bench.contents import contents, differences, index_file  # noqa: E402 - found from above
-from bench.edits import Editor  # noqa: E402
-from bench.vendor import loopback_vendor  # noqa: E402
+from tests.support.contents import contents, differences, index_file
+from tests.support.edits import Editor
+from tests.support.loopback import loopback_vendor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from bench.contents import Rows
+    from tests.support.contents import Rows
 
+ROOT = Path(__file__).parent.parent.parent
 AT_ONCE = 2
 _NOTES = 24
 _EDITS = 12
@@ -46,12 +44,13 @@ _SHORTLY_SECONDS = 0.004  # at most, from a point to a kill from outside: a few 
 
 
 class Mortals:
-    """One interpreter that runs what it is told, a fork at a time."""
+    """One interpreter that forks a process for each run."""
 
     def __enter__(self) -> Self:
         single = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # threads do not fork
-        self._child = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, str(HERE / "mortal.py")],
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.mortal"],
+            cwd=ROOT,
             env={**os.environ, **single},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -68,9 +67,9 @@ class Mortals:
         self._child.communicate()
 
     def run(self, wanted: dict[str, object]) -> Ended:
-        """Have one run, to its end or to its point."""
-        assert self._child.stdin is not None  # noqa: S101 - opened above
-        assert self._child.stdout is not None  # noqa: S101
+        """Start one run and wait until it ends or is killed."""
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
         self._child.stdin.write(json.dumps(wanted) + "\n")
         self._child.stdin.flush()
         return Ended(**json.loads(self._child.stdout.readline()))
@@ -87,13 +86,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a killed run begins with."""
+    """What a killed run starts with."""
 
     name: str
     home: Path | None
-    """Copied for each run; None is nothing."""
+    """Copied for each run. None: there is no index yet."""
     points: int
-    """Of an undisturbed run."""
+    """How many an undisturbed run passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +103,11 @@ class Point:
     start: Start
     place: int
     after_seconds: float
-    """0 is right before it."""
+    """Delay of the kill. 0 kills right before the point."""
 
 
 class KillPoints:
-    """Runs in one folder."""
+    """The killed and the undisturbed runs over one workspace."""
 
     def __init__(self, folder: Path, *, environ: dict[str, str]) -> None:
         self._folder = folder
@@ -117,7 +116,7 @@ class KillPoints:
         self._expected: dict[str, Rows] = {}
 
     def prepare(self, mortals: Mortals, *, seed: int) -> list[Start]:
-        """Make a workspace with a past, and learn what an undisturbed run ends with."""
+        """Make a workspace with an older index, and note what an undisturbed run ends with."""
         editor = Editor(self._workspace, seed=seed)
         editor.populate(_NOTES)
         older = self._folder / "older"
@@ -133,7 +132,7 @@ class KillPoints:
         return starts
 
     def killed(self, mortals: Mortals, point: Point) -> tuple[bool, list[str]]:
-        """Kill a run, have another; return whether the kill came in time, and what is wrong."""
+        """Kill a run and start another; return whether the kill came in time, and what is wrong."""
         home = self._begun(f"point-{point.number}", point.start.home)
         first = mortals.run(self._wanted(home, point=point.place, after=point.after_seconds))
         second = mortals.run(self._wanted(home))
@@ -170,8 +169,8 @@ class KillPoints:
 
 
 def chosen(starts: list[Start], *, count: int, seed: int) -> Iterator[Point]:
-    """Yield points by chance, repeatably."""
-    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    """Yield random points, the same for the same seed."""
+    chance = random.Random(seed)
     for number in range(count):
         start = starts[number % len(starts)]
         after = chance.uniform(0, _SHORTLY_SECONDS) if chance.random() < 1 / 2 else 0.0
@@ -179,7 +178,7 @@ def chosen(starts: list[Start], *, count: int, seed: int) -> Iterator[Point]:
 
 
 def kill_points(folder: Path, *, count: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Kill so many runs; return what was counted and what is wrong."""
+    """Kill this many runs; return what was counted and what is wrong."""
     counts: Counter[str] = Counter()
     failures: list[str] = []
     idle: SimpleQueue[Mortals] = SimpleQueue()
@@ -198,7 +197,7 @@ def kill_points(folder: Path, *, count: int, seed: int) -> tuple[Counter[str], l
             mortals = idle.get()
             try:
                 is_killed, wrong = runs.killed(mortals, point)
-                if not is_killed:  # it ended before the kill came: then right before the point
+                if not is_killed:  # it ended first: kill it right before the point instead
                     point = replace(point, after_seconds=0.0)
                     is_killed, wrong = runs.killed(mortals, point)
                 return point, is_killed, wrong
@@ -207,15 +206,17 @@ def kill_points(folder: Path, *, count: int, seed: int) -> tuple[Counter[str], l
 
         for point, is_killed, wrong in pool.map(one_point, chosen(starts, count=count, seed=seed)):
             way = "shortly after a point" if point.after_seconds else "at a point"
-            counts[f"killed {way}, begun with {point.start.name}" if is_killed else "too late"] += 1
+            counts[
+                f"killed {way}, started with {point.start.name}" if is_killed else "too late"
+            ] += 1
             failures += [f"{point}: {each}" for each in wrong]
         for start in starts:
-            counts[f"points of a run begun with {start.name}"] = start.points
+            counts[f"points of a run started with {start.name}"] = start.points
     return counts, failures
 
 
 def main() -> int:
-    """Run it and print what happened."""
+    """Run it and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

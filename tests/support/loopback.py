@@ -1,4 +1,4 @@
-"""An embedding server on loopback and an environment that uses it and shares nothing else."""
+"""An embedding server on loopback, and an environment that uses it and nothing else."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _KEY = "sk-loopback"
 
 @contextlib.contextmanager
 def loopback_vendor(folder: Path, *, answer_seconds: float = 0.0) -> Iterator[dict[str, str]]:
-    """Serve vectors of 32 numbers, the same for the same text, and yield the environment.
+    """Serve vectors of 32 dimensions, equal for equal texts, and yield the environment.
 
     Args:
-        folder: where the home and the user's folder are to be.
+        folder: holds the home and the user's folder.
         answer_seconds: how long each request takes, so that a run can be killed while it waits.
 
     """
     with VendorServer(OpenAiFormat(), key=_KEY) as server:
-        # A killed client leaves a broken connection: that is the point here, and no news.
-        server._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # noqa: SLF001
+        # Killed clients leave broken connections. That is expected here, so print nothing.
+        server._server.handle_error = lambda *_: None  # type: ignore[method-assign]
         if answer_seconds:
             server.script = lambda _number, _request: slow(answer_seconds)
         yield {

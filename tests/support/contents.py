@@ -1,4 +1,4 @@
-"""What an index holds, independent of row numbers and of how it came to be: for comparing two."""
+"""Compares the contents of two indexes, whatever their row numbers and history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _QUERIES = {
         WHERE s.is_published
     """,
 }
-_NAMED = 3  # differing rows shown of each kind
+_NAMED = 3  # rows shown of each kind
 _SHOWN_CHARS = 160
 
 
@@ -44,7 +44,7 @@ def index_file(home: Path) -> Path:
 
 
 def contents(file: Path) -> dict[str, Rows]:
-    """Return the rows of each kind, in an order of their own."""
+    """Return the sorted rows of each kind."""
     connection = apsw.Connection(str(file))
     try:
         connection.execute(
@@ -56,7 +56,7 @@ def contents(file: Path) -> dict[str, Rows]:
 
 
 def differences(expected: Mapping[str, Rows], actual: Mapping[str, Rows]) -> list[str]:
-    """Return a line for every row that one of the two lacks, few of each kind."""
+    """Return lines that name the rows only one of the two has, a few of each kind."""
     found: list[str] = []
     for kind, rows in expected.items():
         for sign, missing in (

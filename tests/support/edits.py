@@ -1,6 +1,8 @@
-"""Changing a workspace as people and their tools do: by chance, repeatably, without an end.
+"""Edits a workspace at random, as people and their tools do. The same seed makes the same edits.
 
-usage: python -m bench.edits WORKSPACE SEED     edits until its standard input is closed
+usage: python -m tests.support.edits WORKSPACE SEED     runs until standard input is closed
+
+Prints one JSON line per edit.
 """
 
 from __future__ import annotations
@@ -30,22 +32,22 @@ _LONG_SHARE = 0.1  # of the notes that are created
 
 
 class Editor:
-    """Edits the notes of one workspace; the place `notes` below memory/ is its own."""
+    """Edits the notes of one workspace. Everything in memory/notes belongs to it."""
 
     def __init__(self, workspace: Path, *, seed: int) -> None:
         self._workspace = workspace
         self._top = workspace / "memory" / "notes"
-        self._chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+        self._chance = random.Random(seed)
         self._number = 0
 
     def populate(self, count: int) -> None:
-        """Write so many notes."""
+        """Write this many notes."""
         self._write(self._workspace / "MEMORY.md", paragraphs=4)
         for _ in range(count):
             self._write(self._fresh())
 
     def edit(self) -> None:
-        """Make one change, of any kind."""
+        """Make one change of a random kind."""
         kinds: dict[Callable[[], None], int] = {
             self._change: 40,
             self._replace: 20,
@@ -67,7 +69,7 @@ class Editor:
                 stream.write(self._text(1))
 
     def _replace(self) -> None:
-        """Save as editors do that never leave half a file: write beside it, then rename."""
+        """Save as careful editors do: write another file, then rename it."""
         if note := self._any_note():
             beside = note.with_name(f".{note.name}.swp")
             self._write(beside)
@@ -100,7 +102,7 @@ class Editor:
             folder.rename(folder.with_name(f"{folder.name.split('-')[0]}-{self._number}"))
 
     def _recreate_folder(self) -> None:
-        """Remove a folder and have another of the same name at once, as a checkout does."""
+        """Remove a folder and create it again at once, as a checkout does."""
         if folder := self._any_folder():
             count = sum(1 for _ in folder.rglob("*.md"))
             shutil.rmtree(folder)
@@ -137,7 +139,7 @@ class Editor:
 
 
 def closing_of(stream: TextIO) -> threading.Event:
-    """Return an event that is set when nothing more can come from a stream."""
+    """Return an event that is set when the stream is closed."""
     closed = threading.Event()
 
     def read_all() -> None:
@@ -149,17 +151,15 @@ def closing_of(stream: TextIO) -> threading.Event:
 
 
 def main() -> None:
-    """Edit until told to stop; say how often."""
+    """Edit until standard input is closed."""
     workspace, seed = Path(sys.argv[1]), int(sys.argv[2])
     editor = Editor(workspace, seed=seed)
-    pause = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    pause = random.Random(seed)
     stopped = closing_of(sys.stdin)
-    edits = 0
     while not stopped.is_set():
         editor.edit()
-        edits += 1
+        print(json.dumps({"failure": ""}), flush=True)
         time.sleep(pause.uniform(0, _LONGEST_PAUSE_SECONDS))
-    print(json.dumps({"edits": edits}))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Saving a note and asking for it at once, again and again, through one open Memory.
+"""Saves a note and searches for it at once, again and again, through one open Memory.
 
-usage: python -m bench.ask WORKSPACE NAME     asks until its standard input is closed
+usage: python -m tests.support.asking WORKSPACE NAME     runs until standard input is closed
+
+Prints one JSON line per search: its seconds, and what failed or "".
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench.edits import closing_of
+from tests.support.edits import closing_of
 
 from recollect import Memory
 
@@ -18,7 +20,7 @@ _WAYS = 3
 
 
 def save(workspace: Path, *, name: str, turn: int) -> tuple[str, str]:
-    """Save a note that holds a word nobody used before; return its path and the word."""
+    """Save a note with a word that no note had before; return its path and the word."""
     word = f"zq{name}{turn}w"
     text = f"# Saved by {name}\n\nThe word of turn {turn} is {word}.\n"
     file = workspace / "memory" / "own" / f"{name}-{turn % _WAYS}.md"
@@ -36,24 +38,22 @@ def save(workspace: Path, *, name: str, turn: int) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Ask until told to stop; say how often, how long it took and what was not found."""
+    """Save and search until standard input is closed."""
     workspace, name = Path(sys.argv[1]), sys.argv[2]
     stopped = closing_of(sys.stdin)
-    searches, longest = 0, 0.0
-    failures: list[str] = []
+    turn = 0
     with Memory.open(workspace) as memory:
         while not stopped.is_set():
-            path, word = save(workspace, name=name, turn=searches)
+            path, word = save(workspace, name=name, turn=turn)
+            turn += 1
             began = time.monotonic()
             results = memory.search(word)
-            longest = max(longest, time.monotonic() - began)
-            searches += 1
-            found = [hit.path for hit in results.hits if word in hit.snippet]
-            if path not in found:
-                failures.append(f"{word} in {path} was not found: {results.notices}")
+            seconds = time.monotonic() - began
+            found = path in [hit.path for hit in results.hits if word in hit.snippet]
+            failure = "" if found else f"{word} in {path} was not found: {results.notices}"
+            print(json.dumps({"seconds": seconds, "failure": failure}), flush=True)
             if memory.is_behind:
                 memory.finish_in_background()
-    print(json.dumps({"searches": searches, "longest": longest, "failures": failures}))
 
 
 if __name__ == "__main__":

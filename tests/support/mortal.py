@@ -1,10 +1,10 @@
-"""Index runs that die at a chosen point, each a fork of one interpreter that has all modules.
+"""Index runs that die at a chosen point. Each is a fork of one interpreter with all modules loaded.
 
-usage: python bench/mortal.py     reads one run a line as JSON, answers each with how it ended
+usage: python -m tests.support.mortal     reads one run per line as JSON, answers how it ended
 
-A point is the N-th SQLite statement or file operation of a run. Some die right before it, by their
-own hand; some are killed from outside shortly after it, wherever they are then: in the middle of a
-commit, say. A run without a point tells how many there are.
+A point is the N-th SQL statement or file operation of a run. Some runs kill themselves right before
+it. Others are killed from outside shortly after it, wherever they are then: in the middle of a
+commit, say. A run without a point reports how many there are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
-import httpx  # noqa: F401 - loaded once, before the forks, like all that a run needs
+import httpx  # noqa: F401 - everything a run needs is loaded once, before the forks
+from tests.support.waiting import PATIENCE_SECONDS
 
 import recollect.memory
 import recollect.providers.openai
@@ -33,11 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _FILE_OPERATIONS = frozenset({"open", "os.scandir", "os.listdir", "os.mkdir", "os.rename"})
-_RUN_SECONDS = 60.0
 
 
 def answer(wanted: Mapping[str, object]) -> dict[str, object]:
-    """Fork a run, end it as asked, and return how it ended and what it said."""
+    """Fork a run, kill it at its point, and return how it ended and what it printed."""
     said = Path(str(wanted["said"]))
     reached, tell = os.pipe()
     pid = os.fork()
@@ -60,13 +60,13 @@ def answer(wanted: Mapping[str, object]) -> dict[str, object]:
 
 
 def _read_until_point(reached: int) -> bytes:
-    """Return what the run has told: a mark at its point, or at its end how many there were."""
-    ready, _, _ = select.select([reached], [], [], _RUN_SECONDS)
+    """Return what the run reports: a mark at its point, or the number of points at its end."""
+    ready, _, _ = select.select([reached], [], [], PATIENCE_SECONDS)
     return os.read(reached, 100) if ready else b"!"
 
 
 def _be_the_run(wanted: Mapping[str, object], *, said: Path, tell: int) -> None:
-    """Run the command in this process, which does not return."""
+    """Run the command in this process, which ends with it."""
     code = 1
     try:
         file = os.open(said, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
@@ -95,7 +95,7 @@ def _ending(point: int, *, tell: int, is_own: bool) -> Callable[[int], None]:
 
 
 def _count_points(reach: Callable[[int], None]) -> Callable[[], int]:
-    """Call back at every point from now on; return what tells how many there were."""
+    """Call `reach` at every point from now on; return a function that counts them."""
     numbers = itertools.count(1)
     last = 0
 
@@ -118,7 +118,7 @@ def _count_points(reach: Callable[[int], None]) -> Callable[[], int]:
 
 
 def main() -> None:
-    """Answer until there is nothing more to read."""
+    """Answer until standard input is closed."""
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
 

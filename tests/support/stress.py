@@ -1,18 +1,21 @@
-"""Eight processes index, search, watch and edit one workspace while some of them are killed.
+"""Runs index, search, watch and edits on one workspace at once, and kills some of them.
 
-usage: python bench/stress.py [--seconds 300] [--seed 1]
+usage: python -m tests.support.stress [--count 300] [--seed 1]
 
-Two run `recollect index` again and again, two `recollect watch`, two save a note and ask for it by
-`recollect search`, one does so through the façade, one edits, deletes and renames notes and
-folders. Index and watch are killed by chance and begun anew. Every exit code and every word on
-standard error is looked at: besides the kills nothing may go wrong, every note just saved must be
-found, and in the end the index must equal one built from nothing. Exits 1 otherwise.
+Eight processes share the workspace: two run `recollect index` again and again, two
+`recollect watch`, two save a note and search for it with `recollect search`, one does so through
+the façade, and one edits, deletes and renames notes and folders. Index and watch are killed at
+random and started again. All of it goes on until every kind of work has happened `--count` times,
+however long that takes.
+
+Nothing but the kills may go wrong: every exit code and all of standard error is checked, every note
+must be found right after it was saved, and in the end the index must equal one built from nothing.
+Exits 1 otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import random
 import signal
@@ -26,28 +29,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from bench.ask import save  # noqa: E402 - found from the folder above
-from bench.contents import contents, differences, index_file  # noqa: E402
-from bench.edits import Editor  # noqa: E402
-from bench.vendor import loopback_vendor  # noqa: E402
+from tests.support.asking import save
+from tests.support.contents import contents, differences, index_file
+from tests.support.edits import Editor
+from tests.support.loopback import loopback_vendor
+from tests.support.waiting import PATIENCE_SECONDS, wait_for_descendants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+ROOT = Path(__file__).parent.parent.parent
 NOTES = 300
+COUNTED = ("kills", "edits", "searches by command", "searches by façade")
 _ANSWER_SECONDS = 0.02  # of the embedding server, so that a run can be killed while it waits
 _KILL_PAUSE_SECONDS = (0.1, 1.5)
-_STOP_SECONDS = 60.0
 _FORCED_SHARE = 0.2  # index runs that look at every file again
 _WRONG = ("Traceback", "locked", "Error")
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """How many do what."""
+    """How many processes do what."""
 
     indexing: int = 2
     watching: int = 2
@@ -56,26 +58,14 @@ class Cast:
     editing: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a script says of itself when it ends."""
-
-    searches: int = 0
-    edits: int = 0
-    longest: float = 0.0
-    failures: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
-class Ledger:
-    """What happened."""
+class Tally:
+    """What happened, and what went wrong."""
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    longest_command: float = 0.0
-    """The longest `recollect search`, with the start of its interpreter, in seconds."""
-    longest_search: float = 0.0
-    """The longest search through the façade, in seconds."""
+    longest_seconds: dict[str, float] = field(default_factory=dict)
+    """The longest search of each kind. A command's includes the start of its interpreter."""
 
 
 class Stress:
@@ -87,27 +77,37 @@ class Stress:
         self._environ = environ
         self._cast = cast
         self._seed = seed
-        self._chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+        self._chance = random.Random(seed)
         self._stopped = threading.Event()
         self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._mortal: list[subprocess.Popen[bytes]] = []
         self._killed: set[int] = set()
-        self.ledger = Ledger()
+        self.tally = Tally()
 
-    def run(self, *, seconds: float, notes: int) -> Ledger:
-        """Let them all loose for so long, stop them, and look at what is left."""
+    def run(self, *, count: int, notes: int) -> Tally:
+        """Let everyone work until each kind of work has happened `count` times, then check."""
         self._workspace.mkdir(parents=True)
         Editor(self._workspace, seed=self._seed).populate(notes)
         threads = [threading.Thread(target=role) for role in self._roles()]
         for thread in threads:
             thread.start()
-        self._stopped.wait(seconds)
+        self._wait_until_each_happened(count)
         self._stopped.set()
         for thread in threads:
             thread.join()
         wait_for_descendants(self._environ)
         self._conclude()
-        return self.ledger
+        return self.tally
+
+    def _wait_until_each_happened(self, count: int) -> None:
+        """Return when the counts are reached, at the first failure, or when nothing happens."""
+        with self._changed:
+            while not self.tally.failures:
+                if all(self.tally.counts[what] >= count for what in COUNTED):
+                    return
+                if not self._changed.wait(PATIENCE_SECONDS):
+                    self.tally.failures.append(f"nothing happens any more: {self.tally.counts}")
 
     def _roles(self) -> Iterator[Callable[[], None]]:
         for number in range(self._cast.indexing):
@@ -123,7 +123,7 @@ class Stress:
         yield self._kill
 
     def _index(self, number: int) -> None:
-        chance = random.Random(self._seed * 100 + number)  # noqa: S311 - as above
+        chance = random.Random(self._seed * 100 + number)
         while not self._stopped.is_set():
             forced = ("--force",) if chance.random() < _FORCED_SHARE else ()
             self._command("index", *forced)
@@ -142,25 +142,16 @@ class Stress:
             turn += 1
             began = time.monotonic()
             answer = self._command("search", word, "--json", is_mortal=False)
-            with self._lock:
-                took = time.monotonic() - began
-                self.ledger.longest_command = max(self.ledger.longest_command, took)
-            self._count("searches by command")
+            self._count("searches by command", seconds=time.monotonic() - began)
             hits = json.loads(answer or "{}").get("results", [])
             if not any(hit["path"] == path and word in hit["snippet"] for hit in hits):
                 self._fail(f"{word} in {path} was not found by the command: {answer}")
 
     def _ask(self, name: str) -> None:
-        told = self._script("bench.ask", str(self._workspace), name)
-        self._count("searches by façade", told.searches)
-        with self._lock:
-            self.ledger.longest_search = max(self.ledger.longest_search, told.longest)
-        for failure in told.failures:
-            self._fail(f"façade: {failure}")
+        self._script("asking", str(self._workspace), name, counted="searches by façade")
 
     def _edit(self, seed: int) -> None:
-        told = self._script("bench.edits", str(self._workspace), str(seed))
-        self._count("edits", told.edits)
+        self._script("edits", str(self._workspace), str(seed), counted="edits")
 
     def _kill(self) -> None:
         while not self._stopped.wait(self._chance.uniform(*_KILL_PAUSE_SECONDS)):
@@ -172,9 +163,9 @@ class Stress:
                     victim.send_signal(signal.SIGKILL)
 
     def _command(self, *arguments: str, is_mortal: bool = True, until_stopped: bool = False) -> str:
-        """Run a command to its end, note how it ended, and return what it printed."""
+        """Run a command to its end, check how it ended, and return what it printed."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
-            child = subprocess.Popen(  # noqa: S603 - our own program
+            child = subprocess.Popen(
                 [sys.executable, "-m", "recollect", "-w", str(self._workspace), *arguments],
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
@@ -195,7 +186,7 @@ class Stress:
             complaint = said.read().decode()
             is_wrong = child.returncode != 0 or any(word in complaint for word in _WRONG)
             if until_stopped and not complaint and child.returncode == -signal.SIGTERM:
-                is_wrong = False  # it was told to end before it had begun to watch
+                is_wrong = False  # it was stopped before it started to watch
             if was_killed:
                 self._count("kills")
             elif is_wrong:
@@ -208,16 +199,16 @@ class Stress:
         if until_stopped:
             child.terminate()
         try:
-            child.wait(_STOP_SECONDS)
+            child.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
-            self._fail(f"{child.args!r} did not end within {_STOP_SECONDS:.0f} s")
+            self._fail(f"{child.args!r} did not end within {PATIENCE_SECONDS:.0f} s")
             child.kill()
             child.wait()
 
-    def _script(self, name: str, *arguments: str) -> Told:
-        """Run a script until all is stopped; return what it told."""
-        child = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", name, *arguments],
+    def _script(self, name: str, *arguments: str, counted: str) -> None:
+        """Run a script of this folder until all is stopped, and count the lines it prints."""
+        child = subprocess.Popen(
+            [sys.executable, "-m", f"tests.support.{name}", *arguments],
             cwd=ROOT,
             env=self._environ,
             stdin=subprocess.PIPE,
@@ -225,13 +216,26 @@ class Stress:
             stderr=subprocess.PIPE,
             text=True,
         )
-        while child.poll() is None and not self._stopped.wait(0.05):
-            pass
-        told, complaint = child.communicate()  # closes its standard input: it ends
-        if child.returncode != 0 or complaint:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        stdin = child.stdin
+
+        def stop_with_the_others() -> None:
+            self._stopped.wait()
+            stdin.close()
+
+        threading.Thread(target=stop_with_the_others).start()
+        for line in child.stdout:
+            told = json.loads(line)
+            self._count(counted, seconds=told.get("seconds", 0.0))
+            if told["failure"]:
+                self._fail(told["failure"])
+        complaint = child.stderr.read()
+        child.stdout.close()
+        child.stderr.close()
+        if child.wait() != 0 or complaint:
             self._fail(f"{name} ended with {child.returncode}: {complaint}")
-            return Told()
-        return Told(**json.loads(told))
 
     def _conclude(self) -> None:
         """Index once more, verify, and compare with an index built from nothing."""
@@ -241,7 +245,7 @@ class Stress:
             (("verify",), self._environ),
             (("index", "--json"), scratch),
         ):
-            done = subprocess.run(  # noqa: S603 - our own program
+            done = subprocess.run(
                 [sys.executable, "-m", "recollect", "-w", str(self._workspace), *arguments],
                 env=environ,
                 capture_output=True,
@@ -256,7 +260,7 @@ class Stress:
         )
         self._count("chunks at the end", len(expected["chunks"]))
         self._count("vectors at the end", sum(row[-1] is not None for row in expected["vectors"]))
-        if not self.ledger.counts["vectors at the end"]:
+        if not self.tally.counts["vectors at the end"]:
             self._fail("the index has no vectors")
         for difference in differences(expected, actual):
             self._fail(f"the index differs from one built from nothing: {difference}")
@@ -264,53 +268,45 @@ class Stress:
         if damaged:
             self._fail(f"an index was set aside as damaged: {damaged}")
 
-    def _count(self, what: str, times: int = 1) -> None:
-        with self._lock:
-            self.ledger.counts[what] += times
+    def _count(self, what: str, times: int = 1, *, seconds: float = 0.0) -> None:
+        with self._changed:
+            self.tally.counts[what] += times
+            if seconds:
+                longest = self.tally.longest_seconds
+                longest[what] = max(longest.get(what, 0.0), seconds)
+            self._changed.notify_all()
 
     def _fail(self, failure: str) -> None:
-        with self._lock:
-            self.ledger.failures.append(failure)
+        with self._changed:
+            self.tally.failures.append(failure)
+            self._changed.notify_all()
 
 
-def wait_for_descendants(environ: dict[str, str], *, seconds: float = _STOP_SECONDS) -> None:
-    """Wait for what a search has started in the background: it is nobody's child any more."""
-    mark = f"RECOLLECT_HOME={environ['RECOLLECT_HOME']}".encode()
-    ends_at = time.monotonic() + seconds
-    while time.monotonic() < ends_at and any(_runs_with(mark)):
-        time.sleep(0.1)
-
-
-def _runs_with(mark: bytes) -> Iterator[bool]:
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            yield mark in place.read_bytes().split(b"\0")
-
-
-def stress(folder: Path, *, seconds: float, seed: int, cast: Cast, notes: int = NOTES) -> Ledger:
+def stress(folder: Path, *, count: int, seed: int, cast: Cast, notes: int = NOTES) -> Tally:
     """Run it in an empty folder and return what happened."""
     with loopback_vendor(folder, answer_seconds=_ANSWER_SECONDS) as environ:
-        return Stress(folder, environ=environ, cast=cast, seed=seed).run(
-            seconds=seconds, notes=notes
-        )
+        return Stress(folder, environ=environ, cast=cast, seed=seed).run(count=count, notes=notes)
 
 
 def main() -> int:
-    """Run it and print what happened."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=300.0)
+    """Run it and print the counts."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="recollect-stress-") as folder:
-        ledger = stress(Path(folder), seconds=given.seconds, seed=given.seed, cast=Cast())
-    for what, times in sorted(ledger.counts.items()):
-        print(f"{times:8} {what}")
-    print(f"{ledger.longest_command:8.2f} s the longest search by command, start-up included")
-    print(f"{ledger.longest_search:8.2f} s the longest search by façade")
-    for failure in ledger.failures:
-        print(f"FAILED   {failure}")
-    print(f"{given.seconds:.0f} s, seed {given.seed}: {len(ledger.failures)} failures")
-    return 1 if ledger.failures else 0
+        tally = stress(Path(folder), count=given.count, seed=given.seed, cast=Cast())
+    lines = [f"{times:8} {what}" for what, times in sorted(tally.counts.items())]
+    lines += [
+        f"{seconds:8.2f} s the longest of the {what}"
+        for what, seconds in sorted(tally.longest_seconds.items())
+    ]
+    lines += [f"FAILED   {failure}" for failure in tally.failures]
+    took = time.monotonic() - began
+    lines.append(f"{took:.0f} s, seed {given.seed}: {len(tally.failures)} failures")
+    print("\n".join(lines))
+    return 1 if tally.failures else 0
 
 
 if __name__ == "__main__":
