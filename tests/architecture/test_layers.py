@@ -33,7 +33,7 @@ BANNED = {
 }  # fmt: skip
 SHELLS_MAY_USE = {
     "memory", "async_memory", "reports", "types", "errors", "version", "shells", "evaluate",
-    "install", "config", "facts", "text",
+    "install", "config", "facts", "text", "background",
 }  # fmt: skip
 ROOT_MODULES = {
     "__init__", "__main__", "types", "reports", "errors", "memory", "async_memory", "version",
@@ -42,7 +42,7 @@ ROOT_MODULES = {
 STILL_DUPLICATED = {
     "Agent", "Answer", "Block", "Call", "Draft", "Format", "Found", "Kind", "Ledger", "Limits",
     "Line", "Member", "Narrowed", "Packer", "Passage", "Plan", "Ranking", "Request", "Scope",
-    "Superseded", "Upkeep", "Wanted", "Window", "Wire", "Worker", "_Look", "_Reader", "_Run",
+    "Superseded", "Wanted", "Window", "Wire", "_Look", "_Reader", "_Run",
 }  # fmt: skip
 """Class names that are being renamed. Only remove from it."""
 SAME_NAME_ON_PURPOSE = {

@@ -20,6 +20,7 @@ from recollect import AsyncMemory
 from recollect.shells.http.listen import Server, bound
 from recollect.shells.http.run import ServeOptions, attend, build_server
 from recollect.shells.http.served import Served
+from recollect.shells.serving import ServedMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -114,7 +115,7 @@ class Inside:
     """A server in a thread of the test, whose memory the test can reach."""
 
     url: str
-    memory: AsyncMemory
+    memory: ServedMemory
     served: Served
     server: Server
     loop: asyncio.AbstractEventLoop
@@ -151,8 +152,10 @@ def inside(workspace: Path, environ: Mapping[str, str], options: ServeOptions) -
     async def run() -> None:
         with bound(options.host, options.port, options="--port") as listener:
             port = listener.getsockname()[1]
-            memory = await AsyncMemory.open(
-                workspace, environ={**_HURRY, **environ}, scopes=options.scopes
+            memory = ServedMemory(
+                lambda: AsyncMemory.open(
+                    workspace, environ={**_HURRY, **environ}, scopes=options.scopes
+                )
             )
             served = Served(memory, scopes=options.scopes, is_read_only=options.is_read_only)
             servers.append(build_server(served, options=options, port=port))

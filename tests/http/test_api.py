@@ -106,13 +106,13 @@ def test_a_sync_that_is_asked_for_finds_a_new_note(
     workspace: Path, environ: Mapping[str, str], write: Callable[[str, str], Path]
 ) -> None:
     with inside(workspace, environ, HERE) as here:
-        wait_until(lambda: here.served.upkeep.at)
+        wait_until(lambda: here.memory.last_sync.at)
         write("memory/2026-03-01.md", "The harbour crane is painted orange.")
 
         started = httpx.post(f"{here.url}/api/sync", json={})
 
         assert (202, {"started": True}) == (started.status_code, started.json())
-        wait_until(lambda: here.served.upkeep.report and here.served.upkeep.report.chunks)
+        wait_until(lambda: here.memory.last_sync.report and here.memory.last_sync.report.chunks)
         found = httpx.get(f"{here.url}/api/search?query=harbour crane", timeout=60).json()
         assert ["memory/2026-03-01.md"] == [hit["path"] for hit in found["results"]]
 
@@ -124,7 +124,7 @@ def test_a_fact_is_written_found_at_once_superseded_and_forgotten(
         inside(workspace, environ, HERE) as here,
         httpx.Client(base_url=here.url, timeout=60) as client,
     ):
-        wait_until(lambda: here.served.state == "idle")
+        wait_until(lambda: here.memory.state == "idle")
         old = client.post(
             "/api/facts",
             json={
@@ -313,7 +313,7 @@ def test_health_is_degraded_when_a_leg_did_not_run(
 ) -> None:
     write("MEMORY.md", "The anchor is in the shed.")
     with inside(workspace, {**environ, "RECOLLECT_PROVIDER": "openai"}, HERE) as here:
-        wait_until(lambda: here.served.upkeep.at)
+        wait_until(lambda: here.memory.last_sync.at)
         found = httpx.get(f"{here.url}/api/search?query=anchor", timeout=60).json()
         health = httpx.get(f"{here.url}/health").json()
         metrics = httpx.get(f"{here.url}/metrics", timeout=60).text

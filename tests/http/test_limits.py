@@ -37,7 +37,7 @@ def here(workspace: Path, environ: Mapping[str, str]) -> Iterator[Inside]:
     """A server with little patience; nothing has to be embedded."""
     options = ServeOptions("127.0.0.1", 0, limits=SHORT)
     with inside(workspace, {**environ, "RECOLLECT_PROVIDER": "none"}, options) as running:
-        wait_until(lambda: running.served.state == "idle")
+        wait_until(lambda: running.memory.state == "idle")
         yield running
 
 

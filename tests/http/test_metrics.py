@@ -36,7 +36,7 @@ def test_a_server_tells_what_it_did_and_what_it_holds(
 ) -> None:
     write("MEMORY.md", "The anchor is in the shed.")
     with inside(workspace, environ, ServeOptions("127.0.0.1", 0)) as here:
-        wait_until(lambda: here.served.state == "idle")
+        wait_until(lambda: here.memory.state == "idle")
         for path in ("/api/search?query=anchor", "/api/search?query=", "/api/zzz", "/health"):
             httpx.get(here.url + path, timeout=60)
         answer = httpx.get(f"{here.url}/metrics", timeout=60)

@@ -41,7 +41,7 @@ def ada(workspace: Path, environ: Mapping[str, str], ids: dict[str, str]) -> Ite
         inside(workspace, environ, options) as here,
         httpx.Client(base_url=here.url, timeout=60) as client,
     ):
-        wait_until(lambda: here.served.state == "idle")
+        wait_until(lambda: here.memory.state == "idle")
         yield client
 
 
@@ -132,7 +132,7 @@ def test_without_scopes_the_owner_sees_what_is_asked_for(
         inside(workspace, environ, ServeOptions("127.0.0.1", 0)) as here,
         httpx.Client(base_url=here.url, timeout=60) as client,
     ):
-        wait_until(lambda: here.served.state == "idle")
+        wait_until(lambda: here.memory.state == "idle")
 
         assert {ALL} == found(client)
         assert {ALL, ADA, BOB} == found(client, ADA, BOB)

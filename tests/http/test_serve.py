@@ -92,21 +92,20 @@ def test_it_stops_in_the_middle_of_its_first_sync(
     command.child.send_signal(signal.SIGTERM)
 
     assert 0 == command.end()
-    assert "is left" not in command.output
+    assert "did not end" not in command.output
 
 
 STUCK = """
 import asyncio, sys, threading
 from recollect import AsyncMemory
-from recollect.shells.http.run import leave
-from recollect.shells.http.served import Served
+from recollect.shells.serving import ServedMemory
 
 async def main():
-    memory = await AsyncMemory.open(sys.argv[1])
+    memory = ServedMemory(lambda: AsyncMemory.open(sys.argv[1]))
     begun = threading.Event()
     asyncio.ensure_future(memory.run(lambda _: begun.set() or threading.Event().wait()))
     await asyncio.to_thread(begun.wait)
-    await leave(Served(memory), seconds=0.1)
+    await memory.close_or_exit(seconds=0.1, exit_code=1)
 
 asyncio.run(main())
 """
@@ -125,7 +124,7 @@ def test_what_does_not_end_is_left_after_a_while(
     )
 
     assert 1 == done.returncode
-    assert "did not end in 0.1 seconds; it is left." in done.stderr
+    assert "did not end within 0.1 seconds" in done.stderr
 
 
 def test_a_port_in_use_is_told_in_words(workspace: Path, environ: Mapping[str, str]) -> None:

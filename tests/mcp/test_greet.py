@@ -11,9 +11,8 @@ import pytest
 
 from mcp import Client
 from recollect.shells.mcp.greet import ENVELOPE_VERSIONS, HANDSHAKE_VERSIONS, greet
-from recollect.shells.mcp.live import LiveMemory
 from recollect.shells.mcp.offer import Offer
-from recollect.shells.mcp.server import make_server
+from recollect.shells.mcp.server import make_server, serve_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,8 +57,7 @@ def greeted(message: bytes) -> Mapping[str, object]:
 
 def said_by_sdk(mode: str) -> Mapping[str, object]:
     async def ask() -> Mapping[str, object]:
-        live = LiveMemory(OFFER)
-        server = make_server(live, read_only=False, instructions=OFFER.instructions)
+        server = make_server(serve_memory(OFFER), OFFER)
         async with Client(server, mode=mode) as client:
             answer = client.session.initialize_result or client.session.discover_result
             assert answer is not None

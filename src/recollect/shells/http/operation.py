@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from recollect.async_memory import AsyncMemory
     from recollect.shells.http.kinds import Kind
     from recollect.shells.http.served import Served
     from recollect.shells.render.search import Json
+    from recollect.shells.serving import ServedMemory
 
     Endpoint = Callable[["Call"], Awaitable[Json | Response]]
 
@@ -115,6 +115,6 @@ class Call:
         return cast(T, self.values.get(param.name, param.default))
 
     @property
-    def memory(self) -> AsyncMemory:
-        """The memory that is served; every call of it is awaited."""
+    def memory(self) -> ServedMemory:
+        """The memory that is served."""
         return self.served.memory

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,14 +11,13 @@ from recollect.shells.http.app import build_app
 from recollect.shells.http.limits import Limits
 from recollect.shells.http.listen import Server, address_of, bound
 from recollect.shells.http.served import Served
+from recollect.shells.serving import ServedMemory
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable
 
     from recollect.async_memory import AsyncMemory
-
-_LOG = logging.getLogger("recollect.http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ async def _serve(
 ) -> None:
     port = listener.getsockname()[1]
     served = Served(
-        await opened(),
+        ServedMemory(opened),
         scopes=options.scopes,
         is_read_only=options.is_read_only,
         needs_token=options.token is not None,
@@ -101,22 +98,10 @@ async def attend(
 
     """
     try:
+        await served.memory.open()
         with server.capture_signals():  # before anyone is told that it can be asked and stopped
-            await served.start()
             ready()
             await server.serve(sockets=[listener])
     finally:
-        await leave(served, seconds=server.limits.leave_seconds)
-
-
-async def leave(served: Served, *, seconds: float) -> None:
-    """Stop the worker and close the memory; what does not end in time is left where it stands."""
-    try:
-        async with asyncio.timeout(seconds):
-            await served.stop()
-            await served.memory.close()
-    except TimeoutError:
-        # Its thread cannot be ended from here, and Python would wait for it. Files and index stay
-        # whole whenever they are left.
-        _LOG.warning("What was under way did not end in %g seconds; it is left.", seconds)
-        os._exit(1)
+        await served.stop()
+        await served.memory.close_or_exit(seconds=server.limits.leave_seconds, exit_code=1)

@@ -81,20 +81,23 @@ async def search(call: Call) -> Json:
     """Answer a question with the JSON of `search --json`."""
     synced = call.served.wants_sync
     source = call[SOURCE]
-    results = await call.memory.search(
-        call[QUERY],
-        max_results=call[MAX_RESULTS],
-        min_score=call[MIN_SCORE],
-        source=None if source == "all" else source,
-        since=call[SINCE],
-        before=call[BEFORE],
-        path=call[PATH],
-        scopes=call.served.held.seen(call[SCOPES]),
-        as_of=end_of(call[AS_OF]),
-        include_superseded=call[SUPERSEDED],
-        fusion=call[FUSION],
-        explain=call[EXPLAIN],
-        sync=synced,
+    scopes = call.served.held.seen(call[SCOPES])
+    results = await call.memory.run(
+        lambda memory: memory.search(
+            call[QUERY],
+            max_results=call[MAX_RESULTS],
+            min_score=call[MIN_SCORE],
+            source=None if source == "all" else source,
+            since=call[SINCE],
+            before=call[BEFORE],
+            path=call[PATH],
+            scopes=scopes,
+            as_of=end_of(call[AS_OF]),
+            include_superseded=call[SUPERSEDED],
+            fusion=call[FUSION],
+            explain=call[EXPLAIN],
+            sync=synced,
+        )
     )
     call.served.note_answered(results, synced=synced)
     return render.results_json(results)
@@ -103,16 +106,21 @@ async def search(call: Call) -> Json:
 async def recall_block(call: Call) -> Json:
     """Return the block for the start of a turn, as `recall --json` prints it."""
     scopes = call.served.held.seen(call[SCOPES])
-    recalled = await call.memory.recall(
-        call[PROMPT], budget_tokens=call[BUDGET], form=call[FORM], scopes=scopes
+    recalled, synced = await call.memory.run(
+        lambda memory: (
+            memory.recall(call[PROMPT], budget_tokens=call[BUDGET], form=call[FORM], scopes=scopes),
+            memory.config.sync_on_search,
+        )
     )
-    call.served.note_answered(recalled.results, synced=call.memory.config.sync_on_search)
+    call.served.note_answered(recalled.results, synced=synced)
     return render.recalled_json(recalled)
 
 
 async def file(call: Call) -> Json:
     """Return a part of a memory file, as `get --json` prints it."""
-    excerpt = await call.memory.get(call[FILE], start_line=call[FROM], lines=call[LINES])
+    excerpt = await call.memory.run(
+        lambda memory: memory.get(call[FILE], start_line=call[FROM], lines=call[LINES])
+    )
     return render.excerpt_json(excerpt)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,9 @@ from recollect.shells.scopes import Held
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from recollect.async_memory import AsyncMemory
-    from recollect.reports import Report, StoreStatus
+    from recollect.reports import StoreStatus
     from recollect.shells.render.search import Json
-    from recollect.shells.upkeep import Worker
+    from recollect.shells.serving import ServedMemory
     from recollect.types import Results
 
 _LOG = logging.getLogger("recollect.http")
@@ -28,22 +26,12 @@ _NUMBERS_SECONDS = 10.0  # how old the numbers of the index may be that /metrics
 _PATIENCE_SECONDS = 2.0  # that /metrics waits for newer ones
 
 
-@dataclass(frozen=True, slots=True)
-class Upkeep:
-    """How the last sync in the background ended."""
-
-    report: Report | None = None
-    error: RecollectError | None = None
-    at: datetime | None = None
-    """When that was; None while none has ended."""
-
-
 class Served:
     """What endpoints work with. One a server."""
 
     def __init__(
         self,
-        memory: AsyncMemory,
+        memory: ServedMemory,
         *,
         scopes: frozenset[str] | None = None,
         is_read_only: bool = False,
@@ -67,66 +55,39 @@ class Served:
         self.program = program
         self.began = datetime.now(tz=UTC)
         self.metrics = Metrics()
-        self.upkeep = Upkeep()
-        self._worker: Worker | None = None
         self._is_written = False
         self._is_degraded = False
         self._numbers: StoreStatus | None = None
         self._numbers_at = -_NUMBERS_SECONDS
+        self._numbers_sync: datetime | None = None
         self._counting: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Start the worker; the first sync is due at once."""
-        self._worker = await self.memory.run(
-            lambda memory: memory.worker(done=self._ended, told=_LOG.warning)
-        )
-        await asyncio.to_thread(self._worker.start)
-
     async def stop(self) -> None:
-        """Stop the worker; what it did is kept."""
+        """Stop counting what is indexed."""
         if self._counting is not None:
             self._counting.cancel()
-        if self._worker is not None:
-            await asyncio.to_thread(self._worker.stop)
-            self._worker = None
 
     def wake(self) -> None:
-        """Have the worker sync now."""
-        if self._worker is None:
-            raise RequestError(
+        """Have the worker sync now.
+
+        Raises:
+            RecollectError: there is no worker.
+
+        """
+        if not self.memory.wake_worker():
+            raise self.memory.last_sync.error or RequestError(
                 503, "stopping", "The server is stopping.", action="Ask when it is back."
             )
-        self._worker.wake()
-
-    def _ended(self, ended: Report | RecollectError) -> None:
-        """Take note, in the worker's thread, of how a sync ended."""
-        now = datetime.now(tz=UTC)
-        if isinstance(ended, RecollectError):
-            self.upkeep = replace(self.upkeep, error=ended, at=now)
-            _LOG.warning("%s %s", ended.message, ended.action)
-        else:
-            self.upkeep = Upkeep(report=ended, at=now)
-        self._numbers_at = -_NUMBERS_SECONDS
-
-    @property
-    def state(self) -> str:
-        """What the worker is at: syncing, idle, failing or stopped."""
-        if self._worker is None:
-            return "stopped"
-        if self._worker.is_syncing or self.upkeep.at is None:
-            return "syncing"
-        return "failing" if self.upkeep.error else "idle"
 
     @property
     def wants_sync(self) -> bool:
         """Whether a search should look for changes itself: the worker has not seen the last."""
-        return self._is_written or self.state != "idle"
+        return self._is_written or self.memory.state != "idle"
 
     def note_written(self) -> None:
         """Remember that a file was written here, before the worker noticed."""
         self._is_written = True
-        if self._worker is not None:
-            self._worker.wake()
+        self.memory.wake_worker()
 
     def note_answered(self, results: Results, *, synced: bool) -> None:
         """Count a search."""
@@ -137,29 +98,31 @@ class Served:
 
     def health(self) -> Json:
         """Return what a monitor asks for; nothing is touched for it."""
-        if self.upkeep.at is None:
+        last = self.memory.last_sync
+        if last.at is None:
             status = "starting"
         else:
-            report = self.upkeep.report
-            is_degraded = self._is_degraded or self.upkeep.error or (report and report.degraded)
+            is_degraded = self._is_degraded or last.error or (last.report and last.report.degraded)
             status = "degraded" if is_degraded else "ok"
-        return {"status": status, "version": __version__, "worker": self.state}
+        return {"status": status, "version": __version__, "worker": self.memory.state}
 
     def worker_json(self) -> Json:
         """Return what the worker did last."""
-        error = self.upkeep.error
+        last = self.memory.last_sync
+        error = last.error
         return {
-            "state": self.state,
-            "lastReport": render.report_json(self.upkeep.report) if self.upkeep.report else None,
+            "state": self.memory.state,
+            "lastReport": render.report_json(last.report) if last.report else None,
             "lastError": None
             if error is None
             else {"type": error.kind, "message": error.message, "action": error.action},
-            "lastSyncAt": self.upkeep.at.isoformat(timespec="seconds") if self.upkeep.at else None,
+            "lastSyncAt": last.at.isoformat(timespec="seconds") if last.at else None,
         }
 
     async def numbers(self) -> StoreStatus | None:
         """Return how much is indexed, as of a moment ago; None while that is not known."""
-        if time.monotonic() - self._numbers_at > _NUMBERS_SECONDS:
+        is_old = time.monotonic() - self._numbers_at > _NUMBERS_SECONDS
+        if is_old or self._numbers_sync != self.memory.last_sync.at:
             if self._counting is None or self._counting.done():
                 self._counting = asyncio.create_task(self._count())
             # A long search may be under way: then the former numbers have to do.
@@ -167,10 +130,12 @@ class Served:
         return self._numbers
 
     async def _count(self) -> None:
+        synced_at = self.memory.last_sync.at
         try:
-            status = await self.memory.status()
+            status = await self.memory.run(lambda memory: memory.status())
         except RecollectError as error:
             _LOG.warning("%s %s", error.message, error.action)
             return
         self._numbers = status.store
         self._numbers_at = time.monotonic()
+        self._numbers_sync = synced_at

@@ -11,6 +11,7 @@ from recollect.shells.http.kinds import flag
 from recollect.shells.http.operation import Call, Operation, defaulted
 from recollect.shells.http.shapes import FLAG, MOMENT, OPEN, TEXT, nullable, shape, word
 from recollect.shells.render import status as render_status
+from recollect.shells.serving import STATES
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 DEEP = defaulted(
     "deep", flag(), "Also embed one text to see that the provider works.", default=False
 )
-_STATES = ("syncing", "idle", "failing", "stopped")
 
 
 async def health(call: Call) -> Json:
@@ -33,7 +33,7 @@ async def health(call: Call) -> Json:
 
 async def status(call: Call) -> Json:
     """Return the JSON of `status --json`, and what the worker does."""
-    found = await call.memory.status(deep=call[DEEP])
+    found = await call.memory.run(lambda memory: memory.status(deep=call[DEEP]))
     return {**render_status.status_json(found), "worker": call.served.worker_json()}
 
 
@@ -60,7 +60,7 @@ def _gauges(served: Served, store: StoreStatus | None) -> Iterator[str]:
             ("bytes", "Size of the index file.", store.size_bytes),
         ):
             yield from metrics.family(f"recollect_index_{name}", "gauge", about, {(): value})
-    upkeep = served.upkeep
+    upkeep = served.memory.last_sync
     if upkeep.at is not None:
         yield from metrics.family(
             "recollect_last_sync_timestamp_seconds",
@@ -78,7 +78,7 @@ def _gauges(served: Served, store: StoreStatus | None) -> Iterator[str]:
         "recollect_worker_state",
         "gauge",
         "What the worker is at.",
-        {(("state", state),): int(state == served.state) for state in _STATES},
+        {(("state", state),): int(state == served.memory.state) for state in STATES},
     )
     yield from metrics.family(
         "recollect_build_info", "gauge", "The version.", {(("version", __version__),): 1}
@@ -94,7 +94,7 @@ async def described(call: Call) -> Json:
 
 _WORKER = shape(
     {
-        "state": word(*_STATES),
+        "state": word(*STATES),
         "lastReport": nullable(OPEN),
         "lastError": nullable(shape({"type": TEXT, "message": TEXT, "action": TEXT})),
         "lastSyncAt": nullable(MOMENT),
@@ -124,7 +124,7 @@ OPERATIONS = (
             {
                 "status": word("ok", "degraded", "starting"),
                 "version": TEXT,
-                "worker": word(*_STATES),
+                "worker": word(*STATES),
             }
         ),
         is_open=True,

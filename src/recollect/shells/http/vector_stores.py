@@ -29,8 +29,6 @@ from recollect.shells.http.shapes import (
 from recollect.shells.render import vector_stores as render_openai
 
 if TYPE_CHECKING:
-    from recollect.reports import Status
-    from recollect.shells.http.served import Served
     from recollect.shells.render.search import Json
     from recollect.types import Hit, Results
 
@@ -121,7 +119,7 @@ PREVIOUS = optional("before", text(most=200), "Only stores before this one.")
 
 async def search_vector_store(call: Call) -> Json:
     """Answer one question or several in the shape of that API."""
-    _check(call)
+    await _check(call)
     narrowed = call[FILTERS] or Narrowed()
     best: dict[str, Hit] = {}
     for question in () if narrowed.is_empty else call[QUERIES]:
@@ -142,17 +140,20 @@ async def search_vector_store(call: Call) -> Json:
 async def _asked(call: Call, question: str, narrowed: Narrowed) -> Results:
     ranking = call[RANKING] or Ranking()
     synced = call.served.wants_sync
-    results = await call.memory.search(
-        question,
-        max_results=call[MOST],
-        min_score=ranking.score_threshold,
-        source=narrowed.source,
-        since=narrowed.since,
-        before=narrowed.before,
-        path=narrowed.path,
-        scopes=call.served.held.seen(()),
-        rerank=False if ranking.ranker == "none" else None,
-        sync=synced,
+    scopes = call.served.held.seen(())
+    results = await call.memory.run(
+        lambda memory: memory.search(
+            question,
+            max_results=call[MOST],
+            min_score=ranking.score_threshold,
+            source=narrowed.source,
+            since=narrowed.since,
+            before=narrowed.before,
+            path=narrowed.path,
+            scopes=scopes,
+            rerank=False if ranking.ranker == "none" else None,
+            sync=synced,
+        )
     )
     call.served.note_answered(results, synced=synced)
     return results
@@ -161,8 +162,8 @@ async def _asked(call: Call, question: str, narrowed: Narrowed) -> Results:
 async def list_vector_stores(call: Call) -> Json:
     """Return the one store that is served."""
     is_beyond = call[AFTER] is not None or call[PREVIOUS] is not None
-    stores = [] if is_beyond else [_described(await call.memory.status(), call.served)]
-    ids = [call.memory.agent] if stores else [None]
+    stores = [] if is_beyond else [await _described(call)]
+    ids = [store["id"] for store in stores] or [None]
     return {
         "object": "list",
         "data": stores,
@@ -174,32 +175,34 @@ async def list_vector_stores(call: Call) -> Json:
 
 async def retrieve_vector_store(call: Call) -> Json:
     """Describe the store."""
-    _check(call)
-    return _described(await call.memory.status(), call.served)
+    await _check(call)
+    return await _described(call)
 
 
-def _check(call: Call) -> None:
+async def _check(call: Call) -> None:
     """Refuse a store that is not this one.
 
     Raises:
         NotFoundError: it is another.
 
     """
-    if call[STORE_ID] not in {DEFAULT_ID, call.memory.agent}:
+    agent = await call.memory.run(lambda memory: memory.agent)
+    if call[STORE_ID] not in {DEFAULT_ID, agent}:
         raise NotFoundError(
             "There is no such vector store here.",
-            action=f"Use {call.memory.agent} or {DEFAULT_ID}.",
+            action=f"Use {agent} or {DEFAULT_ID}.",
         )
 
 
-def _described(status: Status, served: Served) -> Json:
-    upkeep = served.upkeep
-    began = int(served.began.timestamp())
+async def _described(call: Call) -> Json:
+    status = await call.memory.run(lambda memory: memory.status())
+    last = call.memory.last_sync
+    began = int(call.served.began.timestamp())
     return render_openai.vector_store_json(
         status,
         created_at=began,
-        active_at=int(upkeep.at.timestamp()) if upkeep.at else began,
-        is_behind=upkeep.at is None or status.staleness.is_stale,
+        active_at=int(last.at.timestamp()) if last.at else began,
+        is_behind=last.at is None or status.staleness.is_stale,
     )
 
 

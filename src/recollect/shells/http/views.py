@@ -149,14 +149,15 @@ async def _evaluated(call: Call) -> Evaluation:
     from recollect.evaluate.run import Run, compared_variants, run_cases  # noqa: PLC0415
 
     memory = call.memory
-    file = memory.workspace / CASES_FILE
+    workspace = await memory.run(lambda own: own.workspace)
+    file = workspace / CASES_FILE
     if not await asyncio.to_thread(file.is_file):
         raise NotFoundError(
             f"There is no {CASES_FILE} in the workspace, so there is nothing to measure.",
             action='Add questions with `recollect eval add "…"`; docs/evaluate.md tells how.',
         )
     cases = await asyncio.to_thread(read_cases, file)
-    depth = memory.config.search.max_results
+    depth = await memory.run(lambda own: own.config.search.max_results)
     warnings = await memory.run(lambda own: unfindable(cases, memory=own, file=file))
     runs = []
     for variant in await memory.run(compared_variants):
@@ -168,7 +169,7 @@ async def _evaluated(call: Call) -> Evaluation:
         runs.append(Run(variant, tuple(answers)))
     return Evaluation(
         file=file,
-        workspace=memory.workspace,
+        workspace=workspace,
         k=depth,
         cases=len(cases),
         outcomes=await asyncio.to_thread(outcomes_of, tuple(runs)),

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.reports import Excerpt
     from recollect.shells.mcp.arguments import Value
-    from recollect.shells.mcp.live import LiveMemory
     from recollect.shells.mcp.tools import Tool
+    from recollect.shells.serving import ServedMemory
     from recollect.types import Results
 
     Given = Mapping[str, Value]
@@ -47,9 +47,10 @@ _LOG = logging.getLogger(__name__)
 class Calls:
     """The tools of one server."""
 
-    def __init__(self, live: LiveMemory) -> None:
+    def __init__(self, live: ServedMemory, *, scopes: frozenset[str]) -> None:
         self._live = live
-        self._held = Held(live.scopes)
+        self._scopes = scopes
+        self._held = Held(scopes)
 
     @staticmethod
     def knows(name: str) -> bool:
@@ -131,7 +132,7 @@ class Calls:
     async def status(self, _given: Given) -> render.Answer:
         """Answer memory_status."""
         status = await self._live.run(lambda memory: memory.status())
-        return render.status_answer(status, self._live.report)
+        return render.status_answer(status, self._live.last_sync.outcome)
 
     async def search(self, given: Given) -> render.Answer:
         """Answer search, in the shape of ChatGPT's connectors."""
@@ -190,7 +191,7 @@ class Calls:
 
     def _own_scope(self) -> str:
         """Return where a fact goes that names no scope: to whom the server is for."""
-        return next(iter(self._live.scopes)) if len(self._live.scopes) == 1 else GLOBAL
+        return next(iter(self._scopes)) if len(self._scopes) == 1 else GLOBAL
 
 
 _WORK: dict[str, Callable[[Calls, Given], Awaitable[render.Answer]]] = {

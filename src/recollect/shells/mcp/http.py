@@ -15,8 +15,7 @@ from recollect.shells.guard import Asked, Guard, read_token, require_token
 from recollect.shells.http.limits import Limits
 from recollect.shells.http.listen import Server, address_of, bound
 from recollect.shells.http.refuse import answer_refused
-from recollect.shells.mcp.live import LiveMemory, leave
-from recollect.shells.mcp.server import make_server
+from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
 
 if TYPE_CHECKING:
     import socket
@@ -69,16 +68,16 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 async def _serve(offer: Offer, *, guard: Guard, listener: socket.socket) -> None:
-    live = LiveMemory(offer)
-    server = make_server(live, read_only=offer.read_only, instructions=offer.instructions)
+    live = serve_memory(offer)
+    server = make_server(live, offer)
     app = guarded(_app(server), guard)
-    live.start()
+    live.prepare()
     sys.stderr.write(f"MCP at {address_of(guard.host, guard.port)}{PATH}. Stop with Ctrl-C.\n")
     sys.stderr.flush()
     try:
         await Server(app, _LIMITS, lifespan="on").serve(sockets=[listener])
     finally:
-        await leave(live)
+        await live.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
 
 
 def _app(server: McpServer[Any]) -> ASGIApp:

@@ -15,7 +15,7 @@ from recollect.text.safe import neutralised
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.shells.mcp.live import LiveMemory
+    from recollect.shells.serving import ServedMemory
 
 MARKDOWN = "text/markdown"
 PAGE = 100
@@ -39,7 +39,7 @@ _PARTS = 20  # excerpts of 12,000 characters that one resource is read in
 class Resources:
     """The files of one memory."""
 
-    def __init__(self, live: LiveMemory) -> None:
+    def __init__(self, live: ServedMemory) -> None:
         self._live = live
 
     async def page(self, cursor: str | None) -> dict[str, object]:

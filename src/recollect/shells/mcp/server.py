@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -12,21 +14,42 @@ from recollect.shells.mcp.calls import Calls
 from recollect.shells.mcp.greet import NAME, TITLE
 from recollect.shells.mcp.resources import MARKDOWN, TEMPLATES, Resources
 from recollect.shells.mcp.tools import described, offered
+from recollect.shells.serving import ServedMemory
 from recollect.version import __version__
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from recollect.shells.mcp.live import LiveMemory
+    from recollect.async_memory import AsyncMemory
+    from recollect.shells.mcp.offer import Offer
 
     Context = ServerRequestContext[Any, Any]
 
+CALL_SECONDS = 30.0
+"""How long OpenClaw lets a tool take."""
+CLOSE_SECONDS = 5.0
+"""How long running work may take to end when the server stops."""
 
-def make_server(live: LiveMemory, *, read_only: bool, instructions: str) -> Server[Any]:
+
+def serve_memory(offer: Offer) -> ServedMemory:
+    """Return the memory to serve; it is not open yet."""
+
+    async def open_memory() -> AsyncMemory:
+        # The import takes a while and would block the event loop.
+        module = await asyncio.to_thread(import_module, "recollect.async_memory")
+        twin: type[AsyncMemory] = module.AsyncMemory
+        return await twin.open(
+            offer.workspace, agent=offer.agent, config_file=offer.config_file, scopes=offer.scopes
+        )
+
+    return ServedMemory(open_memory, call_seconds=CALL_SECONDS)
+
+
+def make_server(live: ServedMemory, offer: Offer) -> Server[Any]:
     """Return a server over a memory that need not be open yet."""
-    tools = {tool.name: tool for tool in offered(read_only=read_only)}
+    tools = {tool.name: tool for tool in offered(read_only=offer.read_only)}
     listed = [types.Tool.model_validate(described(tool)) for tool in tools.values()]
-    calls = Calls(live)
+    calls = Calls(live, scopes=offer.scopes)
     resources = Resources(live)
 
     async def list_tools(
@@ -69,7 +92,7 @@ def make_server(live: LiveMemory, *, read_only: bool, instructions: str) -> Serv
         NAME,
         version=__version__,
         title=TITLE,
-        instructions=instructions,
+        instructions=offer.instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

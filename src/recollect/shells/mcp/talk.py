@@ -21,8 +21,7 @@ import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from recollect.shells.mcp.live import LiveMemory, leave
-from recollect.shells.mcp.server import make_server
+from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
@@ -55,9 +54,9 @@ async def talk(
         left_out: id of a request that was answered already; the SDK's answer is not sent.
 
     """
-    live = LiveMemory(offer)
-    server = make_server(live, read_only=offer.read_only, instructions=offer.instructions)
-    live.start()
+    live = serve_memory(offer)
+    server = make_server(live, offer)
+    live.prepare()
     conversation = _Conversation(wire, left_out=left_out)
     serving = asyncio.ensure_future(conversation.run(server, lines))
     stopped = asyncio.ensure_future(_signal())
@@ -69,7 +68,7 @@ async def talk(
     for outcome in outcomes:
         if isinstance(outcome, Exception):
             _LOG.error("The conversation ended with an error.", exc_info=outcome)
-    await leave(live)
+    await live.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
 
 
 async def _signal() -> None:

@@ -1,0 +1,265 @@
+"""A memory as a server holds it: opened once, kept fresh by a worker, reopened if its index fails.
+
+The MCP server opens it in the background and answers before it is open; the HTTP server opens it
+first. Nothing here knows a protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from recollect.errors import (
+    RecollectError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreTooNewError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from recollect.async_memory import AsyncMemory
+    from recollect.background.worker import Worker
+    from recollect.memory import Memory
+    from recollect.reports import Report
+
+Answer = TypeVar("Answer")
+
+STATES = ("syncing", "idle", "failing", "stopped")
+"""What a worker can be doing."""
+_NOT_FIXED_BY_REOPENING = (StoreBusyError, StoreFullError, StoreReadOnlyError, StoreTooNewError)
+_FREE_PROVIDERS = ("auto", "local", "multilingual")
+"""Providers that cost nothing, so that a server may ask them before anyone has a question."""
+_LOG = logging.getLogger(__name__)
+
+
+class SlowError(RecollectError):
+    """A call took longer than it may."""
+
+    kind = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class LastSync:
+    """How the last background sync ended."""
+
+    report: Report | None = None
+    """Of the last sync that succeeded."""
+    error: RecollectError | None = None
+    """Why the last sync failed; None if it succeeded."""
+    at: datetime | None = None
+    """When it ended; None before the first sync has ended."""
+
+    @property
+    def outcome(self) -> Report | RecollectError | None:
+        """The error or the report of the last sync."""
+        return self.error or self.report
+
+
+class ServedMemory:
+    """The memory of one server, its worker, and how the worker's last sync ended."""
+
+    def __init__(
+        self,
+        open_memory: Callable[[], Awaitable[AsyncMemory]],
+        *,
+        call_seconds: float | None = None,
+    ) -> None:
+        """Store the arguments; nothing is opened yet.
+
+        Args:
+            open_memory: opens the memory, also after it had to be closed.
+            call_seconds: how long `run` may take; None for no limit.
+
+        """
+        self.last_sync = LastSync()
+        self._open_memory = open_memory
+        self._call_seconds = call_seconds
+        self._loop = asyncio.get_running_loop()
+        self._opening: asyncio.Task[AsyncMemory] | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        self._worker: Worker | None = None
+        self._is_closed = False
+        self._has_synced = asyncio.Event()
+        self._notices: tuple[str, ...] = ()
+
+    async def open(self) -> None:
+        """Open the memory and start its worker, unless that is done.
+
+        Raises:
+            RecollectError: the memory cannot be opened.
+
+        """
+        await asyncio.shield(self._opened())
+
+    def prepare(self) -> None:
+        """Open the memory and load its model in the background, ready for the first question."""
+        self._preparing = asyncio.ensure_future(self._prepare())
+
+    async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+        """Run a function of the memory in the memory's thread.
+
+        Raises:
+            RecollectError: the memory cannot be opened, or the function failed.
+            SlowError: it took too long; it continues, and the next call finds it done.
+
+        """
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                return await self._run(work)
+        except TimeoutError:
+            raise SlowError(
+                f"Memory did not answer within {self._call_seconds:g} seconds. It is still "
+                "opening, reading files for the first time, or waiting for its embedding provider.",
+                action="Ask again in a moment.",
+            ) from None
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Return the notices of loading the model, and forget them."""
+        notices, self._notices = self._notices, ()
+        return notices
+
+    @property
+    def state(self) -> str:
+        """What the worker is doing, one of STATES."""
+        if self._worker is None:
+            return "failing" if self.last_sync.error else "stopped"
+        if self._worker.is_syncing or self.last_sync.at is None:
+            return "syncing"
+        return "failing" if self.last_sync.error else "idle"
+
+    @property
+    def is_first_sync(self) -> bool:
+        """Whether the worker's first sync has not ended yet."""
+        return self._worker is not None and self.last_sync.at is None
+
+    def wake_worker(self) -> bool:
+        """Have the worker sync now; False if there is no worker."""
+        if self._worker is not None:
+            self._worker.wake()
+        return self._worker is not None
+
+    async def close(self, *, seconds: float) -> bool:
+        """Stop the worker and close the memory; False if that takes too long."""
+        self._is_closed = True
+        if self._preparing is not None:
+            self._preparing.cancel()
+        try:
+            async with asyncio.timeout(seconds):
+                if self._opening is not None:
+                    # It may be about to start the worker.
+                    await asyncio.wait([self._opening])
+                if self._worker is not None:
+                    await asyncio.to_thread(self._worker.stop)
+                    self._worker = None
+                if self._opening is not None:
+                    await self._release(self._opening)
+        except TimeoutError:
+            return False
+        return True
+
+    async def close_or_exit(self, *, seconds: float, exit_code: int) -> None:
+        """Close the memory, or end the process if that takes too long."""
+        if not await self.close(seconds=seconds):
+            # Python would wait for the memory's thread, which may wait for a provider. The index
+            # is safe: a process may be killed at any time.
+            _LOG.warning("Work did not end within %g seconds; stopped without it.", seconds)
+            os._exit(exit_code)
+
+    async def _run(self, work: Callable[[Memory], Answer]) -> Answer:
+        opening = self._opened()
+        try:
+            return await (await asyncio.shield(opening)).run(work)
+        except StoreError as error:
+            if isinstance(error, _NOT_FIXED_BY_REOPENING):
+                raise
+            _LOG.warning("%s Reopening the index.", error.message)
+            await self._release(opening)
+        except RuntimeError:
+            if opening is self._opening:
+                raise
+            # Another call has just closed it in order to reopen it.
+        return await (await asyncio.shield(self._opened())).run(work)
+
+    def _opened(self) -> asyncio.Task[AsyncMemory]:
+        """Return the task that opens the memory; a call that gives up does not cancel it."""
+        opening = self._opening
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
+            opening = self._opening = asyncio.ensure_future(self._open())
+        return opening
+
+    async def _open(self) -> AsyncMemory:
+        memory = await self._open_memory()
+        if self._worker is None and not self._is_closed:
+            self._worker = await memory.run(self._start_worker)
+        return memory
+
+    def _start_worker(self, memory: Memory) -> Worker | None:
+        if not memory.is_writable:
+            self.last_sync = LastSync(
+                error=StoreReadOnlyError(
+                    "The index is read-only, so it is not kept up to date.",
+                    action="Make its folder writable, or set RECOLLECT_HOME to one that is.",
+                ),
+                at=datetime.now(tz=UTC),
+            )
+            return None
+        worker = memory.worker(done=self._note_sync, told=_LOG.warning)
+        worker.start()
+        return worker
+
+    def _note_sync(self, ended: Report | RecollectError) -> None:
+        """Record how a sync ended; called in the worker's thread."""
+        now = datetime.now(tz=UTC)
+        if isinstance(ended, RecollectError):
+            self.last_sync = replace(self.last_sync, error=ended, at=now)
+            _LOG.warning("%s %s", ended.message, ended.action)
+        else:
+            self.last_sync = LastSync(report=ended, at=now)
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._has_synced.set)
+
+    async def _prepare(self) -> None:
+        try:
+            memory = await asyncio.shield(self._opened())
+            notices = await memory.run(_warm_up)
+            if notices is None:
+                await self._has_synced.wait()
+                notices = await memory.run(_warm_up)
+            self._notices += notices or ()
+        except RecollectError as error:
+            _LOG.warning("%s %s", error.message, error.action)
+        except Exception:  # noqa: BLE001 - a bug here must not end the server
+            _LOG.exception("The memory could not be opened in the background.")
+
+    async def _release(self, opening: asyncio.Task[AsyncMemory]) -> None:
+        if opening is not self._opening:
+            return
+        self._opening = None
+        try:
+            memory = await opening
+        except RecollectError:
+            return  # it was never open
+        await memory.close()
+
+
+def _warm_up(memory: Memory) -> tuple[str, ...] | None:
+    """Load everything a search needs, if that is free, and return its notices.
+
+    Returns None if nothing is indexed yet. A search shows its notices once, and this one has no
+    reader, so they are kept for the first question.
+    """
+    if not memory.paths():
+        return None
+    config = memory.config
+    if config.provider.provider not in _FREE_PROVIDERS or config.wording.wanted:
+        return ()
+    return memory.search("memory", max_results=1, sync=False, rerank=False).notices

@@ -1,0 +1,63 @@
+"""The memory behind a server: whenever it is closed, nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+from recollect import AsyncMemory, Memory
+from recollect.shells.serving import ServedMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import pytest
+
+    from recollect.background.worker import Worker
+
+_BOUND_SECONDS = 30.0
+
+
+class Slow(ServedMemory):
+    """Starts its worker, but returns it only after a test allows it."""
+
+    started: asyncio.Event
+    free: threading.Event
+
+    def _start_worker(self, memory: Memory) -> Worker | None:
+        worker = super()._start_worker(memory)
+        self._loop.call_soon_threadsafe(self.started.set)
+        self.free.wait(_BOUND_SECONDS)
+        return worker
+
+
+def test_a_worker_that_was_just_started_is_stopped(sample: Path, plain: Mapping[str, str]) -> None:
+    async def run() -> bool:
+        memory = Slow(lambda: AsyncMemory.open(sample, environ=plain))
+        memory.started, memory.free = asyncio.Event(), threading.Event()
+        memory.prepare()
+        await asyncio.wait_for(memory.started.wait(), _BOUND_SECONDS)
+        closing = asyncio.ensure_future(memory.close(seconds=_BOUND_SECONDS))
+        await asyncio.sleep(0)
+        memory.free.set()
+        return await closing
+
+    assert asyncio.run(run())
+    assert [] == [each.name for each in threading.enumerate() if each.name == "recollect-worker"]
+
+
+def test_a_read_only_index_is_served_without_a_worker(
+    sample: Path, plain: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Memory, "is_writable", property(lambda _: False))
+
+    async def run() -> tuple[str, bool, bool]:
+        memory = ServedMemory(lambda: AsyncMemory.open(sample, environ=plain))
+        await memory.open()
+        seen = (memory.state, memory.is_first_sync, memory.wake_worker())
+        await memory.close(seconds=_BOUND_SECONDS)
+        return seen
+
+    assert ("failing", False, False) == asyncio.run(run())
