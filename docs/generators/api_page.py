@@ -52,7 +52,7 @@ SECTIONS = (
     ),
     Section(
         "Conversations",
-        "sessions/source.py",
+        "sessions/book.py",
         ("SessionBook",),
         "`memory.sessions` is one.",
         is_from_top=False,

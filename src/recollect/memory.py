@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from recollect.providers.base import Provider
     from recollect.reports import CacheStatus, Excerpt, Recalled, Report, Status, Verification
     from recollect.search.overview import Atlas
-    from recollect.sessions.source import SessionBook
+    from recollect.sessions.book import SessionBook
     from recollect.types import Progress, Results
 
 

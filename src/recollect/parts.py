@@ -12,10 +12,9 @@ from datetime import UTC, datetime
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderError, ProviderSetupError, StoreCorruptError, StoreError
+from recollect.errors import ProviderError, StoreCorruptError, StoreError
 from recollect.facts.book import FactBook, audience_of
 from recollect.facts.extract.run import Extractor
-from recollect.facts.rules import Nearest
 from recollect.facts.source import FACTS_FOLDER, FactsSource
 from recollect.ingest.refresh import RefreshOptions, refresh
 from recollect.ingest.source import NotesSource
@@ -24,18 +23,18 @@ from recollect.ingest.upkeep import Upkeep
 from recollect.ingest.vectors import Ledger
 from recollect.ingest.walk import Watched, watched
 from recollect.providers.chain import Chain
-from recollect.providers.chat.table import open_chat
+from recollect.providers.chat.table import open_chat, prepared_chat
 from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.reports import Status
 from recollect.search.answer_cache import AnswerCache
 from recollect.search.expand import Wording, worded
 from recollect.search.overview import Atlas, Drawer
+from recollect.sessions.book import SessionBook
 from recollect.sessions.project import ProjectOptions
-from recollect.sessions.source import SessionBook, SessionPlaces, SessionSource
+from recollect.sessions.source import SessionPlaces, SessionSource
 from recollect.stores.sqlite.cache import VectorCache
 from recollect.stores.sqlite.recover import open_store, replace_store
-from recollect.stores.synchronized import synchronized
-from recollect.types import Degradation, Leg, Role, Scope, SourceKind, silent
+from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,12 +42,11 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from recollect.config import Setup
-    from recollect.facts.record import Fact
     from recollect.ingest.source import Source
-    from recollect.providers.chat.base import Chat, Price
+    from recollect.providers.chat.base import Chat
     from recollect.reports import Report
     from recollect.stores.sqlite import SqliteStore
-    from recollect.types import Known, Progress, Query
+    from recollect.types import Progress, Query
 
     Answer = TypeVar("Answer")
 
@@ -106,26 +104,22 @@ class Parts:
         walk = replace(ingest.walk, exclude=(*ingest.walk.exclude, FACTS_FOLDER))
         notes = NotesSource(self.setup.workspace, options=replace(ingest, walk=walk))
         chosen = [source for source in (notes, self.sessions) if source.kind.value in wanted]
-        return [*chosen, FactsSource(self.setup.workspace, known=self._known_facts)]
+        return [*chosen, FactsSource(self.setup.workspace, store=self.store)]
 
     @property
     def session_book(self) -> SessionBook:
         """What can be done with the conversations."""
-        return SessionBook(self.sessions, indexed=self._paths, drop=self._drop_session)
-
-    @synchronized
-    def _paths(self) -> set[str]:
-        return {path for _, path in self.store.known()}
-
-    @synchronized
-    def _drop_session(self, path: str) -> None:
-        self.store.drop(path, source=SourceKind.SESSIONS)
+        return SessionBook(self.sessions, store=self.store, lock=self.lock)
 
     @property
     def facts(self) -> FactBook:
         """The book of facts."""
         return FactBook(
-            self.setup.workspace, nearest=self._nearest_fact, now=lambda: datetime.now(tz=UTC)
+            self.setup.workspace,
+            store=self.store,
+            chain=self.chain,
+            lock=self.lock,
+            now=lambda: datetime.now(tz=UTC),
         )
 
     @property
@@ -147,25 +141,13 @@ class Parts:
             ProviderSetupError: none is, or it has no key.
 
         """
-        chat = self._opened_chat()
-        if chat is None:
-            raise ProviderSetupError(
-                "No language model is set.",
-                action="`recollect config set llm.provider NAME` sets one: openai, anthropic,"
-                " gemini or ollama.",
-            )
-        chat.prepare()
-        return chat
+        return prepared_chat(self._opened_chat())
 
     def _opened_chat(self) -> Chat | None:
         """Return the language model that is set, which may have no key yet."""
         if self._chat is None and self.setup.config.chat is not None:
             self._chat = open_chat(self.setup.config.chat)
         return self._chat
-
-    def _chat_price(self) -> Price | None:
-        chat = self._opened_chat()
-        return chat.price if chat is not None else None
 
     @property
     def extractor(self) -> Extractor:
@@ -175,8 +157,7 @@ class Parts:
             self.setup.workspace,
             book=self.facts,
             state=state,
-            chat=self.chat,
-            price=self._chat_price,
+            chat=self._opened_chat(),
             usual=self.setup.config.ingest_paths,
         )
 
@@ -192,27 +173,6 @@ class Parts:
                 wording = Wording(degraded=dict.fromkeys(options.wanted, why))
         asked = replace(query, imagined=wording.imagined, rewordings=wording.rewordings)
         return asked, wording.degraded
-
-    @synchronized
-    def _nearest_fact(self, fact: Fact) -> Nearest | None:
-        """Return the fact of the same scope whose vector is nearest, where vectors are at hand."""
-        choice = self.chain.choose(self.store.published(), progress=silent, retry=False)
-        if choice.provider is None:
-            return None
-        scope = Scope(
-            source=SourceKind.FACTS,
-            audience=frozenset({str(fact.scope)}),
-            as_of=datetime.now(tz=UTC),
-        )
-        try:
-            [vector] = choice.provider.embed([fact.text], role=Role.DOCUMENT)
-        except ProviderError:
-            return None  # that it is known by its words is still seen
-        fingerprint = choice.provider.fingerprint
-        pool = self.store.nearest(fingerprint, vector=vector, scope=scope, limit=1)
-        loaded = self.store.load(pool.keys, terms=[], fingerprint=None)
-        marks = [chunk.fact for chunk in loaded.chunks if chunk.fact is not None]
-        return Nearest(marks[0].id, pool.cosines[0]) if marks else None
 
     def watched(self) -> list[Watched]:
         """Return where changes concern this memory."""
@@ -301,9 +261,6 @@ class Parts:
             self._chat.close()
         if self.cache is not None:
             self.cache.close()
-
-    def _known_facts(self, path: str) -> Known | None:
-        return self.store.known_of(path, source=SourceKind.FACTS)
 
     def _is_new(self) -> bool:
         return self.store.inspection.is_empty()

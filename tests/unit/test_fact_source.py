@@ -47,7 +47,7 @@ def ledger(write: Write) -> Write:
 
 
 def source_of(workspace: Path, store: RamStore) -> FactsSource:
-    return FactsSource(workspace, known=lambda path: store.known_of(path, source=SourceKind.FACTS))
+    return FactsSource(workspace, store=store)
 
 
 def synced(workspace: Path, store: RamStore, *, force: bool = False) -> Report:

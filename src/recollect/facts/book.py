@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from recollect.errors import UsageError
+from recollect.errors import ProviderError, UsageError
 from recollect.facts.decay import Ending, classify_decay, ending_of_said, expiry, prune_plan
 from recollect.facts.history import active, lineage
 from recollect.facts.identity import CHANCE_BITS, minted, parse_id
@@ -24,23 +24,25 @@ from recollect.facts.record import (
     tags_of,
 )
 from recollect.facts.remember import forget, prune, remember, restore, supersede
-from recollect.facts.rules import Verdict, contradicting
+from recollect.facts.rules import Nearest, Verdict, contradicting
 from recollect.facts.scope import FactScope, narrowed
 from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
 from recollect.text.redact import redact
-from recollect.types import GLOBAL
+from recollect.types import GLOBAL, Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
+    from threading import RLock
 
     from recollect.facts.decay import Pruned
     from recollect.facts.draft import Draft
     from recollect.facts.listing import Listing, Wanted
     from recollect.facts.remember import Remembered, Restored, Superseded
-    from recollect.facts.rules import Nearest
     from recollect.facts.transfer import ImportPlan
+    from recollect.providers.chain import Chain
+    from recollect.stores.base import Store
 
 NEVER: Literal["never"] = "never"
 """In place of the moment at which a fact expires."""
@@ -68,19 +70,25 @@ class FactBook:
         self,
         workspace: Path,
         *,
-        nearest: Callable[[Fact], Nearest | None],
+        store: Store,
+        chain: Chain,
+        lock: RLock,
         now: Callable[[], datetime],
     ) -> None:
-        """Store the parts.
+        """Store the arguments.
 
         Args:
-            workspace: whose facts.
-            nearest: finds the stored fact whose vector is nearest.
-            now: tells the time.
+            workspace: the workspace whose ledger this is.
+            store: the index, searched for near duplicates.
+            chain: embeds a new fact to compare it by vector.
+            lock: held while the store and the chain are used.
+            now: returns the current time.
 
         """
         self._ledger = Ledger(workspace / FACTS_FOLDER)
-        self._nearest = nearest
+        self._store = store
+        self._chain = chain
+        self._lock = lock
         self._now = now
 
     def remember(  # noqa: PLR0913 - what can be said of a fact
@@ -287,6 +295,27 @@ class FactBook:
             return replace(plan, contradicting=found)
 
         return self._ledger.edit(work)
+
+    def _nearest(self, fact: Fact) -> Nearest | None:
+        """Return the indexed fact of the same scope whose vector is nearest, if vectors exist."""
+        with self._lock:
+            choice = self._chain.choose(self._store.published(), progress=silent, retry=False)
+            if choice.provider is None:
+                return None
+            try:
+                [vector] = choice.provider.embed([fact.text], role=Role.DOCUMENT)
+            except ProviderError:
+                return None  # equal words are still recognised without vectors
+            scope = Scope(
+                source=SourceKind.FACTS,
+                audience=frozenset({str(fact.scope)}),
+                as_of=self._now(),
+            )
+            fingerprint = choice.provider.fingerprint
+            pool = self._store.nearest(fingerprint, vector=vector, scope=scope, limit=1)
+            loaded = self._store.load(pool.keys, terms=[], fingerprint=None)
+        marks = [chunk.fact for chunk in loaded.chunks if chunk.fact is not None]
+        return Nearest(marks[0].id, pool.cosines[0]) if marks else None
 
 
 def _chosen(expires: datetime | Literal["never"], *, since: datetime) -> Ending:

@@ -22,13 +22,14 @@ from recollect.text.terms import TERMS_VERSION
 from recollect.types import Chunk, FactMark, SourceKind, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from recollect.facts.draft import LedgerState
     from recollect.facts.record import Fact
     from recollect.reports import Failure
-    from recollect.types import Document, Known
+    from recollect.stores.base import Store
+    from recollect.types import Document
 
 FACTS_FOLDER = "memory/facts"
 _FACTS_VERSION = 2
@@ -70,18 +71,16 @@ class FactsSource:
 
     kind = SourceKind.FACTS
 
-    def __init__(
-        self, workspace: Path, *, known: Callable[[str], Known | None] = lambda _path: None
-    ) -> None:
-        """Store the parts.
+    def __init__(self, workspace: Path, *, store: Store) -> None:
+        """Store the arguments.
 
         Args:
-            workspace: whose facts.
-            known: tells what is stored of a file; where all is as stored, nothing is read.
+            workspace: the workspace whose ledger is read.
+            store: knows what is indexed of each file; an unchanged ledger is not read again.
 
         """
         self._folder = workspace / FACTS_FOLDER
-        self._known = known
+        self._store = store
         self._names: tuple[str, ...] = ()
         self._recipe: str | None = None
         self._looked: _Look | None = None
@@ -134,7 +133,7 @@ class FactsSource:
         """Return what all files are stored by, if none of them can have changed since."""
         recipe = f"{_RULES}--{_named(())}"
         for each in found:
-            known = self._known(each.path)
+            known = self._store.known_of(each.path, source=self.kind)
             if known is None or not known.is_settled or known.stat != each.stat:
                 return None
             if each is not found[0] and known.recipe != recipe:

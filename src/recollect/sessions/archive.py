@@ -1,22 +1,78 @@
-"""Imported transcripts: where a copy is kept below the archive, and how it gets there."""
+"""The archive of one memory: imported transcripts, and the list of forgotten ones.
+
+Both live in the user's home, so neither an agent's clean-up nor a rebuilt index loses them.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from typing import TYPE_CHECKING
 
 from recollect.sessions.turn import Format
-from recollect.text.files import replacing
+from recollect.text.files import replace_file, replacing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from recollect.sessions.find import Found
+    from recollect.sessions.find import FoundTranscript
+
+_FORGOTTEN = "forgotten.json"
 
 
-def kept_under(found: Found) -> tuple[str, ...]:
-    """Return folders below the archive that tell what the original's folders told."""
+class Archive:
+    """A folder of imported transcripts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def contains(self, found: FoundTranscript) -> bool:
+        """Return whether this transcript is an imported copy, not its agent's own file."""
+        return found.file.is_relative_to(self.folder)
+
+    def add(self, found: FoundTranscript) -> bool:
+        """Copy a transcript here; return False if the archive already has all of it."""
+        copy = self._copy_of(found)
+        # Transcripts only grow, so the size tells whether the copy is complete.
+        is_complete = copy.is_file() and copy.stat().st_size >= found.file.stat().st_size
+        if found.file == copy or is_complete:
+            return False
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(copy, private=True) as staged:  # a transcript may contain secrets
+            shutil.copyfile(found.file, staged)
+            status = found.file.stat()
+            os.utime(staged, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return True
+
+    def remove(self, found: FoundTranscript) -> None:
+        """Delete the imported copy of a transcript, if there is one."""
+        # A transcript that grew after its import is found as the original: delete the copy too.
+        self._copy_of(found).unlink(missing_ok=True)
+        if self.contains(found):
+            found.file.unlink(missing_ok=True)
+
+    def forgotten(self) -> frozenset[str]:
+        """Return the stored paths of transcripts that must not be indexed again."""
+        try:
+            listed = json.loads((self.folder / _FORGOTTEN).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return frozenset()
+        return frozenset(map(str, listed))
+
+    def write_forgotten(self, paths: Iterable[str]) -> None:
+        """Replace the list of forgotten transcripts."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        listed = json.dumps(sorted(paths), ensure_ascii=False, indent=1)
+        replace_file(self.folder / _FORGOTTEN, listed.encode(), private=True)
+
+    def _copy_of(self, found: FoundTranscript) -> Path:
+        return self.folder.joinpath(*_folders_of(found), found.file.name)
+
+
+def _folders_of(found: FoundTranscript) -> tuple[str, ...]:
+    """Return the subfolders of a copy: they carry what the original's folders say about it."""
     match found.format:
         case Format.OPENCLAW:
             return ("agents", found.agent or "main", "sessions")
@@ -24,16 +80,3 @@ def kept_under(found: Found) -> tuple[str, ...]:
             return (found.format.value, found.file.parent.name)
         case Format.CODEX:
             return (found.format.value,)
-
-
-def has_all(copy: Path, *, of: Path) -> bool:
-    """Tell whether the archive has all of a transcript already: they only grow."""
-    return copy.is_file() and copy.stat().st_size >= of.stat().st_size
-
-
-def keep(file: Path, target: Path) -> None:
-    """Copy a transcript in one step, for its owner's eyes only."""
-    with replacing(target, private=True) as staged:  # a transcript may hold secrets
-        shutil.copyfile(file, staged)
-        status = file.stat()
-        os.utime(staged, ns=(status.st_atime_ns, status.st_mtime_ns))

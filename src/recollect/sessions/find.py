@@ -54,7 +54,7 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTranscript:
     """A transcript to take in."""
 
     path: str
@@ -87,7 +87,7 @@ def default_roots(home: Path, *, environ: Mapping[str, str]) -> list[Root]:
     ]
 
 
-def find_transcripts(roots: Sequence[Root]) -> tuple[list[Found], list[Failure]]:
+def find_transcripts(roots: Sequence[Root]) -> tuple[list[FoundTranscript], list[Failure]]:
     """Return the transcripts at some places, each once, and what could not be looked at."""
     look = _Look()
     for root in roots:
@@ -99,7 +99,7 @@ class _Look:
     """One look at several places: what was found, what failed."""
 
     def __init__(self) -> None:
-        self.found: dict[str, Found] = {}
+        self.found: dict[str, FoundTranscript] = {}
         self.failures: list[Failure] = []
         self._seen: set[tuple[int, int]] = set()
         self._excluded: dict[Path, dict[str, str]] = {}
@@ -192,7 +192,7 @@ class _Look:
             reason = f"would be stored as {path}, like {self.found[path].file}"
             self._fail(str(file), reason, "Rename one of them.")
         elif _is_nameable(path):
-            self.found[path] = Found(path, file, stat, form, agent, excluded)
+            self.found[path] = FoundTranscript(path, file, stat, form, agent, excluded)
         else:
             shown = os.fsencode(file).decode("utf-8", "backslashreplace")
             self._fail(shown, "has a name that is not valid UTF-8", "Rename it.")

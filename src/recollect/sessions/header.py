@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from recollect.sessions.find import Found
+    from recollect.sessions.find import FoundTranscript
 
 _HEADER_BYTES = 1024 * 1024
 _HEADER_ROWS = 64
@@ -93,7 +93,7 @@ def belongs_to(header: Header, *, workspace: Path, agent: str | None) -> bool:
     return any(PurePath(header.cwd).is_relative_to(place) for place in places)
 
 
-def is_of_workspace(found: Found, *, workspace: Path, agent: str | None) -> bool:
+def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | None) -> bool:
     """Tell whether a transcript that was found is part of a workspace's memory.
 
     Its first rows are read only when the place it was found in does not decide.

@@ -23,7 +23,7 @@ from recollect.types import Stat
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from recollect.sessions.find import Found
+    from recollect.sessions.find import FoundTranscript
     from recollect.sessions.turn import Transcript
 
 _MAX_UNPACKED_BYTES = 512 * 1024 * 1024
@@ -39,7 +39,7 @@ class Reading:
     """Of the file, from before it was read."""
 
 
-def read_transcript(found: Found) -> Reading | Failure:
+def read_transcript(found: FoundTranscript) -> Reading | Failure:
     """Return the conversation in a file."""
     try:
         with opened(found.file) as stream:
@@ -60,7 +60,7 @@ def read_transcript(found: Found) -> Reading | Failure:
     return Reading(transcript, Stat(status.st_size, status.st_mtime_ns))
 
 
-def _read(stream: BinaryIO, found: Found) -> Transcript:
+def _read(stream: BinaryIO, found: FoundTranscript) -> Transcript:
     reader = reader_of(found.format, is_archive=is_archive_name(found.file.name))
     for number, text in whole_lines(stream):
         reader.take(number, text)

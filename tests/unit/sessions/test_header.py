@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.sessions.find import Found
+from recollect.sessions.find import FoundTranscript
 from recollect.sessions.formats import Header
 from recollect.sessions.header import belongs_to, is_of_workspace, read_header
 from recollect.sessions.names import slug_of
@@ -21,8 +21,8 @@ def write(file: Path, text: str) -> Path:
     return file
 
 
-def found(file: Path, form: Format) -> Found:
-    return Found("sessions/x", file, Stat(0, 0), form)
+def found(file: Path, form: Format) -> FoundTranscript:
+    return FoundTranscript("sessions/x", file, Stat(0, 0), form)
 
 
 def test_the_first_rows_tell_where_and_when_a_conversation_was_held(tmp_path: Path) -> None:

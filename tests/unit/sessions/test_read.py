@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.reports import Failure
-from recollect.sessions.find import Found
+from recollect.sessions.find import FoundTranscript
 from recollect.sessions.read import Reading, read_transcript
 from recollect.sessions.registry import CRON
 from recollect.sessions.turn import Format
@@ -24,8 +24,10 @@ def row(text: str) -> str:
     return json.dumps({"type": "message", "message": {"role": "user", "content": text}})
 
 
-def found(file: Path, *, excluded: str = "") -> Found:
-    return Found("sessions/main/s.jsonl", file, Stat(0, 0), Format.OPENCLAW, "main", excluded)
+def found(file: Path, *, excluded: str = "") -> FoundTranscript:
+    return FoundTranscript(
+        "sessions/main/s.jsonl", file, Stat(0, 0), Format.OPENCLAW, "main", excluded
+    )
 
 
 def texts(reading: Reading | Failure) -> list[str]:

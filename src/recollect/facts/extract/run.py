@@ -15,17 +15,18 @@ from recollect.errors import NotFoundError, UsageError
 from recollect.facts.extract.ask import ExtractOptions, extract, plan_extraction
 from recollect.facts.record import Provenance, extracted_category
 from recollect.facts.rules import Verdict
+from recollect.providers.chat.table import prepared_chat
 from recollect.text.files import replace_file
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from recollect.facts.book import FactBook
     from recollect.facts.extract.ask import BatchResult, Draft, Plan
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered
-    from recollect.providers.chat.base import Chat, Price
+    from recollect.providers.chat.base import Chat
     from recollect.types import Degradation, Progress
 
 DEFAULT_PATHS = ("skills/**/*.md", "TOOLS.md", "AGENTS.md")
@@ -57,14 +58,13 @@ class Extracted:
 class Extractor:
     """Reads files, asks the model, writes facts down."""
 
-    def __init__(  # noqa: PLR0913 - the parts
+    def __init__(
         self,
         workspace: Path,
         *,
         book: FactBook,
         state: Path,
-        chat: Callable[[], Chat],
-        price: Callable[[], Price | None],
+        chat: Chat | None,
         usual: Sequence[str] = (),
     ) -> None:
         """Store the parts.
@@ -73,8 +73,7 @@ class Extractor:
             workspace: whose files; nothing outside it is read.
             book: where facts go.
             state: the file that remembers what was sent.
-            chat: opens the language model.
-            price: tells what it takes, which needs no key; None where that is not known.
+            chat: the language model; None when none is configured.
             usual: the files where none are named.
 
         """
@@ -82,7 +81,6 @@ class Extractor:
         self._book = book
         self._state = state
         self._chat = chat
-        self._price = price
         self._usual = tuple(usual) or DEFAULT_PATHS
 
     def plan(self, paths: Sequence[str] = ()) -> Plan:
@@ -93,7 +91,7 @@ class Extractor:
             NotFoundError: no file matches.
 
         """
-        options = ExtractOptions(price=self._price())
+        options = ExtractOptions(price=self._chat.price if self._chat is not None else None)
         return plan_extraction(self._files(paths or self._usual), self._sent(), options)
 
     def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> Extracted:
@@ -105,7 +103,7 @@ class Extractor:
             ProviderSetupError: no language model is set, or it has no key.
 
         """
-        chat = self._chat()
+        chat = prepared_chat(self._chat)
         plan = self.plan(paths)
         tally = _Tally(plan)
         batches = len(plan.batches)

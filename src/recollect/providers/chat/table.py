@@ -37,3 +37,20 @@ def open_chat(options: ChatOptions) -> Chat:
     module, _, function = _ROWS[options.provider].partition(":")
     opener = cast("Callable[[ChatOptions], Chat]", getattr(import_module(module), function))
     return opener(options)
+
+
+def prepared_chat(chat: Chat | None) -> Chat:
+    """Return the configured chat once it is ready to be asked.
+
+    Raises:
+        ProviderSetupError: no language model is configured, or its key is missing.
+
+    """
+    if chat is None:
+        raise ProviderSetupError(
+            "No language model is set.",
+            action="`recollect config set llm.provider NAME` sets one: openai, anthropic,"
+            " gemini or ollama.",
+        )
+    chat.prepare()
+    return chat

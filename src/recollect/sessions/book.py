@@ -1,0 +1,171 @@
+"""SessionBook: list, import, forget and restore the conversations of a memory."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.errors import NotFoundError, UsageError
+from recollect.reports import SessionStatus
+from recollect.sessions.find import Root, find_transcripts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from threading import RLock
+
+    from recollect.reports import Failure
+    from recollect.sessions.find import FoundTranscript
+    from recollect.sessions.source import SessionSource
+    from recollect.stores.base import Store
+
+
+class SessionBook:
+    """The conversations of a memory, and what you can do with them."""
+
+    def __init__(self, source: SessionSource, *, store: Store, lock: RLock) -> None:
+        """Store the arguments.
+
+        Args:
+            source: finds the transcripts.
+            store: the index.
+            lock: held while the store is used.
+
+        """
+        self._source = source
+        self._archive = source.archive
+        self._store = store
+        self._lock = lock
+
+    def all(self) -> tuple[list[SessionStatus], list[Failure]]:
+        """Return the transcripts of this memory, and the places that could not be read."""
+        with self._lock:
+            indexed = {path for _, path in self._store.known()}
+        found, failures = self._source.all()
+        forgotten = self.forgotten()
+        return [
+            SessionStatus(
+                path=each.path,
+                file=str(each.file),
+                format=each.format.value,
+                size_bytes=each.stat.size_bytes,
+                is_indexed=each.path in indexed,
+                is_forgotten=each.path in forgotten,
+                is_imported=self._archive.contains(each),
+                excluded=each.excluded or None,
+            )
+            for each in found
+        ], failures
+
+    def bring(self, paths: Sequence[str] = ()) -> list[str]:
+        """Copy transcripts into the home, so that they outlive their agent's clean-up.
+
+        Args:
+            paths: files or folders; none means every transcript of this memory.
+
+        Returns the stored paths of those that are new or grew.
+
+        Raises:
+            NotFoundError: a path does not exist.
+            UsageError: a path is not a transcript.
+
+        """
+        forgotten = self.forgotten()
+        found = _found_at(paths) if paths else self._source.all()[0]
+        return [
+            each.path for each in found if each.path not in forgotten and self._archive.add(each)
+        ]
+
+    def forget(self, names: Sequence[str], *, last_copies: bool = False) -> list[str]:
+        """Remove transcripts from the index for good and delete imported copies; return paths.
+
+        Args:
+            names: stored paths, file names or session ids.
+            last_copies: also delete imported copies whose original is gone. Not reversible.
+
+        Raises:
+            NotFoundError: there is no such transcript.
+            UsageError: an imported copy is the only one, and `last_copies` is False.
+
+        """
+        chosen = self._chosen(names)
+        if not last_copies and (last := self._last_copies(chosen)):
+            raise UsageError(
+                f"The imported copy of {', '.join(last)} is the only one: its agent's file is gone"
+                " or holds less. Forgetting deletes it, and nothing brings it back.",
+                action=f"`recollect sessions forget --yes {shlex.join(last)}` deletes it.",
+            )
+        paths = [each.path for each in chosen]
+        self._archive.write_forgotten(self.forgotten().union(paths))
+        for each in chosen:
+            self._archive.remove(each)
+        with self._lock:
+            for path in paths:
+                self._store.drop(path, source=self._source.kind)
+        return paths
+
+    def last_copies(self, names: Sequence[str]) -> list[str]:
+        """Return the paths of those transcripts of which only the imported copy is left.
+
+        Raises:
+            NotFoundError: there is no such transcript.
+
+        """
+        return self._last_copies(self._chosen(names))
+
+    def forgotten(self) -> frozenset[str]:
+        """Return the stored paths of the forgotten transcripts."""
+        return self._archive.forgotten()
+
+    def restore(self, names: Sequence[str]) -> list[str]:
+        """Let the next sync index forgotten transcripts again; return their stored paths.
+
+        An imported copy was deleted when it was forgotten and does not come back.
+
+        Raises:
+            NotFoundError: no such transcript was forgotten.
+
+        """
+        forgotten = self.forgotten()
+        by_name = {Path(path).name.partition(".")[0]: path for path in forgotten}
+        by_name |= {Path(path).name: path for path in forgotten}
+        by_name |= {path: path for path in forgotten}
+        for name in names:
+            if name not in by_name:
+                listed = ", ".join(sorted(forgotten)) or "none"
+                raise NotFoundError(
+                    f"No transcript {name} was forgotten.", action=f"Those that were: {listed}."
+                )
+        chosen = [by_name[name] for name in names]
+        self._archive.write_forgotten(forgotten.difference(chosen))
+        return chosen
+
+    def _chosen(self, names: Sequence[str]) -> list[FoundTranscript]:
+        found, _ = self._source.all()
+        by_name = {name: each for each in found for name in (each.path, each.file.name)}
+        by_name |= {each.file.name.partition(".")[0]: each for each in found}
+        for name in names:
+            if name not in by_name:
+                raise NotFoundError(
+                    f"There is no transcript {name} of this memory.",
+                    action="`recollect sessions list` shows their names.",
+                )
+        return [by_name[name] for name in names]
+
+    def _last_copies(self, chosen: Sequence[FoundTranscript]) -> list[str]:
+        sizes = self._source.original_sizes()
+        return [
+            each.path
+            for each in chosen
+            if self._archive.contains(each) and sizes.get(each.path, -1) < each.stat.size_bytes
+        ]
+
+
+def _found_at(paths: Sequence[str]) -> list[FoundTranscript]:
+    for path in paths:
+        if not Path(path).expanduser().exists():
+            raise NotFoundError(f"There is no {path}.", action="Correct the path.")
+    found, failures = find_transcripts([Root(Path(path)) for path in paths])
+    if failures:
+        raise UsageError(f"{failures[0].path} {failures[0].reason}.", action=failures[0].action)
+    return found
