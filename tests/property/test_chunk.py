@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.ingest.chunk import ChunkOptions, chunk
 from recollect.ingest.markdown import Kind, blocks
-from recollect.text.graphemes import pieces
+from recollect.text.graphemes import split_line
 from recollect.text.size import weigh
 from recollect.types import Chunk, Document, SourceKind, Stat
 
@@ -214,7 +214,7 @@ def test_a_long_line_is_never_divided_inside_a_visible_character(
     line = "".join(clusters)
     places = {0, *accumulate(len(cluster) for cluster in clusters)}
     ends = {0}  # where the text may stand so far: repeated clusters leave more than one answer
-    for piece in pieces(line, first=40, limit=80, overlap=overlap):
+    for piece in split_line(line, first=40, limit=80, overlap=overlap):
         ends = {
             start + len(piece)
             for end in ends
@@ -230,7 +230,7 @@ def test_a_long_line_is_never_divided_inside_a_visible_character(
 
 @given(line=st.text(min_size=1, max_size=400), limit=st.integers(1, 60))
 def test_pieces_without_overlap_are_the_line(line: str, limit: int) -> None:
-    found = list(pieces(line, first=limit, limit=limit, overlap=0))
+    found = list(split_line(line, first=limit, limit=limit, overlap=0))
 
     assert line == "".join(found)
     assert all(found)

@@ -17,8 +17,8 @@ from recollect.facts.page import edited, parse_page
 from recollect.facts.record import CATEGORIES, NO_SUCCESSOR, Fact, Provenance, tags_of
 from recollect.facts.scope import FactScope, ScopeKind, narrowed
 from recollect.facts.transfer import exported, imported
-from recollect.text.normalise import normalised
 from recollect.text.safe import neutralised, on_one_line
+from recollect.text.scripts import normalised
 
 MARKUP = [
     "-->", "<!--", "<!-- f-0000000000000 by=owner -->", "--", "~~", "~", "~~~", "```", "`", '"',

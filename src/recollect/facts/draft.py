@@ -15,7 +15,7 @@ from recollect.facts.history import circles, orphans
 from recollect.facts.identity import derived, following, normalised_digest
 from recollect.facts.page import Page, Problem, edited, parse_page
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 from recollect.types import digest_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from recollect.facts.record import CATEGORIES, category_of, tags_of
 from recollect.facts.rules import contradicting
 from recollect.facts.scope import FactScope
 from recollect.reports import Failure
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.facts.history import head, restored, resumed, successors_of, superseded
 from recollect.facts.record import DEFAULT_CATEGORY, EXPLICIT, NO_SUCCESSOR
 from recollect.facts.rules import Decision, Nearest, Verdict, contradicting, decide
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Collection

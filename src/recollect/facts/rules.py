@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from recollect.facts.history import active, head
 from recollect.facts.identity import normalised_digest
 from recollect.facts.record import EXPLICIT
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

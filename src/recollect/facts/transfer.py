@@ -24,7 +24,7 @@ from recollect.facts.record import (
     named_as,
 )
 from recollect.facts.scope import GLOBAL, FactScope
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

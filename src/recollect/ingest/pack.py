@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.text.graphemes import pieces
+from recollect.text.graphemes import split_line
 from recollect.text.size import weigh
 from recollect.types import HEADING_SEPARATOR, Chunk
 
@@ -148,7 +148,7 @@ class Packer:
         if self._has_body or self._weight(self._from(number), number - 1) > self._limit:
             self._emit()
         self._extend(number, number - 1)
-        divided = pieces(
+        divided = split_line(
             self._all[number - 1].text,
             first=max(self._limit - self._taken, self._limit // 2) - 1,
             limit=self._limit - 1,

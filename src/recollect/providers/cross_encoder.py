@@ -18,6 +18,7 @@ from recollect.providers import onnx
 from recollect.providers.manifest import MS_MARCO_MINILM, Manifest
 from recollect.providers.resolve import resolve
 from recollect.providers.wordpiece import WordPiece
+from recollect.text.scripts import latin_share
 from recollect.types import silent
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class CrossEncoder:
 
     def reads(self, text: str) -> float:
         """Return the share of letters in the script the model was trained on."""
-        return onnx.latin_share(text)
+        return latin_share(text)
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         """Find or fetch the model's files."""

@@ -28,6 +28,7 @@ from recollect.providers.gguf_header import read_header
 from recollect.providers.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
 from recollect.providers.prompts import prompts_of
 from recollect.providers.resolve import resolve, sample_digest
+from recollect.text.scripts import latin_share
 from recollect.types import Fingerprint, silent
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class GgufProvider:
     def reads(self, text: str) -> float:
         """Return the share of letters in a script the model knows."""
         is_latin = self._header is not None and self._header.reads_latin_only
-        return onnx.latin_share(text) if is_latin else 1.0
+        return latin_share(text) if is_latin else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         """Find or fetch the file, and see that it holds a model that embeds."""

@@ -23,6 +23,7 @@ from recollect.providers.own_onnx import describe, is_own, weights_in
 from recollect.providers.prompts import Prompts
 from recollect.providers.resolve import resolve
 from recollect.providers.wordpiece import WordPiece
+from recollect.text.scripts import latin_share
 from recollect.types import Fingerprint, Role, silent
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class LocalProvider:
 
     def reads(self, text: str) -> float:
         """Return the share of letters in a script the model knows."""
-        return onnx.latin_share(text) if self._manifest.reads_latin_only else 1.0
+        return latin_share(text) if self._manifest.reads_latin_only else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         """Find or fetch the model's files."""

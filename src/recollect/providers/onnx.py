@@ -1,4 +1,4 @@
-"""Running a small BERT model with onnxruntime: the session, the input, the script it reads.
+"""Running a small BERT model with onnxruntime: the session and the input.
 
 It knows no model by name and does not say what an output means.
 """
@@ -6,7 +6,6 @@ It knows no model by name and does not say what an output means.
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MOST_THREADS = 8
-_FOREIGN_LETTER = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]")
 
 
 def threads() -> int:
@@ -52,11 +50,3 @@ def bert_input(
         "attention_mask": np.ones_like(tokens),
         "token_type_ids": types,
     }
-
-
-def latin_share(text: str) -> float:
-    """Return the share of a text outside scripts these models were not trained on."""
-    if text.isascii():
-        return 1.0
-    foreign = len(_FOREIGN_LETTER.findall(text))
-    return 1.0 - foreign / max(len(text) - text.count(" "), 1)

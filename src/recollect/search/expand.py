@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.providers.chat.reply_json import objects_in
-from recollect.text.normalise import normalised
+from recollect.text.json_objects import objects_in
+from recollect.text.scripts import normalised
 from recollect.types import Degradation
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""What are the words of a text? Characters, terms and sizes, the same for every store and stage."""
+"""Characters, terms and sizes of a text; globs; redaction; safe output. The same everywhere."""

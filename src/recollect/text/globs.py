@@ -1,7 +1,7 @@
-"""Globs over forward-slash paths, as scopes and extra paths use them.
+"""Matches globs against forward-slash paths, for scopes and extra paths.
 
-It compares strings and knows no file system. Matching takes time proportional to path times
-pattern whatever the pattern is, because patterns come from agents' queries.
+It compares strings and never touches the file system. Patterns come from agents' queries, so
+matching never takes more than time proportional to the path times the pattern.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import re
 from functools import lru_cache
 
 _ANY_FOLDERS = None
-"""Stands for `**` in a compiled pattern."""
-
-_PATTERNS_KEPT = 256
+"""`**` in a compiled pattern."""
+_NOTHING = re.compile(r"(?!)")
+_CACHED_PATTERNS = 256
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Tell whether the pattern covers the whole path.
+    """Return whether the pattern matches the whole path.
 
-    `*`, `?` and `[...]` stay within one folder, `**` crosses folders, a trailing slash means
-    everything below. A pattern with no other slash matches the name at any depth; a leading
-    slash ties it to the top.
+    `*`, `?` and `[...]` stay within one folder, `**` crosses folders, and a trailing slash means
+    everything below. A pattern without any other slash matches the name at any depth; a leading
+    slash anchors it at the top.
     """
     parts = path.removeprefix("./").split("/")
     compiled = _compiled(pattern)
@@ -35,7 +35,7 @@ def matches(path: str, pattern: str) -> bool:
         elif wanted.match(parts[at]):
             at, place = at + 1, place + 1
         elif retry_place >= 0:
-            # Only the last `**` has to give way: an earlier one can gain nothing by it.
+            # Only the last `**` needs to backtrack: trying an earlier one cannot help.
             retry_at = at = retry_at + 1
             place = retry_place
         else:
@@ -43,10 +43,7 @@ def matches(path: str, pattern: str) -> bool:
     return all(part is _ANY_FOLDERS for part in compiled[place:])
 
 
-_NOTHING = re.compile(r"(?!)")
-
-
-@lru_cache(maxsize=_PATTERNS_KEPT)
+@lru_cache(maxsize=_CACHED_PATTERNS)
 def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
     parts = pattern.removeprefix("./").removesuffix("/").split("/")
     if len(parts) == 1:
@@ -56,9 +53,9 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
     if pattern.endswith("/"):
         parts.append("**")
     if parts[-1] == "**":
-        parts.append("*")  # what is below a folder, not the folder itself
+        parts.append("*")  # everything below a folder, not the folder itself
     return tuple(
-        # `translate` makes each `*` atomic, which is what keeps the regex from backtracking.
+        # `translate` makes each `*` atomic, which keeps the regex from backtracking.
         _ANY_FOLDERS if part == "**" else re.compile(fnmatch.translate(part))
         for part in parts
     )

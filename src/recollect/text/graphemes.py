@@ -1,14 +1,14 @@
-"""Dividing one line that is longer than a chunk, without ever dividing a visible character.
+"""Splits a line that is longer than a chunk, never inside a visible character.
 
-It knows sizes and where a text may be divided, not what a chunk is. Grapheme clusters follow
-UAX #29 closely enough to keep what belongs together: where in doubt, characters are joined.
+It knows sizes and where a text may be split, not what a chunk is. Grapheme clusters follow
+UAX #29 closely enough for this: when in doubt, characters stay together.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from recollect.text.scripts import HAN_KANA
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_CLUSTER_CHARS = 64
-"""No script or emoji needs more; beyond it a run of marks is noise that may be divided."""
+"""No script or emoji needs more; a longer run of marks is noise and may be split."""
 
 _NEAR = 4
-"""A good place to divide is looked for in the last quarter of a piece."""
+"""The last quarter of a piece is searched for a good place to split."""
 
 _FIRST_COMBINING = "\u0300"
 _ZERO_WIDTH_JOINER = "\u200d"
 _VIRAMA = 9
-"""Combining class of the signs that fuse two consonants into one shape."""
+"""Combining class of the signs that join two consonants into one shape."""
 
 _EXTENDING = re.compile(
     "[\u0e33\u0eb3\u200c\u200d\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
@@ -43,22 +43,20 @@ _UNSPACED = f"[{HAN_KANA}\u3000-\u3003\uff01-\uff60]"
 _CLOSING = (
     "[\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u30fc\uff01\uff09\uff0c\uff1a\uff1b\uff1f]"
 )
-_WORD_END = re.compile(rf"(?<=\s)|(?:(?<={_UNSPACED})|(?={_UNSPACED}))(?!{_CLOSING})")
-"""After a space; where a script has none, anywhere but before what closes a phrase."""
 _SENTENCE_END = re.compile(r"[.!?\u2026]\s|.[\u3002\uff01\uff1f]", re.DOTALL)
 
 
-def pieces(line: str, *, first: int, limit: int, overlap: int) -> Iterator[str]:
-    """Yield the line in pieces that weigh at most `limit`, the first of them at most `first`.
+def split_line(line: str, *, first: int, limit: int, overlap: int) -> Iterator[str]:
+    """Yield pieces of the line that weigh at most `limit`, the first one at most `first`.
 
-    Each piece begins with the last `overlap` of the one before. A cluster heavier than the
-    limit is a piece of its own.
+    Each piece starts with the last `overlap` of the previous one. A cluster heavier than the
+    limit becomes its own piece.
     """
     start = end = 0
     room = first
     while end < len(line):
         stop = _stop(line, start, room)
-        if stop <= end:  # the overlap leaves no room for anything further
+        if stop <= end:  # the overlap leaves no room for anything new
             start = end
             stop = _stop(line, start, room)
         yield line[start:stop]
@@ -66,11 +64,11 @@ def pieces(line: str, *, first: int, limit: int, overlap: int) -> Iterator[str]:
 
 
 def boundary_before(text: str, at: int, *, start: int = 0) -> int:
-    """Return the last place not after `at` where the text may be divided, but after `start`.
+    """Return the last place after `start`, and at or before `at`, where the text may be split.
 
     Args:
-        text: the text to divide.
-        at: where it has to end at the latest.
+        text: the text to split.
+        at: the latest place.
         start: a place known to be between two clusters.
 
     """
@@ -115,7 +113,7 @@ def _overlap_start(line: str, start: int, stop: int, overlap: int) -> int:
 
 
 def _count(text: str, room: int) -> int:
-    """Return how many characters from the first on have room."""
+    """Return how many leading characters fit."""
     if text.isascii() and weigh(text) <= room:
         return len(text)
     for count, char in enumerate(text):
@@ -129,14 +127,20 @@ _char_weight = lru_cache(maxsize=1 << 14)(weigh)
 
 
 def _word_ends(line: str, first: int, last: int) -> Iterator[int]:
-    # One character more than asked for, because a place is judged by what follows it, too.
-    for found in _WORD_END.finditer(line, first, last + 1):
+    # One character more than needed: whether a word ends depends on what follows.
+    for found in _word_end().finditer(line, first, last + 1):
         if found.start() <= last:
             yield found.start()
 
 
+@cache  # compiling takes 6 ms, which only long lines need
+def _word_end() -> re.Pattern[str]:
+    """After a space; in scripts without spaces, anywhere but before closing punctuation."""
+    return re.compile(rf"(?<=\s)|(?:(?<={_UNSPACED})|(?={_UNSPACED}))(?!{_CLOSING})")
+
+
 def _is_boundary(text: str, place: int, start: int) -> bool:
-    """Tell whether no cluster reaches across this place, `start` being between two clusters."""
+    """Return whether no cluster spans this place; `start` is between two clusters."""
     if place >= len(text):
         return True
     before, after = text[place - 1], text[place]

@@ -1,13 +1,12 @@
-"""Taking secrets out of what was said, before anything of it is stored or embedded.
+"""Removes secrets from text before it is stored or embedded.
 
-A key known by its shape keeps its first six and last four characters, as OpenClaw shows it, so that
-a person sees which one it was. One of fewer than 18 characters keeps nothing, nor does what is
-secret by the name in front of it (`password=`, `Bearer`, the password in an address). What is taken
-for a key is taken to its very end: rather a word too many than a character too few.
+A key recognised by its format keeps its first six and last four characters, as in OpenClaw, so
+that people can tell which key it was. A key of fewer than 18 characters is hidden completely, and
+so is a value that follows a telling name (`password=`, `Bearer`, the password in a URL). A match
+extends to the end of the key: better to hide a word too many than to show a character too many.
 
-Randomness alone makes no secret: hashes, UUIDs and identifiers are what people look for. Every
-pattern begins with fixed letters and looks a bounded distance ahead, so that no text takes more
-than time proportional to its length.
+Randomness alone does not make a secret: people search for hashes, UUIDs and identifiers. Every
+pattern starts with fixed letters and has bounded lookahead, so redaction takes linear time.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HIDDEN = "***"
-"""Stands for a secret of which nothing is shown."""
+"""Replaces a secret that is hidden completely."""
 
 _MIN_SHOWN_CHARS = 18
-"""Of anything shorter, ten characters would be too much."""
+"""Of a shorter key, ten characters would reveal too much."""
 _HEAD_CHARS, _TAIL_CHARS = 6, 4
 _SHOWN = re.compile(r"[A-Za-z0-9][\w.:-]{5}…[\w.-]{4}")
-"""What is left of a key: not to be hidden again for the name in front of it."""
+"""A key that was shortened already; the name in front of it must not hide it again."""
 
 _REST = r"(?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-])|:(?=AA[A-Za-z0-9_-]{30}))*"
-"""To the end of anything a key could be part of, but not over the full stop of a sentence."""
+"""The rest of anything a key could be part of, without the full stop of a sentence."""
 
 _MIXED = "(?=[A-Za-z]{0,19}[0-9])(?=[a-z0-9]{0,19}[A-Z])(?=[A-Z0-9]{0,19}[a-z])[A-Za-z0-9]{20}"
 _SHAPES = (
     r"(?<![A-Za-z])sk-(?=[A-Za-z0-9_-]{8})(?=[A-Za-z_-]{0,64}[0-9]|[A-Za-z0-9]{16})",
-    # After a letter (task-, disk-) only what no word looks like.
+    # After a letter (task-, disk-) only what cannot be a word.
     r"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{2,8}-){0,3}[A-Za-z0-9]{40})",
     r"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{2,8}-){0,3}(?=[A-Za-z]{0,31}[0-9])[A-Za-z0-9]{32})",
     rf"(?<=[A-Za-z])sk-(?=(?:[a-z0-9]{{2,8}}-){{0,3}}{_MIXED})",
@@ -47,7 +46,7 @@ _SHAPES = (
     r"A(?:KIA|SIA)(?=[A-Z0-9]{16})",
     r"AIza(?=[A-Za-z0-9_-]{20})",
     r"ya29\.(?=[A-Za-z0-9_-]{20})",
-    r"eyJ(?=[A-Za-z0-9_-]{17})",  # JSON in base64: the tokens of JWT begin with it
+    r"eyJ(?=[A-Za-z0-9_-]{17})",  # JSON in base64: JWTs start with it
     r"(?:hf|npm|r8|gsk)_(?=[A-Za-z0-9]{20})",
     r"(?:pplx|xai)-(?=[A-Za-z0-9]{20})",
     r"pypi-AgE(?=[A-Za-z0-9_-]{20})",
@@ -59,7 +58,7 @@ _SHAPES = (
 )
 _SHAPE = re.compile(f"(?:{'|'.join(_SHAPES)}){_REST}")
 _RUN = re.compile("[A-Za-z0-9_.:-]{11,}")
-"""What is long enough to be a key: looking at nothing else for shapes is eight times as fast."""
+"""Anything long enough to be a key: searching only these for keys is eight times as fast."""
 
 _WEBHOOK = re.compile(r"(hooks\.slack\.com/services/|/api/webhooks/)(?=[\w/-]{16})[\w/-]+")
 _ADDRESS = re.compile(r"(://[^\s/:@]{0,256}:)[^\s/]{1,1024}(?=@)")
@@ -81,7 +80,7 @@ secret token credential credentials _key -key
 apikey accesskey secretkey privatekey authkey signingkey encryptionkey
 """
 _NAMES = (*_NAME_ENDS.split(), "api key", "access key", "secret key", "private key", "auth key")
-"""How everything ends that is looked at more closely: most of what has a value is not."""
+"""Endings of names whose values are checked; most names end differently."""
 _MAX_NAME_CHARS = 40
 _SEPARATOR = re.compile("[:=：][=>]?[ \t\r\n]{0,4}")
 _BETWEEN = " \t\r\n\"'`"
@@ -97,7 +96,7 @@ _QUOTES = "\"'`"
 _MAX_QUOTED_CHARS = 256
 _BARE = re.compile(r"[^\s\"'`]+")
 _BARE_HEAD = re.compile(r"[^\s\"'`]{1,64}")
-"""As much of a value as is looked at to judge it."""
+"""The part of a value that is enough to judge it."""
 _CLOSING = ".,;:!?)]}>"
 _VALUE_END = re.compile(r"[.,;:!?)\]}>]{0,8}(?=[\s\"'`]|\Z)")
 
@@ -106,7 +105,7 @@ _CODE = re.compile(
     r"|[A-Za-z_]\w*(?:\.\w+)*[(\[]|[A-Za-z_]+(?:\.[A-Za-z_]+)+$",
     re.ASCII,
 )
-"""A reference to a value, not the value: a variable, a call, a placeholder."""
+"""A reference instead of a value: a variable, a call, a placeholder."""
 _ORDINARY = """
 password passwd pwd passphrase secret token key apikey api_key credentials none null nil true false
 undefined str string text bytes int number optional required missing invalid empty hidden redacted
@@ -114,46 +113,46 @@ undefined str string text bytes int number optional required missing invalid emp
 _ORDINARY_VALUES = frozenset(_ORDINARY.split())
 
 
-class _Kind(Enum):
-    """How much a name alone says about its value."""
+class _NameKind(Enum):
+    """How strongly a name suggests that its value is secret."""
 
     PASSWORD = auto()
     KEY = auto()
     WORD = auto()
-    """Could stand in any sentence."""
+    """Also used in ordinary sentences."""
     BEARER = auto()
 
 
 _KINDS = (
-    (_Kind.PASSWORD, re.compile(rf"(?i)(?:{_WATCHWORDS})\Z")),
+    (_NameKind.PASSWORD, re.compile(rf"(?i)(?:{_WATCHWORDS})\Z")),
     (
-        _Kind.KEY,
+        _NameKind.KEY,
         re.compile(
             r"(?i)(?:api|access|secret|private|auth|signing|encryption)[-_ ]?key\Z"
             r"|[a-z0-9_-](?:secret|token)\Z|(?-i:[A-Z0-9]_KEY\Z)"
         ),
     ),
-    (_Kind.WORD, re.compile(r"(?i)(?:secret|token|credentials?)\Z")),
+    (_NameKind.WORD, re.compile(r"(?i)(?:secret|token|credentials?)\Z")),
 )
 
 
 class _Spot(NamedTuple):
-    """Where a value begins that may be secret."""
+    """Where a value starts that may be secret."""
 
     start: int
-    kind: _Kind
+    kind: _NameKind
     is_tight: bool
-    """Whether nothing stands between name and value: no sentence is written like that."""
+    """True when no space separates name and value, unlike in a sentence."""
 
 
-_LEAST_CHARS = {_Kind.PASSWORD: 5, _Kind.KEY: 6, _Kind.WORD: 12, _Kind.BEARER: 16}
-_LEAST_TIGHT_CHARS = {**_LEAST_CHARS, _Kind.PASSWORD: 3, _Kind.WORD: 6}
+_LEAST_CHARS = {_NameKind.PASSWORD: 5, _NameKind.KEY: 6, _NameKind.WORD: 12, _NameKind.BEARER: 16}
+_LEAST_TIGHT_CHARS = {**_LEAST_CHARS, _NameKind.PASSWORD: 3, _NameKind.WORD: 6}
 _LONG_CHARS = 16
-"""No word of a language: random enough without a digit."""
+"""Too long for a word: counts as random even without a digit."""
 
 
 def redact(text: str) -> str:
-    """Return the text without its secrets; doing it twice changes nothing more."""
+    """Return the text without its secrets. Idempotent."""
     text = _ADDRESS.sub(rf"\1{HIDDEN}", text)
     text = _WEBHOOK.sub(rf"\1{HIDDEN}", text)
     for spots in (_schemes, _flags, _names):
@@ -174,7 +173,7 @@ def _shown(key: re.Match[str]) -> str:
 def _without_armoured(text: str) -> str:
     kept: list[str] = []
     reached = at = 0
-    is_closed = True  # until one is found that is not: then none after it is, either
+    is_closed = True  # until one key has no end line; then no later one has, either
     while found := _ARMOUR.search(text, at):
         start = found.end()
         end = _ARMOUR_END.search(text, start) if is_closed else None
@@ -191,13 +190,13 @@ def _schemes(text: str) -> Iterator[_Spot]:
     lowered = text.lower()
     if "bearer" in lowered or "authorization" in lowered:
         for found in _SCHEME.finditer(text):
-            kind = _Kind.KEY if found[1] else _Kind.BEARER
+            kind = _NameKind.KEY if found[1] else _NameKind.BEARER
             yield _Spot(found.end(), kind, is_tight=False)
 
 
 def _flags(text: str) -> Iterator[_Spot]:
     for found in _FLAG.finditer(text):
-        yield _Spot(found.end(), _Kind.KEY, is_tight=False)
+        yield _Spot(found.end(), _NameKind.KEY, is_tight=False)
 
 
 def _names(text: str) -> Iterator[_Spot]:
@@ -225,13 +224,13 @@ def _without_values(text: str, spots: Iterator[_Spot]) -> str:
 
 
 def _value(text: str, spot: _Spot) -> tuple[int, int]:
-    """Return where the secret is; an empty place when there is none."""
+    """Return start and end of the secret; an empty span if there is none."""
     start = spot.start
     quote = text[start : start + 1]
     is_quoted = bool(quote) and quote in _QUOTES
     start += is_quoted
     if _is_key(text, start):
-        return start, start  # shown, or about to be: its ends tell more than nothing
+        return start, start  # shortened already or later: its ends are worth showing
     if is_quoted:
         end = text.find(quote, start, start + _MAX_QUOTED_CHARS)
         if end >= 0:
@@ -256,15 +255,15 @@ def _is_reference(value: str) -> bool:
     return is_variable or lowered in _ORDINARY_VALUES or _CODE.match(value) is not None
 
 
-def _is_secret(value: str, kind: _Kind, *, is_tight: bool) -> bool:
+def _is_secret(value: str, kind: _NameKind, *, is_tight: bool) -> bool:
     least = _LEAST_TIGHT_CHARS if is_tight else _LEAST_CHARS
     if len(value) < least[kind] or _is_reference(value):
         return False
-    if kind is _Kind.PASSWORD and is_tight:
+    if kind is _NameKind.PASSWORD and is_tight:
         return set(value) != {"*"}
     has_digit = any(map(str.isdigit, value))
     is_mixed = value[1:] != value[1:].lower() and value != value.upper()
-    if kind is _Kind.PASSWORD:
+    if kind is _NameKind.PASSWORD:
         return has_digit or is_mixed or any(char in "!@#$%^&*+~" for char in value)
     has_letter = any(map(str.isalpha, value))
     return (has_digit and has_letter) or (is_mixed and len(value) >= _LONG_CHARS)

@@ -1,9 +1,9 @@
-"""Making text harmless that is put into a prompt or into Markdown: it is data, not instruction.
+"""Makes untrusted text safe to put into a prompt or into Markdown.
 
-Threat: a remembered text was written by a stranger, who wants to end the block it is shown in and
-go on as the system, the user or a tool; or to hide from people what a model reads. So whatever
-ends a block is broken up, whatever is invisible is taken out, and everything else stays as it was.
-What a text asks for in plain words cannot be taken out: whoever shows it says whose word it is.
+Threat: a stranger wrote the remembered text. They want to close the block it is shown in and
+continue as the system, the user or a tool, or to show a model what people cannot see. So anything
+that could close a block is broken up, anything invisible is removed, and the rest stays unchanged.
+Instructions in plain words cannot be removed: the caller labels the text as untrusted.
 
 Every function is idempotent and takes time proportional to the text.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 OWN_BLOCK = "recollect-memory"
-"""Tag around what Recollect injects; transcripts are cleared of the same one."""
+"""Tag around what Recollect injects; the same tag is removed from transcripts."""
 
 _BLOCKS = (
     OWN_BLOCK,
@@ -31,38 +31,38 @@ _BLOCKS = (
     "tool_result",
     "invoke",
 )
-"""Tags by which models are shown who speaks."""
+"""Tags that tell models who is speaking."""
 
 _INVISIBLE = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]+"
 )
-"""Zero-width characters, bidi controls, fillers, and tags, in which whole sentences can be hidden.
+"""Zero-width characters, bidi controls, fillers, and tag characters, which can hide sentences.
 
-Emoji flags of regions are spelt in tags: they become a plain black flag.
+Region flags such as Scotland's use tag characters: they become a plain black flag.
 """
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]+")
 _JOINERS = re.compile("([^\\s\x00-\x7f\u200c\u200d]?)[\u200c\u200d]+(?=([^\\s\x00-\x7f])?)")
-"""Emoji and some scripts need them, between their own characters; ASCII and spaces never do."""
+"""Emoji and some scripts need joiners between their characters; ASCII and spaces never do."""
 
 _LESS = "<＜﹤"
 _FENCE = re.compile("`{3,}|~{3,}")
 _COMMENT_START = re.compile(rf"([{_LESS}])!--")
 _COMMENT_END = re.compile("--(!?)([>＞﹥])")
 _TOKEN = re.compile(rf"[{_LESS}](?=\|)|[{_LESS}]{{3}}(?=\s*[A-Z_]{{3,}})|\[(?=/?INST\])")
-"""Marks of chat templates and of OpenClaw's internal context."""
+"""Markers of chat templates and of OpenClaw's internal context."""
 
 
 def neutralised(text: str, *, block: str = OWN_BLOCK) -> str:
-    """Return the text so that it cannot leave the block it is put into; lines stay lines.
+    """Return the text in a form that cannot close the block it is put into; keeps line breaks.
 
     Args:
-        text: whoever wrote it.
-        block: tag of the block, where it is another than Recollect's own.
+        text: untrusted text.
+        block: the tag of the block.
 
     """
     text = _visible(text)
@@ -74,7 +74,7 @@ def neutralised(text: str, *, block: str = OWN_BLOCK) -> str:
 
 
 def on_one_line(text: str, *, block: str = OWN_BLOCK) -> str:
-    """Return the neutralised text with all its white space as single spaces."""
+    """Return the neutralised text on one line, with single spaces."""
     return neutralised(" ".join(_visible(text).split()), block=block)
 
 
@@ -88,7 +88,7 @@ def _visible(text: str) -> str:
 
 
 def _one_selector(run: re.Match[str]) -> str:
-    """Keep the choice between text and emoji; a run of selectors is a hidden message."""
+    """Keep the choice between text and emoji style; a run of selectors is a hidden message."""
     return run[0][0] if run[0][0] in "\ufe0e\ufe0f" else ""
 
 
@@ -99,7 +99,7 @@ def _one_joiner(run: re.Match[str]) -> str:
 
 
 def _unfenced(fence: re.Match[str]) -> str:
-    # Still to be seen for what it was, but no Markdown fence.
+    # Still recognisable, but no longer a Markdown fence.
     return "'" * len(fence[0]) if fence[0][0] == "`" else " ".join(fence[0])
 
 

@@ -1,6 +1,6 @@
-"""What each character is to the index, and the one form under which spellings of a word meet.
+"""Scripts as regex classes, and the forms in which different spellings of a word are equal.
 
-It knows Unicode and stemmers; it does not know what a term, an identifier or a query is.
+It knows Unicode and stemmers, but not what a term, an identifier or a query is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOUTH_EAST_ASIAN = (
 """Thai, Lao, Myanmar, Khmer, Tai, Balinese, Javanese: written without spaces, like Chinese."""
 
 HANGUL = "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
-"""Korean syllables, and the jamo that compose to none."""
+"""Korean syllables, and jamo that do not compose to one."""
 
 EMOJI = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 """Pictographs. Arrows, boxes and bullets stay outside: in notes they are layout."""
@@ -33,10 +33,11 @@ FLAG_HALF = "\U0001f1e6-\U0001f1ff"
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _CYRILLIC = re.compile("[\u0400-\u04ff]+")
 _PICTOGRAPH = re.compile(f"[{EMOJI}]")
+_NON_LATIN_LETTER = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]")
 # Emoji and ideographs are added every year; this Python may not know the latest.
 _KEPT_UNASSIGNED = re.compile("[\U0001f000-\U0001faff\U00020000-\U0003ffff]")
 # Accents, stress marks, Hebrew points, Arabic harakat and tatweel, variation selectors and skin
-# tones. Indic and Thai vowel signs and the Japanese dakuten are not here: they make the word.
+# tones. Indic and Thai vowel signs and the Japanese dakuten are not here: they change the word.
 _DROPPED = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]"
@@ -48,21 +49,24 @@ _MAX_STEMS = 1 << 16
 _MIN_STEMMED_CHARS = 3
 
 _TRADE_MARK = "\u2122"
-"""NFKC would spell it out and glue it to the word before."""
+"""NFKC would spell it out and join it to the previous word."""
 
 _RESPELT = (
     "\u2018' \u2019' \u02bb' \u02bc' \u2010- \u2212- æae ÆAE œoe ŒOE øo ØO łl ŁL đd ðd ĐD ÐD ħh ĦH"
     " \u0131i þth ÞTh \u0451\u0435 \u0401\u0415"
 )
-"""What decomposition does not tell: quotes, hyphens, stroked letters, and io, often written ie."""
-
+"""Not covered by decomposition: quotes, hyphens, stroked letters, and Russian io, often written
+ie."""
 _SPELLINGS = {ord(pair[0]): pair[1:] for pair in _RESPELT.split()}
+
+_ENDING = " .,;:!?…。！？；，、"
+"""Punctuation at the end of a text that does not change its meaning."""
 
 
 def fold(text: str) -> str:
-    """Return the text in one spelling, case kept; its non-ASCII separators become spaces.
+    """Return the text in one spelling, with its case; non-ASCII separators become spaces.
 
-    NFKC; accents of Latin and Greek letters dropped; decimal digits of any script as ASCII.
+    Applies NFKC, drops accents of Latin and Greek letters, and writes decimal digits as ASCII.
     """
     if text.isascii():
         return text
@@ -74,10 +78,10 @@ def fold(text: str) -> str:
 def stem(word: str) -> str:
     """Return the stem of a case-folded word: English for ASCII letters, Russian for Cyrillic.
 
-    The script chooses, not a guess at the language: a word has the same stem in every text.
+    The script decides, not a guessed language, so a word has the same stem in every text.
     """
-    # A new stemmer each time: it keeps state while it works, and threads share this function.
-    # The imports are here because they cost 20 ms that only a process with text to read should pay.
+    # A new stemmer each time: stemmers keep state while they work, and threads share this function.
+    # The imports cost 20 ms, which only a process that reads text should pay.
     if len(word) < _MIN_STEMMED_CHARS or not word.isalpha():
         return word
     if word.isascii():
@@ -91,8 +95,23 @@ def stem(word: str) -> str:
     return word
 
 
+def normalised(text: str) -> str:
+    """Return a form that is equal for texts that differ only in case, spacing or final stops."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    # Case folding may leave characters that NFKC composes.
+    return " ".join(unicodedata.normalize("NFKC", folded).split()).rstrip(_ENDING)
+
+
+def latin_share(text: str) -> float:
+    """Return the share of characters that a model trained on Latin script can read."""
+    if text.isascii():
+        return 1.0
+    foreign = len(_NON_LATIN_LETTER.findall(text))
+    return 1.0 - foreign / max(len(text) - text.count(" "), 1)
+
+
 def _thinned(run: re.Match[str]) -> str:
-    # CPython sorts the marks of one letter in quadratic time; Unicode's own stream-safe form
+    # CPython sorts the marks of one letter in quadratic time; Unicode's stream-safe form
     # (UAX #15, section 13) allows 30.
     kept: list[str] = []
     marks = 0
@@ -108,11 +127,11 @@ def _translated(run: re.Match[str]) -> str:
 
 
 class _Folds(dict[int, str]):
-    """Code point → folded form, worked out when first met."""
+    """Maps a code point to its folded form, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         folded = _folded(chr(code))
-        # Bounded, so that a file holding every code point cannot cost 100 MB for good.
+        # Bounded: a file with every code point must not occupy 100 MB for good.
         if len(self) < _MAX_FOLDS:
             self[code] = folded
         return folded
@@ -136,7 +155,7 @@ def _folded(char: str) -> str:
 def _without_accents(char: str) -> str:
     parts = unicodedata.normalize("NFD", char)
     base = parts[0]
-    # Only where the accented letter is read as a variant of the plain one: й is not и, が not か.
+    # Only where the accented letter is a variant of the plain one: й is not и, が is not か.
     if parts != base and (
         base.isascii() or unicodedata.name(base, "").startswith(("LATIN", "GREEK"))
     ):

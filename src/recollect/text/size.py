@@ -1,7 +1,7 @@
-"""How large a text is to a model, estimated without one: weighted characters, four to a token.
+"""Estimates how many tokens a text has without a tokenizer: weighted characters, four per token.
 
-The classes are those of OpenClaw's chunker, so that the same text is cut at the same places. They
-are measured averages over current tokenisers; no particular tokeniser is known here.
+The classes and weights are those of OpenClaw's chunker, so the same text is cut at the same
+places. They are measured averages over current tokenizers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ CHARS_PER_TOKEN = 4
 
 _UTF16_UNIT_BYTES = 2
 
-# Where the description says only "rarer" or "compatibility", the ranges are OpenClaw's own.
+# The ranges are OpenClaw's.
 _COMMON = "\u00b7\u3000-\u319f\u4e00-\u9fa5\uac00-\ud7af\uff01-\uff60"
 """Kana, CJK punctuation, everyday ideographs, Hangul syllables, full-width forms, middle dot."""
 
@@ -35,7 +35,7 @@ _SUPPLEMENTARY = (
 )
 """Ideographic marks, kana extensions, enclosed ideographs, extensions B to J."""
 
-# What one character weighs beyond its UTF-16 length.
+# The weight of one character beyond its UTF-16 length.
 _SURCHARGES = (
     (re.compile(f"[{_COMMON}]+"), 4 - 1),
     (re.compile(f"[{_RARE}]+"), 12 - 1),
@@ -46,7 +46,7 @@ _SURCHARGES = (
 
 
 def weigh(text: str) -> int:
-    """Return the weighted characters of a text: its UTF-16 length, CJK counted for more."""
+    """Return the weighted length of a text: UTF-16 units, with CJK characters counting more."""
     if text.isascii():
         return len(text)
     utf16_units = len(text.encode("utf-16-le", "surrogatepass")) // _UTF16_UNIT_BYTES
@@ -56,5 +56,5 @@ def weigh(text: str) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a model sees in a text."""
+    """Return roughly how many tokens a model sees in a text."""
     return -(-weigh(text) // CHARS_PER_TOKEN)

@@ -1,18 +1,18 @@
-"""Turn any text into the terms that every store indexes and every query is made of.
+"""Turns a text into the terms that stores index and queries look up.
 
-A token is what the eye takes for one word: a compound such as `src/types.py` or `don't`, a run of
-a script written without spaces, or an emoji. It gives one term or several. What a term weighs and
-how it is stored is not known here.
+A token is what a reader sees as one word: a compound such as `src/types.py` or `don't`, a run of
+a script written without spaces, or an emoji. Each token yields one or more terms. How terms are
+weighted and stored is decided elsewhere.
 
-Terms hold lower-case ASCII letters, digits, non-ASCII characters and `-_.@/:#+` only: joined by
-spaces they are exactly the tokens of FTS5's `ascii` tokeniser told to keep those characters.
+Terms contain only lower-case ASCII letters, digits, non-ASCII characters and `-_.@/:#+`. Joined by
+spaces they are exactly the tokens of FTS5's `ascii` tokenizer configured to keep those characters.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from recollect.text.scripts import EMOJI, FLAG_HALF, HAN_KANA, HANGUL, SOUTH_EAST_ASIAN, fold, stem
@@ -24,37 +24,32 @@ TERMS_VERSION = 1
 """Part of an index's recipe: raise it whenever the terms of some text change."""
 
 MAX_TERM_CHARS = 96
-"""Longer words are cut, longer compounds only split: room for a path or a sha-256."""
+"""Longer words are cut, longer compounds are only split. Enough for a path or a SHA-256."""
 
 _MAX_COMPOUND_CHARS = 1024
-"""Beyond this a compound is a blob (base64, minified code) that nobody asks for by its tail."""
+"""A longer compound is a blob (base64, minified code); nobody searches for its end."""
 
 _MAX_CACHED_CHARS = 48
 _MAX_CACHED_TOKENS = 1 << 16
 
 _SHORT_KOREAN_CHARS = 3
-"""Words up to this length may be a noun of one syllable and its particle."""
+"""Words up to this length may be a one-syllable noun with its particle."""
 
 _MIN_HUMP_CHARS = 3
-"""Mean length below which the humps of camelCase are noise: IoT, mRNA, random keys."""
+"""Mean length below which the parts of camelCase are noise: IoT, mRNA, random keys."""
 
 _CONNECTORS = "-_.@/:#+"
 _UNSPACED = HAN_KANA + SOUTH_EAST_ASIAN
-# `fold` left no other separator, so every character without a class of its own belongs to a word.
-_W = rf"[^\x00-\x2f:-@\[-`{{-\x7f{_UNSPACED}{HANGUL}{EMOJI}]"
-_PREFIX = rf"(?<![#@.])(?<!{_W})(?:[#@]|\.(?=[A-Za-z]))(?={_W})"
+# `fold` leaves no other separators, so every character outside these classes is part of a word.
+_WORD_CHAR = rf"[^\x00-\x2f:-@\[-`{{-\x7f{_UNSPACED}{HANGUL}{EMOJI}]"
+_ASCII_WORD_CHAR = "[0-9A-Za-z]"
 _CONNECTOR = rf"(?![-.]{{2}})[{_CONNECTORS}']{{1,3}}|(?<=[0-9]),(?=[0-9]{{3}}(?![0-9]))"
 _LANGUAGE = r"\+\+|(?<![A-Za-z0-9].)(?<=[CcFfJj])\#"
-_TOKEN = re.compile(
-    rf"(?:{_PREFIX})?{_W}+(?:(?:{_CONNECTOR}){_W}+)*(?:(?:{_LANGUAGE})(?!{_W}))?"
-    rf"|[{_UNSPACED}]+|[{HANGUL}]+|[{FLAG_HALF}]{{2}}|[{EMOJI}]",
-)
+_UNSPACED_TOKEN = rf"[{_UNSPACED}]+|[{HANGUL}]+|[{FLAG_HALF}]{{2}}|[{EMOJI}]"
 _FIRST_UNSPACED = "\u0e00"
-_RUN = re.compile(f"[{_UNSPACED}{HANGUL}]")
-_KOREAN = re.compile(f"[{HANGUL}]")
 
 _CONTRACTION = re.compile(r"'(?:[smd]|re|ve|ll)(?![A-Za-z])", re.IGNORECASE)
-# don't, O'Brien, Ukrainian п'ять; what remains is French or Italian elision and parts two words.
+# don't, O'Brien, Ukrainian п'ять; the rest is French or Italian elision, which separates words.
 _JOINING = re.compile(
     r"'(?=[tT](?![A-Za-z]))|(?<![A-Za-z].)(?<=[oO])'|(?<=[^\x00-\x7f])'(?=[^\x00-\x7f])"
 )
@@ -62,7 +57,7 @@ _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DATE = re.compile(r"(?<![0-9])([0-9]{4}-[0-9]{2})-[0-9]{2}(?![0-9])")
 _VERSION = re.compile(r"((?<![A-Za-z0-9.])[vV]?[0-9]+(?:\.[0-9]+)+(?![A-Za-z0-9]|\.[0-9]))")
 
-# From the loosest binding to the tightest: each piece is a term before it is split further.
+# From loosest to tightest: each part is a term before it is split further.
 _SEPARATORS = tuple(
     re.compile(pattern)
     for pattern in (r":+|(?<!\b[CcFfJj])#+", "/+", r"@+|(?<!\+)\+(?!\+)", r"\.+", "-+", "_+")
@@ -74,8 +69,8 @@ _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 
-# Whole tokens that look like identifiers but are said, not looked up: 16gb, 2nd, 1990s, 10:30am,
-# 24-hour, 5mmol/l, mid-2023.
+# Tokens that look like identifiers but are ordinary language: 16gb, 2nd, 1990s, 10:30am, 24-hour,
+# 5mmol/l, mid-2023.
 _QUANTITY = r"[0-9]{1,4}(?:[.:][0-9]+)*-?[a-z]+"
 _ORDINARY = re.compile(rf"{_QUANTITY}(?:[-/](?:{_QUANTITY}|[a-z]+))*|[a-z]+-(?:19|20)[0-9]{{2}}")
 _IDENTIFIER = re.compile(
@@ -85,13 +80,13 @@ _IDENTIFIER = re.compile(
     r"|[0-9]+(?:\.[0-9]+){2,}(?::[0-9]+)?"  # version, address
     r"|(?![0-9]{4}-[0-9]{2,4}$)(?=(?:-?[0-9]){7})[0-9]+(?:-[0-9]+)+",  # telephone, ISBN
 )
-# PascalCase of up to ten letters is how brands are written: YouTube, PowerPoint, FreshMart.
+# Brands are written in PascalCase of up to ten letters: YouTube, PowerPoint, FreshMart.
 _CODE_NAME = re.compile(r"(?:[a-z]{2}|(?=.{11})|(?:[A-Z]+[a-z0-9]+){3}).*")
 _LINE_SUFFIX = re.compile(r"(?<=[A-Za-z])(?::[0-9]+){1,2}")
 _MIN_IDENTIFIER_CHARS = 3
 
-# Weighed at 0.25 instead of 1 these gain nDCG@10 5 points on LoCoMo turns, 2 on LongMemEval, 0.5
-# on CMRC. Spanish, Russian, Korean and Japanese lists gained under 0.4 and were left out.
+# Weighting these at 0.25 instead of 1 gains 5 points of nDCG@10 on LoCoMo turns, 2 on LongMemEval
+# and 0.5 on CMRC. Spanish, Russian, Korean and Japanese lists gained under 0.4 and were left out.
 _STOP_WORDS = """
 a an the this that these those and or but nor if then than so as at by for from in into of off on
 onto out over to up with about after before between during through under until while because be am
@@ -108,31 +103,30 @@ made let give
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """What a query asks for."""
+    """The terms of a query."""
 
     terms: tuple[str, ...]
     """Distinct, in order of first occurrence."""
     identifiers: tuple[str, ...]
-    """Those of `terms` that name one thing: a chunk that holds them is an exact match."""
+    """The `terms` that name one thing: a chunk that contains them is an exact match."""
     stop: frozenset[str]
-    """Those of `terms` that carry no topic: they may count, but must not dominate."""
+    """The `terms` without a topic: they may count, but must not dominate."""
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms that a document's text contributes, in order, with repetitions."""
+    """Return the terms of a document's text, in order, with repetitions."""
     found: list[str] = []
-    for token in _TOKEN.findall(fold(text)):
-        is_run = token >= _FIRST_UNSPACED and _RUN.match(token)
-        found.extend(_run_terms(token) if is_run else _word_terms(token))
+    for token in _tokens(text):
+        found.extend(_run_terms(token) if _is_unspaced(token) else _word_terms(token))
     return found
 
 
 def query_terms(text: str) -> QueryTerms:
-    """Return the terms a query asks for; a text of stop words only still has terms."""
+    """Return the terms of a query; stop words are terms too."""
     found: dict[str, None] = {}
     identifiers: dict[str, None] = {}
-    for token in _TOKEN.findall(fold(text)):
-        if _RUN.match(token):
+    for token in _tokens(text):
+        if _is_unspaced(token):
             found.update(dict.fromkeys(_grams(token)))
         else:
             found.update(dict.fromkeys(_word_terms(token)))
@@ -145,16 +139,45 @@ def query_terms(text: str) -> QueryTerms:
 
 
 def character_terms(text: str) -> QueryTerms:
-    """Return the single characters of what is written without spaces: weak, but seldom absent.
+    """Return the single characters of scripts written without spaces: a weak last resort.
 
-    For a question of which no pair of characters stands anywhere: 猫叫什么 and 猫的名字叫墨墨.
+    For a question whose character pairs occur nowhere: 猫叫什么 against 猫的名字叫墨墨.
     """
-    runs = [token for token in _TOKEN.findall(fold(text)) if _RUN.match(token)]
+    runs = [token for token in _tokens(text) if _is_unspaced(token)]
     found = dict.fromkeys(char for run in runs for char in run)
     return QueryTerms(terms=tuple(found), identifiers=(), stop=frozenset())
 
 
-@lru_cache(maxsize=1)
+def _tokens(text: str) -> list[str]:
+    folded = fold(text)
+    return _token_pattern(is_ascii=folded.isascii()).findall(folded)
+
+
+def _is_unspaced(token: str) -> bool:
+    """Return whether a token is a run of a script without spaces, or Korean."""
+    return token >= _FIRST_UNSPACED and _unspaced_pattern().match(token) is not None
+
+
+# The large character classes take 20 ms to compile, so they are compiled when a text needs them.
+@cache
+def _token_pattern(*, is_ascii: bool) -> re.Pattern[str]:
+    char = _ASCII_WORD_CHAR if is_ascii else _WORD_CHAR
+    prefix = rf"(?<![#@.])(?<!{char})(?:[#@]|\.(?=[A-Za-z]))(?={char})"
+    word = rf"(?:{prefix})?{char}+(?:(?:{_CONNECTOR}){char}+)*(?:(?:{_LANGUAGE})(?!{char}))?"
+    return re.compile(word if is_ascii else f"{word}|{_UNSPACED_TOKEN}")
+
+
+@cache
+def _unspaced_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED}{HANGUL}]")
+
+
+@cache
+def _korean_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{HANGUL}]")
+
+
+@cache
 def _stop_terms() -> frozenset[str]:
     return frozenset(stem(word) for word in _STOP_WORDS.split())
 
@@ -164,14 +187,14 @@ def _grams(run: str) -> list[str]:
 
 
 def _run_terms(run: str) -> list[str]:
-    # Queries use bigrams, and a single character only when it stands alone, so the single
-    # characters here let it be found without weighing on longer queries.
+    # Queries use bigrams, or a single character if that is all there is. Indexing single
+    # characters makes those queries work without affecting longer ones.
     if len(run) == 1:
         return [run]
-    if not _KOREAN.match(run):
+    if not _korean_pattern().match(run):
         return [*run, *_grams(run)]
-    # Korean spaces its words, but particles cling to them: nDCG@10 on KorQuAD is 85.4 with whole
-    # words, 94.8 with words and bigrams, 95.4 with bigrams and all syllables, 95.8 like this.
+    # Korean separates words by spaces but attaches particles to them: nDCG@10 on KorQuAD is 85.4
+    # with whole words, 94.8 with words and bigrams, 95.4 with bigrams and all syllables, 95.8 here.
     return _grams(run) if len(run) > _SHORT_KOREAN_CHARS else [run[0], *_grams(run)]
 
 
@@ -193,7 +216,7 @@ def _split(token: str) -> Iterator[str]:
 
 
 def _fragments(token: str) -> list[str]:
-    """Resolve what no term may hold: scheme, apostrophes, commas between groups of digits."""
+    """Remove what a term must not contain: URL scheme, apostrophes, commas between digits."""
     scheme, _, rest = token.partition("://")
     token = rest if rest and scheme.isalpha() else token
     if "'" in token:
@@ -225,7 +248,7 @@ def _pieces(piece: str, first: int) -> Iterator[str]:
         if len(parts) > 1:
             wholes = list(_wholes(piece, parts, level)) if len(piece) <= MAX_TERM_CHARS else []
             yield from wholes
-            # The letters of an abbreviation (U.S.A.) say nothing one by one.
+            # The single letters of an abbreviation (U.S.A.) are not worth indexing.
             if not (wholes and level == _DOT and max(map(len, parts)) == 1):
                 for part in parts:
                     yield from _pieces(part, level + 1)
@@ -237,12 +260,12 @@ def _wholes(piece: str, parts: list[str], level: int) -> Iterator[str]:
     whole = piece.casefold()
     joined = "".join(parts).casefold()
     if level == _HYPHEN and joined.isalpha():
-        # An ordinary hyphenated word: follow-up is also written followup.
+        # An ordinary hyphenated word: follow-up is also spelled followup.
         yield stem(joined)
         return
     yield whole
     if level == _HYPHEN and not parts[2:] and not joined.isdigit():
-        # IL-6 is also written IL6: nDCG@10 on SciFact 68.9 → 69.5.
+        # IL-6 is also spelled IL6: nDCG@10 on SciFact 68.9 → 69.5.
         yield joined
     if level == _DOT and len(joined) == len(parts):
         yield joined
@@ -302,7 +325,7 @@ def _is_identifier(fragment: str) -> bool:
 
 
 def _exact(fragment: str) -> str:
-    """Return the term that every spelling of the identifier shares."""
+    """Return the term shared by all spellings of the identifier."""
     if _VERSION.fullmatch(fragment):
         return fragment.lstrip("vV")
     name = _LINE_SUFFIX.sub("", fragment)

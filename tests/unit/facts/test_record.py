@@ -24,7 +24,7 @@ from recollect.facts.record import (
     tags_of,
 )
 from recollect.facts.scope import GLOBAL, FactScope, ScopeKind, denied, is_visible, narrowed
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
 FACT = Fact(id=minted(NOW, chance=1), text="Ada prefers dark mode")

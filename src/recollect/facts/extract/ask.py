@@ -25,7 +25,7 @@ from recollect.facts.extract.plan import (
     plan_extraction,
 )
 from recollect.facts.extract.prompt import SYSTEM
-from recollect.text.normalise import normalised
+from recollect.text.scripts import normalised
 from recollect.types import Degradation
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from recollect.facts.extract.suspicion import suspicion_of
 from recollect.facts.record import extracted_category, tags_of
-from recollect.providers.chat.reply_json import Unreadable, objects_in
-from recollect.text.normalise import normalised
+from recollect.text.json_objects import UnreadableObject, objects_in
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +72,7 @@ def parse_facts(answer: str) -> tuple[list[Draft], list[Skipped]]:
     skipped = _Heap()
     too_many = 0
     for read in objects_in(answer):
-        if isinstance(read, Unreadable):
+        if isinstance(read, UnreadableObject):
             skipped.add("is not JSON", read.excerpt)
             continue
         for fields in _facts_in(read):

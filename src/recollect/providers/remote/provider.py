@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ProviderSetupError, VectorsRejectedError
-from recollect.providers import onnx
 from recollect.providers.base import Limits
 from recollect.providers.keys import variable_of
 from recollect.providers.remote.pace import Pace
 from recollect.providers.remote.retry import FOR_INDEXING, FOR_QUESTIONS
 from recollect.providers.remote.wire import Model
+from recollect.text.scripts import latin_share
 from recollect.text.size import estimate_tokens
 from recollect.types import Fingerprint, Role, digest_of
 
@@ -79,7 +79,7 @@ class RemoteProvider:
 
     def reads(self, text: str) -> float:
         """Return how much of a text is in scripts the model was trained on."""
-        return onnx.latin_share(text) if _LATIN_ONLY.search(self._model.lower()) else 1.0
+        return latin_share(text) if _LATIN_ONLY.search(self._model.lower()) else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         """See that there is a key; the server is asked when there is something to ask."""

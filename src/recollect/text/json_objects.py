@@ -1,8 +1,8 @@
-"""Finding JSON objects in whatever a model wrote, in time that grows with its length.
+"""Finds the JSON objects in a language model's reply, in time linear in its length.
 
-Prose, code fences, bullets and lists around the objects are passed over; an object may stand on one
-line or on several. What is forgiven: trailing commas, raw line breaks in strings, NaN, a key given
-twice (the last counts). Numbers stay as they are written: 1.10 is a version as often as a number.
+Prose, code fences, bullets and lists around the objects are skipped; an object may span several
+lines. Trailing commas, raw line breaks in strings, NaN and repeated keys (the last one counts) are
+accepted. Numbers stay text as written: 1.10 is as often a version as a number.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_CHARS = 1_000_000
-"""Read of one answer; a model that writes more was not asked to."""
+"""Characters read of one reply; no prompt asks for more."""
 _OBJECT_CHARS = 16_000
-"""Of one object, at least; a list around many is longer, and is read one by one."""
+"""Every object up to this length is found; the objects of a longer list are read one by one."""
 _BUDGET_CHARS = 2 * _MOST_CHARS
-"""Read in vain, all together; an answer that needs more is given up."""
-_ATTEMPT_CHARS = 100  # what an attempt costs that stops at once
-_DEEP_CHARS = 10_000  # what a nesting too deep to be read costs
+"""Characters that failed attempts may read in total before the reply is given up."""
+_ATTEMPT_CHARS = 100  # the least that a failed attempt costs
+_DEEP_CHARS = 10_000  # the cost of nesting too deep to parse
 _MOST_ATTEMPTS = 4
-"""In vain on one line, each at another brace."""
-_REPAIR_CHARS = 4_000  # of an object whose trailing commas are taken out
+"""Failed attempts per line, each at another brace."""
+_REPAIR_CHARS = 4_000  # the longest object from which trailing commas are removed
 _EXCERPT_CHARS = 80
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _MEANT = re.compile(r"\{\s*(?:[\"'“]|$)")
-"""A brace that begins an object, unlike the one of a `{placeholder}` in prose."""
+"""A brace that starts an object, unlike a `{placeholder}` in prose."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A line that was meant as an object and is none."""
+class UnreadableObject:
+    """A line that looks like an object but cannot be parsed."""
 
     excerpt: str
 
 
 def _no_constant(_: str) -> None:
-    """Read NaN and Infinity as nothing."""
+    """Read NaN and Infinity as None."""
 
 
 _DECODER = json.JSONDecoder(
@@ -48,16 +48,16 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def objects_in(answer: str) -> Iterator[dict[str, object] | Unreadable]:
-    """Return each object, and each line that was meant as one and holds none; never raises."""
-    text = answer[:_MOST_CHARS]
-    reader = _Reader(text)
+def objects_in(reply: str) -> Iterator[dict[str, object] | UnreadableObject]:
+    """Yield each object, and each line that looks like one but cannot be parsed. Never raises."""
+    text = reply[:_MOST_CHARS]
+    decoder = _ObjectDecoder(text)
     place = 0
-    while (brace := text.find("{", place)) >= 0 and reader.budget > 0:
+    while (brace := text.find("{", place)) >= 0 and decoder.budget > 0:
         first, line_end = brace, _line_end(text, brace)
         found, attempts = False, 0
-        while 0 <= brace < line_end and attempts < _MOST_ATTEMPTS and reader.budget > 0:
-            read, length = reader.at(brace, line_end)
+        while 0 <= brace < line_end and attempts < _MOST_ATTEMPTS and decoder.budget > 0:
+            read, length = decoder.at(brace, line_end)
             if read is None:
                 attempts += 1
             else:
@@ -67,10 +67,10 @@ def objects_in(answer: str) -> Iterator[dict[str, object] | Unreadable]:
             brace = text.find("{", brace + length, line_end)
         line = text[first : min(line_end, first + _EXCERPT_CHARS)]
         if not found and _MEANT.match(line):
-            yield Unreadable(" ".join(line.split()))
+            yield UnreadableObject(" ".join(line.split()))
         place = line_end
     if brace >= 0:
-        yield Unreadable(" ".join(text[brace : brace + _EXCERPT_CHARS].split()))
+        yield UnreadableObject(" ".join(text[brace : brace + _EXCERPT_CHARS].split()))
 
 
 def _line_end(text: str, place: int) -> int:
@@ -78,10 +78,10 @@ def _line_end(text: str, place: int) -> int:
     return len(text) if end < 0 else end
 
 
-class _Reader:
-    """Decodes at any place of a text, and counts what it read in vain.
+class _ObjectDecoder:
+    """Decodes an object at any place of a text, within a budget for failed attempts.
 
-    Not on the text itself: the library counts the lines up to each error.
+    It decodes short slices: on each error the json module counts the lines before it.
     """
 
     def __init__(self, text: str) -> None:
@@ -91,7 +91,7 @@ class _Reader:
         self.budget = _BUDGET_CHARS
 
     def at(self, start: int, line_end: int) -> tuple[dict[str, object] | None, int]:
-        """Return the object at a brace and its length; None and 1 where there is none."""
+        """Return the object at a brace and its length, or (None, 1)."""
         if start - self._base > _OBJECT_CHARS:
             self._base = start
             self._part = self._text[start : start + 2 * _OBJECT_CHARS]
@@ -115,7 +115,7 @@ class _Reader:
         return value, stop - offset
 
     def _repaired(self, part: str) -> tuple[dict[str, object], int] | None:
-        """Decode without trailing commas, a space in the place of each: the length stays."""
+        """Decode with each trailing comma replaced by a space, so that the length stays."""
         self.budget -= len(part)
         try:
             return _DECODER.raw_decode(_TRAILING_COMMA.sub(" ", part))
