@@ -15,7 +15,7 @@ def _table() -> str:
     rows = ["| setting | default | meaning | in `recollect.toml` |", "| --- | --- | --- | --- |"]
     for setting in SETTINGS.values():
         default = "unset" if setting.default is None else _shown(setting.default)
-        allowed = "yes" if setting.is_project else "no"
+        allowed = "no" if setting.user_only else "yes"
         rows.append(f"| `{setting.key}` | {default} | {setting.about} | {allowed} |")
     return "\n".join(rows)
 

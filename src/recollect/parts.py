@@ -145,7 +145,7 @@ class Parts:
 
     def _opened_chat(self) -> Chat | None:
         """Return the language model that is set, which may have no key yet."""
-        if self._chat is None and self.setup.config.chat is not None:
+        if self._chat is None and self.setup.config.chat.provider is not None:
             self._chat = open_chat(self.setup.config.chat)
         return self._chat
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import RecollectError
+from recollect.text.setting import setting, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +30,12 @@ _HELD_SECONDS = 1.0  # between attempts while another process is at work on the 
 class WatchOptions:
     """When a worker syncs."""
 
-    debounce_ms: int = 1500
-    """After a pause in the changes this long."""
-    interval_minutes: int = 0
-    """And this often besides; 0 is never."""
+    interval_minutes: int = setting(
+        "sync.interval_minutes", 0, whole(0, 10_080), "watch: also sync this often; 0: never"
+    )
+    debounce_ms: int = setting(
+        "watch.debounce_ms", 1500, whole(50, 600_000), "watch: wait for a pause this long"
+    )
 
 
 class Syncs(Protocol):

@@ -183,7 +183,7 @@ class SettingsFiles:
         if value is not None:
             name, checked = read_setting(key, value, origin="config set")
             written = writable(checked, given=value)
-            if in_workspace and not SETTINGS[name].is_project:
+            if in_workspace and SETTINGS[name].user_only:
                 raise ConfigError(
                     f"A workspace's own file may not set `{name}`.",
                     action="Leave out --workspace-file: your own settings may.",

@@ -7,32 +7,16 @@ came from elsewhere.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from recollect.background.worker import WatchOptions
 from recollect.config.paths import PROJECT_FILE
-from recollect.config.schema import SETTINGS, canonical, read_setting
+from recollect.config.schema import SETTINGS, Config, canonical, compose, read_setting
 from recollect.errors import ConfigError
-from recollect.ingest.chunk import ChunkOptions
-from recollect.ingest.media import MediaOptions
-from recollect.ingest.sync import IngestOptions
-from recollect.ingest.walk import WalkOptions
-from recollect.providers.base import ProviderOptions, RemoteOptions
-from recollect.providers.chat.base import ChatOptions
 from recollect.providers.keys import Variables
 from recollect.providers.media import MEDIA_MODELS
 from recollect.providers.registry import AUTO
-from recollect.search.decay import DecayOptions
-from recollect.search.expand import WordingOptions
-from recollect.search.fuse import FusionOptions
-from recollect.search.mmr import MmrOptions
-from recollect.search.options import SearchOptions
-from recollect.search.rank import RankOptions
-from recollect.search.rerank import RerankOptions
-from recollect.search.sources import SourceOptions
-from recollect.types import Modality
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,35 +27,8 @@ ARGUMENTS = "arguments"
 _PREFIX = "RECOLLECT_"
 _NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN"}
 _TESTS = "TEST_"
-_MEGA = 1_000_000
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
 _NOT_HERE = "Set it in your user config, the environment or on the command line."
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """All options composed, with where each setting came from."""
-
-    ingest: IngestOptions
-    search: SearchOptions
-    provider: ProviderOptions
-    cache_bytes: int
-    """How much the embedding cache of the home may hold."""
-    vector_engine: str
-    sources: tuple[str, ...]
-    """Which kinds of sources are indexed."""
-    session_paths: tuple[str, ...]
-    chat: ChatOptions | None
-    """None: no language model is set."""
-    ingest_paths: tuple[str, ...]
-    wording: WordingOptions
-    sync_on_search: bool
-    watch: WatchOptions
-    values: Mapping[str, object]
-    origins: Mapping[str, str]
-    """For each setting that is not its default: where it was set."""
-    user_file: Path
-    """The user's own settings, there or not."""
 
 
 def load_config(
@@ -96,120 +53,12 @@ def load_config(
             origins[key] = origin
     _check_provider(values, origins)
     _check_media(values, origins)
-    return compose(values, origins=origins, user_file=user_file, variables=Variables(environ))
-
-
-def compose(
-    values: Mapping[str, object],
-    *,
-    origins: Mapping[str, str],
-    user_file: Path,
-    variables: Variables,
-) -> Config:
-    """Hand each stage its own options."""
-
-    def get(key: str) -> object:
-        return values[key]
-
-    return Config(
-        ingest=IngestOptions(
-            walk=WalkOptions(
-                extra_paths=cast(tuple[str, ...], get("extra_paths")),
-                exclude=cast(tuple[str, ...], get("exclude")),
-                media=MediaOptions(
-                    modalities=cast(tuple[Modality, ...], get("multimodal.modalities"))
-                    if get("multimodal.enabled")
-                    else (),
-                    max_file_bytes=cast(int, get("multimodal.max_file_bytes")),
-                ),
-            ),
-            chunk=ChunkOptions(
-                tokens=cast(int, get("chunk.tokens")), overlap=cast(int, get("chunk.overlap"))
-            ),
-        ),
-        search=SearchOptions(
-            max_results=cast(int, get("max_results")),
-            candidate_multiplier=cast(int, get("candidate_multiplier")),
-            rank=RankOptions(
-                fusion=FusionOptions(
-                    fusion=cast(str, get("fusion")),
-                    vector_weight=cast(float, get("vector_weight")),
-                    text_weight=cast(float, get("text_weight")),
-                    text_normaliser=cast(str, get("text_normaliser")),
-                    rrf_k=cast(int, get("rrf_k")),
-                    min_score=cast("float | None", get("min_score")),
-                ),
-                decay=DecayOptions(
-                    enabled=cast(bool, get("temporal_decay.enabled")),
-                    half_life_days=cast(float, get("temporal_decay.half_life_days")),
-                    floor=cast(float, get("temporal_decay.floor")),
-                ),
-                rerank=RerankOptions(
-                    enabled=cast(bool, get("rerank.enabled")),
-                    candidates=cast(int, get("rerank.candidates")),
-                    budget_ms=cast(int, get("rerank.budget_ms")),
-                ),
-                sources=SourceOptions(
-                    sessions_weight=cast(float, get("sessions.weight")),
-                    sessions_quota=cast(float, get("sessions.quota")),
-                ),
-                mmr=MmrOptions(
-                    enabled=cast(bool, get("mmr.enabled")),
-                    balance=cast(float, get("mmr.lambda")),
-                ),
-            ),
-        ),
-        provider=ProviderOptions(
-            provider=cast(str, get("provider")),
-            model=cast("str | None", get("model")),
-            dimensions=cast("int | None", get("dimensions")),
-            query_prefix=cast("str | None", get("query_prefix")),
-            document_prefix=cast("str | None", get("document_prefix")),
-            model_path=cast("Path | None", get("local.model_path")),
-            model_cache=cast("Path | None", get("local.model_cache")),
-            remote=RemoteOptions(
-                base_url=cast("str | None", get("remote.base_url")),
-                api_key=cast("str | None", get("remote.api_key")),
-                query_input_type=cast("str | None", get("remote.query_input_type")),
-                document_input_type=cast("str | None", get("remote.document_input_type")),
-                timeout_seconds=cast(float, get("remote.timeout_seconds")),
-                requests_per_minute=cast(int, get("remote.requests_per_minute")),
-                tokens_per_minute=cast(int, get("remote.tokens_per_minute")),
-                batch=cast(bool, get("remote.batch")),
-            ),
-            variables=variables,
-        ),
-        cache_bytes=cast(int, get("cache.max_megabytes")) * _MEGA,
-        vector_engine=cast(str, get("vector.engine")),
-        sources=cast(tuple[str, ...], get("sources")),
-        session_paths=cast(tuple[str, ...], get("sessions.paths")),
-        chat=_chat_options(values, variables),
-        ingest_paths=cast(tuple[str, ...], get("ingest.paths")),
-        wording=WordingOptions(
-            hyde=cast(bool, get("hyde.enabled")),
-            expand=cast(bool, get("expand.enabled")),
-            seconds=cast(float, get("llm.seconds")),
-        ),
-        sync_on_search=cast(bool, get("sync.on_search")),
-        watch=WatchOptions(
-            debounce_ms=cast(int, get("watch.debounce_ms")),
-            interval_minutes=cast(int, get("sync.interval_minutes")),
-        ),
-        values=values,
-        origins=origins,
-        user_file=user_file,
-    )
-
-
-def _chat_options(values: Mapping[str, object], variables: Variables) -> ChatOptions | None:
-    if values["llm.provider"] is None:
-        return None
-    return ChatOptions(
-        provider=cast(str, values["llm.provider"]),
-        model=cast("str | None", values["llm.model"]),
-        base_url=cast("str | None", values["llm.base_url"]),
-        api_key=cast("str | None", values["llm.api_key"]),
-        variables=variables,
+    config = compose(Config, values, values=values, origins=origins, user_file=user_file)
+    variables = Variables(environ)
+    return replace(
+        config,
+        provider=replace(config.provider, variables=variables),
+        chat=replace(config.chat, variables=variables),
     )
 
 
@@ -252,7 +101,7 @@ def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, 
 def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) -> None:
     for key, value in layer.items():
         setting = SETTINGS.get(canonical(key))
-        if setting and not setting.is_project:
+        if setting and setting.user_only:
             raise ConfigError(
                 f"{path} sets `{key}`, which a workspace's own file may not.",
                 action=f"Take it out there; `recollect config set {canonical(key)} VALUE` puts it"

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config.load import ARGUMENTS, Config, load_config, variable_name
+from recollect.config.load import ARGUMENTS, load_config, variable_name
 from recollect.config.paths import Places, agent_of, find_workspace
 from recollect.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from recollect.config.schema import Config
 
 
 @dataclass(frozen=True, slots=True)

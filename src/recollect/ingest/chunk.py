@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from recollect.ingest.curated import is_curated, without_annotations
 from recollect.ingest.markdown import Kind, blocks
 from recollect.ingest.pack import Line, Packer
+from recollect.text.setting import setting, whole
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.types import Chunk
 
@@ -34,9 +35,10 @@ _MIN_LIMIT = 32
 class ChunkOptions:
     """How large chunks are."""
 
-    tokens: int = 400
-    overlap: int = 80
-    """Tokens repeated from the chunk before when a section has to be divided."""
+    tokens: int = setting("chunk.tokens", 400, whole(16, 8000), "target size of a chunk")
+    overlap: int = setting(
+        "chunk.overlap", 80, whole(0, 4000), "tokens repeated from the chunk before"
+    )
 
 
 def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:

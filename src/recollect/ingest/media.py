@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from recollect.ingest.read import content_of, is_settled, opened, unreadable
 from recollect.ingest.when import when_of
 from recollect.providers.base import Media
+from recollect.text.setting import some_of, switch, user_setting, whole
 from recollect.types import Document, Modality, digest_of, media_digest
 
 if TYPE_CHECKING:
@@ -43,12 +44,34 @@ class Format:
     """Tells by its first bytes whether a file is one."""
 
 
+def _modalities(value: object) -> tuple[Modality, ...]:
+    return tuple(map(Modality, some_of([each.value for each in Modality])(value)))
+
+
 @dataclass(frozen=True, slots=True)
 class MediaOptions:
-    """Which media files are taken in; by default none."""
+    """Which media files are indexed; by default none."""
 
-    modalities: tuple[Modality, ...] = ()
-    max_file_bytes: int = 10 * 1024 * 1024
+    enabled: bool = user_setting(
+        "multimodal.enabled",
+        False,
+        switch,
+        "send images and recordings in extra_paths to gemini to be embedded",
+    )
+    modalities: tuple[Modality, ...] = user_setting(
+        "multimodal.modalities", tuple(Modality), _modalities, "which of those"
+    )
+    max_file_bytes: int = user_setting(
+        "multimodal.max_file_bytes",
+        10 * 1024 * 1024,
+        whole(1, 70_000_000),
+        "leave out larger files",
+    )
+
+    @property
+    def accepted(self) -> tuple[Modality, ...]:
+        """Return the kinds of media files to index."""
+        return self.modalities if self.enabled else ()
 
 
 def _is_mp3(head: bytes) -> bool:

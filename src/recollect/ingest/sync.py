@@ -40,7 +40,7 @@ class IngestOptions:
     @property
     def takes_media(self) -> bool:
         """True when media files are taken in: then the provider set is one that embeds them."""
-        return bool(self.walk.media.modalities)
+        return self.walk.media.enabled
 
     @property
     def recipe(self) -> str:

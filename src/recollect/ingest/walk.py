@@ -20,6 +20,7 @@ from recollect.ingest.ignore import ignored_by
 from recollect.ingest.media import MediaOptions, modality_of
 from recollect.reports import Failure
 from recollect.text.globs import matches
+from recollect.text.setting import paths, setting
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -36,10 +37,12 @@ _MAGIC = re.compile(r"[*?\[]")
 class WalkOptions:
     """Where else to look, and where not to."""
 
-    extra_paths: tuple[str, ...] = ()
-    """Files, folders or globs; absolute, below `~` or relative to the workspace."""
-    exclude: tuple[str, ...] = ()
-    """Globs over stored paths; a folder that matches is left out with all that is in it."""
+    extra_paths: tuple[str, ...] = setting(
+        "extra_paths", (), paths, "more files, folders and globs to index"
+    )
+    """Absolute, below `~` or relative to the workspace."""
+    exclude: tuple[str, ...] = setting("exclude", (), paths, "globs of files to leave out")
+    """Matched against stored paths; a folder that matches is left out with all it contains."""
     media: MediaOptions = field(default_factory=MediaOptions)
     """Which media files are taken in besides Markdown: from the extra paths only."""
 
@@ -66,7 +69,7 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     """
     root = _real_folder(workspace)
     own = _Limits(root, options.exclude)
-    extra = _Limits(root, options.exclude, options.media.modalities)
+    extra = _Limits(root, options.exclude, options.media.accepted)
     seen: list[Seen] = []
     failures: list[Failure] = []
     for name in _own_names(root):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from recollect.providers.keys import Variables
+from recollect.providers.keys import Variables, key_reference
+from recollect.providers.registry import AUTO, NAMES, names
+from recollect.text.setting import number, optional, path, plain, switch, url, user_setting, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -14,41 +16,104 @@ if TYPE_CHECKING:
     from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
 
 
+def _known(value: object) -> str:
+    # Entry points of other packages are looked up only if the name is not one of ours.
+    if not isinstance(value, str) or (value not in NAMES and value not in names()):
+        raise ValueError(f"one of {', '.join(names())}")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
     """How servers that embed are reached."""
 
-    base_url: str | None = None
+    base_url: str | None = user_setting(
+        "remote.base_url",
+        None,
+        optional(url),
+        "address of a server that speaks the provider's format",
+    )
     """None is the vendor's own, or what its environment variable names."""
-    api_key: str | None = None
-    """`env:NAME`; None is the vendor's own variable. Never the key itself."""
-    query_input_type: str | None = None
-    document_input_type: str | None = None
-    """The field `input_type` of compatible servers whose models tell questions from passages."""
-    timeout_seconds: float = 60.0
-    requests_per_minute: int = 0
-    tokens_per_minute: int = 0
-    """0 is no limit but the server's own."""
-    batch: bool = False
-    """Use the vendor's Batch API for big runs: cheaper, and done within a day."""
+    api_key: str | None = user_setting(
+        "remote.api_key",
+        None,
+        optional(key_reference),
+        "variable that holds the key, as env:NAME; unset: the vendor's own variable",
+        secret=True,
+    )
+    query_input_type: str | None = user_setting(
+        "remote.query_input_type",
+        None,
+        optional(plain),
+        "input_type of questions, for compatible servers that want one",
+    )
+    document_input_type: str | None = user_setting(
+        "remote.document_input_type",
+        None,
+        optional(plain),
+        "input_type of notes, for compatible servers that want one",
+    )
+    timeout_seconds: float = user_setting(
+        "remote.timeout_seconds", 60.0, number(0.1, 3600), "how long one request may take"
+    )
+    requests_per_minute: int = user_setting(
+        "remote.requests_per_minute",
+        0,
+        whole(0, 1_000_000),
+        "at most this many; 0: the server's own limit",
+    )
+    tokens_per_minute: int = user_setting(
+        "remote.tokens_per_minute",
+        0,
+        whole(0, 1_000_000_000),
+        "at most this many; 0: the server's own limit",
+    )
+    batch: bool = user_setting(
+        "remote.batch",
+        False,
+        switch,
+        "use the vendor's batch API for big runs: about half the price, done within a day",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderOptions:
     """Which provider to use, and how."""
 
-    provider: str = "auto"
-    model: str | None = None
-    """None is the provider's default model."""
-    dimensions: int | None = None
-    """None is what the model gives by itself."""
-    query_prefix: str | None = None
-    document_prefix: str | None = None
-    """What stands in front of texts; None is what the model is known to want."""
-    model_path: Path | None = None
-    """A folder with an ONNX model's files, or a GGUF file."""
-    model_cache: Path | None = None
-    """Where fetched models are kept; None is the platform's cache folder."""
+    provider: str = user_setting("provider", AUTO, _known, "what embeds texts")
+    model: str | None = user_setting(
+        "model", None, optional(plain), "unset: the provider's default"
+    )
+    dimensions: int | None = user_setting(
+        "dimensions",
+        None,
+        optional(whole(1, 100_000)),
+        "length of vectors, if the model offers a choice; unset: its own",
+    )
+    query_prefix: str | None = user_setting(
+        "query_prefix",
+        None,
+        optional(plain),
+        "put in front of questions; unset: what the model is known to expect",
+    )
+    document_prefix: str | None = user_setting(
+        "document_prefix",
+        None,
+        optional(plain),
+        "put in front of notes; unset: what the model is known to expect",
+    )
+    model_path: Path | None = user_setting(
+        "local.model_path",
+        None,
+        optional(path),
+        "folder with the files of an ONNX model, or a GGUF file",
+    )
+    model_cache: Path | None = user_setting(
+        "local.model_cache",
+        None,
+        optional(path),
+        "folder for downloaded models; unset: the platform's cache folder",
+    )
     remote: RemoteOptions = field(default_factory=RemoteOptions)
     variables: Variables = field(default_factory=Variables)
 

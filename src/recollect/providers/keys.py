@@ -33,6 +33,18 @@ def is_reference(text: str) -> bool:
     return name != text and name.replace("_", "").isalnum()
 
 
+def key_reference(value: object) -> str:
+    """Read a setting that names the variable with a key.
+
+    Raises:
+        ValueError: it does not; it may be the key itself.
+
+    """
+    if not isinstance(value, str) or not is_reference(value):
+        raise ValueError("the variable that holds the key, as env:NAME; never the key itself")
+    return value
+
+
 def variable_of(reference: str) -> str:
     """Return the variable that `env:NAME` names."""
     return reference.removeprefix(_REFERENCE)

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.text.setting import number, setting, share, switch
+
 if TYPE_CHECKING:
     from datetime import date
 
@@ -18,9 +20,13 @@ if TYPE_CHECKING:
 class DecayOptions:
     """Whether and how fast notes age."""
 
-    enabled: bool = False
-    half_life_days: float = 30.0
-    floor: float = 0.4
+    enabled: bool = setting(
+        "temporal_decay.enabled", False, switch, "lower the score of dated notes as they age"
+    )
+    half_life_days: float = setting(
+        "temporal_decay.half_life_days", 30.0, number(0.01, 1e6), "days until a score is halved"
+    )
+    floor: float = setting("temporal_decay.floor", 0.4, share, "share of a score that age leaves")
     """An old right answer keeps at least this part of its score, and so stays above noise."""
 
 

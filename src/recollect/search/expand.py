@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import RecollectError
 from recollect.text.json_objects import objects_in
 from recollect.text.scripts import normalised
+from recollect.text.setting import number, switch, user_setting
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
@@ -61,12 +62,18 @@ _AROUND = " \t\"'“”„«»`,"
 class WordingOptions:
     """What a model is asked for before a search."""
 
-    hyde: bool = False
-    """A made-up answer."""
-    expand: bool = False
-    """The question in other words."""
-    seconds: float = 4.0
-    """For all of it together."""
+    hyde: bool = user_setting(
+        "hyde.enabled", False, switch, "let the language model imagine an answer for the vector leg"
+    )
+    expand: bool = user_setting(
+        "expand.enabled",
+        False,
+        switch,
+        "let the language model reword the question for the vector leg",
+    )
+    seconds: float = user_setting(
+        "llm.seconds", 4.0, number(0.1, 60), "search without hyde and expand if they take longer"
+    )
 
     @property
     def wanted(self) -> tuple[str, ...]:

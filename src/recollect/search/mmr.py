@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.text.setting import setting, share, switch
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,9 +19,10 @@ if TYPE_CHECKING:
 class MmrOptions:
     """Whether and how much variety is wanted."""
 
-    enabled: bool = False
-    balance: float = 0.7
-    """λ: 1 is relevance alone and keeps the order."""
+    enabled: bool = setting(
+        "mmr.enabled", False, switch, "prefer hits that differ from those above"
+    )
+    balance: float = setting("mmr.lambda", 0.7, share, "1 is relevance only, 0 is variety only")
 
 
 @dataclass(frozen=True, slots=True)

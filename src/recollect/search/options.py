@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from recollect.search.rank import RankOptions
+from recollect.text.setting import setting, whole
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """The settings of all search stages."""
 
-    max_results: int = 6
-    candidate_multiplier: int = 4
+    max_results: int = setting("max_results", 6, whole(1, 1000), "how many hits to return")
+    candidate_multiplier: int = setting(
+        "candidate_multiplier", 4, whole(1, 100), "candidates per leg for each hit wanted"
+    )
     rank: RankOptions = field(default_factory=RankOptions)
 
 

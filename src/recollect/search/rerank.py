@@ -17,6 +17,7 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.search.exact import LIFTED
 from recollect.search.fuse.calibrated import RATE
+from recollect.text.setting import setting, switch, whole
 from recollect.types import Degradation, silent
 
 if TYPE_CHECKING:
@@ -43,9 +44,13 @@ _NOT_READ = Degradation(
 class RerankOptions:
     """Whether the best candidates are read again, how many, and for how long at most."""
 
-    enabled: bool = False
-    candidates: int = 20
-    budget_ms: int = 1000
+    enabled: bool = setting(
+        "rerank.enabled", False, switch, "let a model reread the best candidates"
+    )
+    candidates: int = setting("rerank.candidates", 20, whole(1, 200), "how many it rereads")
+    budget_ms: int = setting(
+        "rerank.budget_ms", 1000, whole(1, 60_000), "give up reranking after this time"
+    )
     weight: float = 1.0
     """What certainty of the model weighs against the whole information of a query."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.text.setting import setting, share
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -32,9 +33,12 @@ _COMPARABLE = 0.5  # part of a transcript's score that lets a note go first
 class SourceOptions:
     """What transcripts count, and how many there may be."""
 
-    sessions_weight: float = 0.9
-    sessions_quota: float = 0.5
-    """Part of the hits."""
+    sessions_weight: float = setting(
+        "sessions.weight", 0.9, share, "factor on the score of hits in transcripts"
+    )
+    sessions_quota: float = setting(
+        "sessions.quota", 0.5, share, "share of the hits that may be transcripts"
+    )
 
 
 def weigh_sources(scores: Floats, *, chunks: Sequence[Chunk], options: SourceOptions) -> Floats:

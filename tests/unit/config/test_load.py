@@ -193,12 +193,12 @@ def test_media_are_off_and_only_the_users_settings_turn_them_on(tmp_path: Path) 
 
     assert (False, (), 10_485_760) == (
         off.takes_media,
-        off.walk.media.modalities,
+        off.walk.media.accepted,
         off.walk.media.max_file_bytes,
     )
     assert (True, ("audio",), 5000) == (
         on.takes_media,
-        on.walk.media.modalities,
+        on.walk.media.accepted,
         on.walk.media.max_file_bytes,
     )
 

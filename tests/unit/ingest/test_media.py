@@ -23,9 +23,9 @@ from recollect.providers.base import EmbedsMedia, Limits, ProviderOptions
 from recollect.providers.gemini import GEMINI, open_gemini
 from recollect.providers.media import MEDIA_MODELS
 from recollect.stores.base import Missing
-from recollect.types import Modality, SourceKind, Stat, digest_of
+from recollect.types import SourceKind, Stat, digest_of
 
-OPTIONS = MediaOptions(tuple(Modality), max_file_bytes=1000)
+OPTIONS = MediaOptions(enabled=True, max_file_bytes=1000)
 LATER_NS = 10**19
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from recollect.providers.keys import Variables
+from recollect.providers.chat.table import CHAT_NAMES
+from recollect.providers.keys import Variables, key_reference
+from recollect.text.setting import one_of, optional, plain, url, user_setting
 
 _MILLION = 1e6
 
@@ -14,13 +16,26 @@ _MILLION = 1e6
 class ChatOptions:
     """Which language model to ask, and how it is reached."""
 
-    provider: str
-    model: str | None = None
-    """None is the provider's default model."""
-    base_url: str | None = None
+    provider: str | None = user_setting(
+        "llm.provider",
+        None,
+        optional(one_of(CHAT_NAMES)),
+        f"language model for ingest, hyde and expand: {', '.join(CHAT_NAMES)}",
+    )
+    model: str | None = user_setting(
+        "llm.model", None, optional(plain), "unset: the provider's default"
+    )
+    base_url: str | None = user_setting(
+        "llm.base_url", None, optional(url), "address of a server that speaks the provider's format"
+    )
     """None is the vendor's own, or what its environment variable names."""
-    api_key: str | None = None
-    """`env:NAME`; None is the vendor's own variable. Never the key itself."""
+    api_key: str | None = user_setting(
+        "llm.api_key",
+        None,
+        optional(key_reference),
+        "variable that holds the key, as env:NAME; unset: the vendor's own variable",
+        secret=True,
+    )
     timeout_seconds: float = 120.0
     """One request; a whole answer has to be written in it."""
     section: str = "llm"

@@ -26,9 +26,15 @@ def open_chat(options: ChatOptions) -> Chat:
     """Return the chat of the provider named, not yet prepared; nothing is asked.
 
     Raises:
-        ProviderSetupError: there is no such provider.
+        ProviderSetupError: none is set, or there is no such provider.
 
     """
+    if options.provider is None:
+        raise ProviderSetupError(
+            "No language model is set.",
+            action=f"`recollect config set {options.section}.provider NAME` sets one: "
+            f"{', '.join(CHAT_NAMES)}.",
+        )
     if options.provider not in _ROWS:
         raise ProviderSetupError(
             f"There is no language model under the name {options.provider!r}.",

@@ -1,6 +1,6 @@
 """How do several legs' numbers become one score? One file a formula, and the table of them."""
 
-from recollect.search.fuse.base import Fused, FusionOptions, LegScores
-from recollect.search.fuse.table import FUSIONS, fuse
+from recollect.search.fuse.base import Fused, LegScores
+from recollect.search.fuse.table import FUSIONS, FusionOptions, fuse
 
 __all__ = ["FUSIONS", "Fused", "FusionOptions", "LegScores", "fuse"]

@@ -24,19 +24,6 @@ DATE = Leg.DATE
 
 
 @dataclass(frozen=True, slots=True)
-class FusionOptions:
-    """Which formula, and the weights of those that have any."""
-
-    fusion: str = "calibrated"
-    vector_weight: float = 0.7
-    text_weight: float = 0.3
-    text_normaliser: str = "rank"
-    rrf_k: int = 60
-    min_score: float | None = None
-    """None is the fusion's own floor."""
-
-
-@dataclass(frozen=True, slots=True)
 class LegScores:
     """One leg's numbers over the union; a leg that did not run is not among the legs at all."""
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, Fused, FusionOptions, LegScores
+from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, Fused, LegScores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.search.fuse.base import Floats
+    from recollect.search.fuse.table import FusionOptions
     from recollect.types import Leg
 
 COINCIDENCE_POWER = 1.5

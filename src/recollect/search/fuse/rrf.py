@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, FusionOptions, LegScores
+from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, LegScores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from recollect.search.fuse.table import FusionOptions
     from recollect.types import Leg
 
 DEFAULT_FLOOR = 0.0

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, FusionOptions, LegScores
+from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, LegScores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from recollect.search.fuse.base import Floats
+    from recollect.search.fuse.table import FusionOptions
     from recollect.types import Leg
 
 DEFAULT_FLOOR = 0.35
