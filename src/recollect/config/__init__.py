@@ -6,17 +6,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recollect.config.load import load_config
+    from recollect.config.load import Setup, load_config
     from recollect.config.paths import Places, agent_of, find_workspace
     from recollect.config.schema import Config
-    from recollect.config.setup import Setup
 
 __all__ = ["Config", "Places", "Setup", "agent_of", "find_workspace", "load_config"]
 
 _HOMES = {
     "Config": "schema",
     "Places": "paths",
-    "Setup": "setup",
+    "Setup": "load",
     "agent_of": "paths",
     "find_workspace": "paths",
     "load_config": "load",

@@ -5,19 +5,18 @@ Nothing here opens the index, so that wrong settings can be looked at and correc
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
-from recollect.config import Places, agent_of, find_workspace, load_config
+from recollect.config import Places, find_workspace, load_config
 from recollect.config.edit import settings_in, writable, write_changes
 from recollect.config.load import ARGUMENTS, ENVIRONMENT
 from recollect.config.openclaw import OWN_SETTINGS, Translation, default_file, translate
 from recollect.config.paths import PROJECT_FILE
 from recollect.config.schema import SETTINGS, canonical, read_setting
-from recollect.errors import ConfigError, WorkspaceError
+from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,16 +115,9 @@ class SettingsFiles:
             ConfigError: the agent's id cannot be used.
 
         """
-        environ = os.environ if environ is None else environ
-        root = find_workspace(workspace, environ=environ, current=Path.cwd())
-        if not root.is_dir():
-            raise WorkspaceError(
-                f"The workspace {root} is not a folder.",
-                action="Name the folder that holds MEMORY.md or memory/ with -w.",
-            )
-        places = Places.of(environ)
-        identity = agent_of(root, named=agent or environ.get("RECOLLECT_AGENT"))
-        return cls(root, identity, places, config_file or places.settings, environ)
+        found = find_workspace(workspace, agent=agent, environ=environ)
+        user_file = config_file or found.places.settings
+        return cls(found.folder, found.agent, found.places, user_file, found.environ)
 
     @property
     def workspace_file(self) -> Path:

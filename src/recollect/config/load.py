@@ -7,11 +7,11 @@ came from elsewhere.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recollect.config.paths import PROJECT_FILE
+from recollect.config.paths import PROJECT_FILE, find_workspace
 from recollect.config.schema import SETTINGS, Config, canonical, compose, read_setting
 from recollect.errors import ConfigError
 from recollect.providers.keys import Variables
@@ -19,7 +19,9 @@ from recollect.providers.media import MEDIA_MODELS
 from recollect.providers.registry import AUTO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from recollect.config.paths import Places
 
 ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
@@ -60,6 +62,72 @@ def load_config(
         provider=replace(config.provider, variables=variables),
         chat=replace(config.chat, variables=variables),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A memory before it is opened. Opening it twice gives two that agree."""
+
+    workspace: Path
+    agent: str
+    named_agent: str | None
+    """The agent's id where someone gave it; None where it was derived from the workspace."""
+    places: Places
+    config: Config
+    environ: Mapping[str, str] = field(repr=False)
+    """Holds keys, so it is never shown."""
+    scopes: frozenset[str] | None = None
+    """Of facts that may be seen; None is all of them. A question can only narrow it."""
+
+    @classmethod
+    def of(
+        cls,
+        workspace: Path | str | None,
+        *,
+        agent: str | None,
+        config_file: Path | None,
+        settings: Mapping[str, object] | None,
+        environ: Mapping[str, str] | None,
+    ) -> Setup:
+        """Find the workspace and read every setting.
+
+        Raises:
+            WorkspaceError: there is no such folder.
+            ConfigError: a setting is wrong.
+
+        """
+        found = find_workspace(workspace, agent=agent, environ=environ)
+        config = load_config(
+            found.folder,
+            user_file=config_file or found.places.settings,
+            environ=found.environ,
+            arguments=settings or {},
+        )
+        return cls(
+            found.folder, found.agent, found.named_agent, found.places, config, found.environ
+        )
+
+    def limited_to(self, scopes: Iterable[str] | None) -> Setup:
+        """Return the same memory for someone who may see facts of these scopes only."""
+        return self if scopes is None else replace(self, scopes=frozenset(scopes))
+
+    @property
+    def index(self) -> Path:
+        """The index file."""
+        return self.places.index_of(self.agent)
+
+    def command(self) -> tuple[list[str], dict[str, str]]:
+        """Return the options and variables with which the command line opens the same memory."""
+        config = self.config
+        options = ["-w", str(self.workspace), "--agent", self.agent]
+        if config.user_file != self.places.settings:
+            options += ["--config", str(config.user_file)]
+        given = {
+            variable_name(key): _as_text(config.values[key])
+            for key, origin in config.origins.items()
+            if origin == ARGUMENTS
+        }
+        return options, {**self.environ, **given}
 
 
 def _layers(
@@ -166,3 +234,9 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
             continue
         found[by_variable.get(variable, variable.lower())] = value
     return found
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)

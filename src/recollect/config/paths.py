@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, WorkspaceError
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -64,12 +65,58 @@ class Places:
         return self.home / "memory" / f"{agent}.sqlite"
 
 
-def find_workspace(named: Path | None, *, environ: Mapping[str, str], current: Path) -> Path:
-    """Return the named folder, else the environment's, else the nearest marked parent."""
-    if named is not None:
-        return named.expanduser().absolute()
-    if from_environment := environ.get("RECOLLECT_WORKSPACE"):
-        return Path(from_environment).expanduser().absolute()
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder with memory files, and the index that belongs to it."""
+
+    folder: Path
+    agent: str
+    named_agent: str | None
+    """The agent's id if it was given; None if it was derived from the folder."""
+    places: Places
+    environ: Mapping[str, str] = field(repr=False)
+    """Never shown, because it holds keys."""
+
+    @property
+    def index(self) -> Path:
+        """The index file, which may not exist yet."""
+        return self.places.index_of(self.agent)
+
+    @property
+    def settings(self) -> Path:
+        """The workspace's own settings file, which may not exist."""
+        return self.folder / PROJECT_FILE
+
+
+def find_workspace(
+    named: Path | str | None = None,
+    *,
+    agent: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    must_exist: bool = True,
+) -> Workspace:
+    """Return the named workspace, else the environment's, else the nearest marked parent folder.
+
+    Raises:
+        WorkspaceError: there is no such folder, and it must exist.
+        ConfigError: the agent's id cannot be used.
+
+    """
+    environ = os.environ if environ is None else environ
+    folder = _folder(named or environ.get("RECOLLECT_WORKSPACE"))
+    if must_exist and not folder.is_dir():
+        raise WorkspaceError(
+            f"The workspace {folder} is not a folder.",
+            action="Name the folder that holds MEMORY.md or memory/ with -w.",
+        )
+    given = agent or environ.get("RECOLLECT_AGENT")
+    return Workspace(folder, agent_of(folder, named=given), given, Places.of(environ), environ)
+
+
+def _folder(named: Path | str | None) -> Path:
+    if named:
+        return Path(named).expanduser().absolute()
+    current = Path.cwd()
     for folder in (current, *current.parents):
         if any((folder / mark).is_file() for mark in _MARKS):
             return folder

@@ -1,6 +1,6 @@
-"""What can be told of a memory at a glance: by names of files alone, with nothing opened or read.
+"""Looks at the file names of a memory without opening any file.
 
-For whoever has to say what is there before there is time to look: a server that is just starting.
+A server that is starting has to describe the memory before there is time to open it.
 """
 
 from __future__ import annotations
@@ -8,37 +8,36 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config.paths import Places, agent_of, find_workspace
+from recollect.config.paths import find_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})\b.*\.md", re.IGNORECASE)
-_MOST = 20_000  # names looked at: a folder with more is told of as it begins
+_MOST = 20_000  # names read: in a larger folder the rest is not counted
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
-    """A memory from afar."""
+class Peek:
+    """What the file names of a memory tell."""
 
     workspace: Path
     exists: bool
     days: tuple[str, ...]
-    """Of daily notes: the first and the last; one twice, none at all."""
+    """Days of the first and the last daily note; empty if there are none."""
     daily: int
-    """How many daily notes."""
+    """How many daily notes there are."""
     others: int
-    """How many other notes and folders lie beside them."""
+    """How many other notes and folders there are."""
     has_facts: bool
     is_indexed: bool
-    """False when nothing was indexed yet."""
 
     @property
     def trouble(self) -> str | None:
-        """What whoever starts something on it should know: most likely it is the wrong folder."""
+        """Why this is probably the wrong folder; None if it is not."""
         if not self.exists:
             return f"There is no folder {self.workspace}. Name the workspace with -w."
         if not (self.daily or self.others or self.has_facts):
@@ -46,35 +45,31 @@ class Glimpse:
         return None
 
 
-def glimpse(
+def peek(
     workspace: Path | str | None = None,
     *,
     agent: str | None = None,
     environ: Mapping[str, str] | None = None,
-) -> Glimpse:
-    """Look at a memory from afar; what cannot be looked at is as if it were not there.
+) -> Peek:
+    """Look at the file names of a memory; what cannot be read counts as missing.
 
     Raises:
-        ConfigError: that cannot be an agent's id.
+        ConfigError: the agent's id cannot be used.
 
     """
-    environ = os.environ if environ is None else environ
-    named = None if workspace is None else Path(workspace)
-    root = find_workspace(named, environ=environ, current=Path.cwd())
-    index = Places.of(environ).index_of(
-        agent_of(root, named=agent or environ.get("RECOLLECT_AGENT"))
-    )
+    found = find_workspace(workspace, agent=agent, environ=environ, must_exist=False)
+    root = found.folder
     names = _names(root / "memory")
     days = sorted(day[1] for name in names if (day := _DAY.fullmatch(name)))
     top = [name for name in ("MEMORY.md", "USER.md") if (root / name).is_file()]
-    return Glimpse(
+    return Peek(
         workspace=root,
         exists=root.is_dir(),
         days=(days[0], days[-1]) if days else (),
         daily=len(days),
         others=len(names) - len(days) - ("facts" in names) + len(top),
         has_facts="facts" in names,
-        is_indexed=index.is_file(),
+        is_indexed=found.index.is_file(),
     )
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config import Places, find_workspace
-from recollect.errors import ConfigError, WorkspaceError
+from recollect.config import find_workspace
+from recollect.errors import ConfigError
 from recollect.install.edit import added, says_nothing, snippet, taken_out
 from recollect.install.launch import Launch
 from recollect.install.notes import Note, Notes
@@ -103,18 +103,12 @@ class Installer:
             WorkspaceError: there is no such folder.
 
         """
-        environ = os.environ if environ is None else environ
-        root = find_workspace(workspace, environ=environ, current=Path.cwd())
-        if not root.is_dir():
-            raise WorkspaceError(
-                f"The workspace {root} is not a folder.",
-                action="Name the folder that holds MEMORY.md or memory/ with -w.",
-            )
+        place = find_workspace(workspace, environ=environ)
         launch = Launch.find(
-            root,
+            place.folder,
             started_as=sys.argv[0] if started_as is None else started_as,
             executable=sys.executable,
-            environ=environ,
+            environ=place.environ,
             agent=index_agent,
             config_file=config_file,
         )
@@ -123,10 +117,10 @@ class Installer:
             launch=launch,
             scope=scope or found.default_scope,
             project=Path.cwd(),
-            environ=environ,
+            environ=place.environ,
             with_hooks=with_hooks,
         )
-        return cls(found, request, root, Notes(Places.of(environ).home / _NOTES))
+        return cls(found, request, place.folder, Notes(place.places.home / _NOTES))
 
     def install(self, *, write: bool = True) -> Installed:
         """Write the configuration; with `write` False only tell what would be written.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config.files import SettingsFiles
+from recollect.config.paths import find_workspace
 from recollect.errors import RecollectError
 from recollect.text.safe import OWN_BLOCK, on_one_line
 
@@ -152,8 +152,8 @@ def _capture(memory: Memory) -> None:
     """Index in the background what has changed, unless that is under way."""
     if not memory.status().staleness.is_stale:
         return
-    files = SettingsFiles.find(memory.workspace, agent=memory.agent)
-    note = files.places.home / "capture" / f"{memory.agent}.pid"
+    home = find_workspace(memory.workspace, agent=memory.agent).places.home
+    note = home / "capture" / f"{memory.agent}.pid"
     if _is_running(note):
         return
     note.parent.mkdir(parents=True, exist_ok=True)
@@ -182,8 +182,8 @@ def _workspace(given: Given, *, named: Path | None) -> Path | None:
         start = Path(folder)
         found = (each for each in (start, *start.parents) if _is_marked(each))
         return next(found, None)
-    files = SettingsFiles.find(named)
-    return files.workspace if named is not None or _is_marked(files.workspace) else None
+    workspace = find_workspace(named).folder
+    return workspace if named is not None or _is_marked(workspace) else None
 
 
 def _is_marked(folder: Path) -> bool:

@@ -136,15 +136,19 @@ def test_every_default_is_a_value_the_setting_accepts() -> None:
         assert setting.default == setting.parse(given), setting.key
 
 
-def test_the_workspace_is_named_or_found_upwards(tmp_path: Path) -> None:
+def test_the_workspace_is_named_or_found_upwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert inner == find_workspace(None, environ={}, current=inner)
+    monkeypatch.chdir(inner)
+    from_environment = {"RECOLLECT_WORKSPACE": "/"}
+    assert inner == find_workspace(environ={}).folder
 
     (tmp_path / "MEMORY.md").touch()
-    assert tmp_path == find_workspace(None, environ={}, current=inner)
-    assert inner == find_workspace(inner, environ={"RECOLLECT_WORKSPACE": "/"}, current=tmp_path)
-    assert Path("/") == find_workspace(None, environ={"RECOLLECT_WORKSPACE": "/"}, current=tmp_path)
+    assert tmp_path == find_workspace(environ={}).folder
+    assert inner == find_workspace(inner, environ=from_environment).folder
+    assert Path("/") == find_workspace(environ=from_environment).folder
 
 
 def test_agents_are_stable_and_distinct(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def command(
 
     AGENT is claude, codex, cursor, vscode or openclaw. Every file that changes is shown as a diff.
     """
-    from recollect.config.peek import glimpse  # noqa: PLC0415 - as what follows
+    from recollect.config.peek import peek  # noqa: PLC0415 - as what follows
     from recollect.install import Installer, Scope  # noqa: PLC0415 - not needed for --help
     from recollect.shells.render import install as render  # noqa: PLC0415
 
@@ -58,7 +58,7 @@ def command(
         index_agent=str(common["agent"]) if common["agent"] is not None else None,
         config_file=Path(str(config_file)) if config_file is not None else None,
     )
-    trouble = None if undo else glimpse(installer.workspace).trouble
+    trouble = None if undo else peek(installer.workspace).trouble
     if trouble is not None:
         say(trouble)
     run = installer.undo if undo else installer.install

@@ -58,7 +58,7 @@ def command(
 ) -> None:
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
     from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
-    from recollect.config.peek import glimpse  # noqa: PLC0415
+    from recollect.config.peek import peek  # noqa: PLC0415
     from recollect.facts.scope import FactScope  # noqa: PLC0415
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
     from recollect.shells.http.run import ServeOptions, serve  # noqa: PLC0415
@@ -68,7 +68,7 @@ def command(
     token = read_token(os.environ, file=token_file)
     require_token(host, token=token)
     seen = frozenset(str(FactScope.parse(scope)) for scope in scopes) or None
-    trouble = glimpse(memory["workspace"], agent=memory["agent"]).trouble
+    trouble = peek(memory["workspace"], agent=memory["agent"]).trouble
     if trouble is not None:
         say(trouble)
     serve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.config.peek import glimpse
+from recollect.config.peek import peek
 from recollect.facts.scope import FactScope
 from recollect.text.safe import on_one_line
 from recollect.types import GLOBAL
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from recollect.config.peek import Glimpse
+    from recollect.config.peek import Peek
 
 _NAME_CHARS = 80
 _HOW = (
@@ -55,7 +55,7 @@ def make_offer(
         UsageError: what should be a scope or an agent's id is none.
 
     """
-    seen = glimpse(workspace, agent=agent)
+    seen = peek(workspace, agent=agent)
     return Offer(
         workspace=workspace,
         agent=agent,
@@ -67,7 +67,7 @@ def make_offer(
     )
 
 
-def _instructions(seen: Glimpse) -> str:
+def _instructions(seen: Peek) -> str:
     """Return what a model is told of this memory: what is there, what is missing, how to use it."""
     if not seen.exists:
         gap = "Its folder is not there: tell the user that memory is missing."
@@ -85,5 +85,5 @@ def _instructions(seen: Glimpse) -> str:
     return f"The user's memory, {_called(seen)},{holds}{gap} {_HOW}"
 
 
-def _called(seen: Glimpse) -> str:
+def _called(seen: Peek) -> str:
     return on_one_line(seen.workspace.name)[:_NAME_CHARS] or "without a name"
