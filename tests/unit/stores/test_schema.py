@@ -1,64 +1,146 @@
-"""Index files of earlier versions become current ones in place, with all they hold."""
+"""Index files of earlier versions open with all they hold. See tests/fixtures/indexes/make.py."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import gzip
+import shutil
+from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
+from recollect import Memory
 from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.connect import connect
 from recollect.stores.sqlite.schema import MIGRATIONS
-from recollect.types import Fingerprint, Scope, digest_of
+from recollect.types import Fingerprint, Scope
 
-if TYPE_CHECKING:
-    from pathlib import Path
+INDEXES = Path(__file__).parent.parent.parent / "fixtures" / "indexes"
+VERSIONS = range(1, len(MIGRATIONS) + 1)
+FIRST_WITH_DAYS, FIRST_WITH_MEDIA, FIRST_WITH_FACTS = 2, 3, 4
+EVERYONE = Scope(audience=frozenset({"global", "user:ada"}))
+NOTES = 10
+"""Chunks of the Markdown files. Later versions also hold a conversation, an image and facts."""
+QUESTIONS = {
+    "spare key": "MEMORY.md",
+    "lantern-guest": "MEMORY.md",
+    "INV-2207": "memory/2026-03-05.md",
+    "architect": "memory/people.md",
+    "compost heap": "memory/projects/garden.md",
+    "发电机": "memory/zh/港口.md",
+}
 
-SPACE = Fingerprint("test", "model", 4, "plain")
 
-
-def old_file(path: Path, *, version: int) -> None:
-    """Write an index as the given schema has it: one note with a term, and its vector."""
-    connection = connect(path, writable=True)
-    for _, statements in MIGRATIONS[:version]:
-        connection.execute(statements)
-    connection.execute(f"PRAGMA user_version = {version}")
-    digest = bytes.fromhex(digest_of(b"apple"))
-    connection.execute(
-        "INSERT INTO documents VALUES (1, 'memory', 'memory/a.md', 'd', 5, 1, 1, 'r1', NULL)"
+def rows_of(file: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of every table, read without any code of ours."""
+    connection = apsw.Connection(str(file))
+    connection.execute("CREATE VIRTUAL TABLE temp.instances USING fts5vocab(main, terms, instance)")
+    tables = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'terms*'"
+        " AND name NOT IN ('vocabulary', 'sqlite_sequence')"
     )
-    connection.execute(
-        "INSERT INTO chunks (id, document, start_line, end_line, digest, length, heading, prefix, "
-        "bag, text) VALUES (1, 1, 1, 1, ?, 1, '', '', x'', 'apple')",
-        (digest,),
-    )
-    connection.execute("INSERT INTO terms (rowid, body) VALUES (1, 'appl')")
-    connection.execute(
-        "INSERT INTO spaces (id, fingerprint, dimensions, vectors) VALUES (1, ?, 4, 1)",
-        (str(SPACE),),
-    )
-    vector = np.array([1, 0, 0, 0], dtype=np.float32)
-    connection.execute("INSERT INTO vectors VALUES (1, 1, ?, ?)", (digest, vector.tobytes()))
+    names = ["temp.instances", *(str(name) for (name,) in tables)]
+    rows = {name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in names}  # noqa: S608
     connection.close()
+    return rows
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
-def test_an_older_file_is_brought_up_to_date_with_its_notes_and_vectors(
-    tmp_path: Path, version: int
-) -> None:
-    path = tmp_path / "index.sqlite"
-    old_file(path, version=version)
+@pytest.fixture
+def unpacked(tmp_path: Path, version: int) -> Path:
+    """A copy of the index that was written with this schema version."""
+    file = tmp_path / "home" / "memory" / "old.sqlite"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(gzip.decompress((INDEXES / f"v{version}.sqlite.gz").read_bytes()))
+    return file
 
-    with SqliteStore.open(path) as store:
-        status = store.status(SPACE, media=True)
-        keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
-        loaded = store.load(keys, terms=["appl"], fingerprint=SPACE)
 
-        assert (1, 1, 0) == (status.chunks, status.vectors, status.pending)
-        assert [("apple", "")] == [(chunk.text, chunk.media) for chunk in loaded.chunks]
-        assert [] == list(store.missing(SPACE, limit=5, media=True))
+@pytest.fixture
+def memory_of_old(tmp_path: Path, unpacked: Path, environ: dict[str, str]) -> Memory:
+    """The memory that the index belongs to, with the files it was made from."""
+    assert unpacked.exists()
+    workspace = Path(shutil.copytree(INDEXES / "workspace", tmp_path / "notes"))
+    return Memory.open(workspace, agent="old", environ=environ, settings={"provider": "local"})
 
-    connection = connect(path, writable=True)
+
+def test_every_schema_version_has_an_index_that_was_written_with_it() -> None:
+    names = {file.name for file in INDEXES.glob("*.sqlite.gz")}
+
+    assert {f"v{version}.sqlite.gz" for version in VERSIONS} == names, (
+        "Write the index of a new version with `python -m tests.fixtures.indexes.make`."
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_older_file_keeps_every_row(unpacked: Path, version: int) -> None:
+    before = rows_of(unpacked)
+
+    SqliteStore.open(unpacked).close()
+
+    after = rows_of(unpacked)
+    connection = apsw.Connection(str(unpacked))
     assert len(MIGRATIONS) == connection.pragma("user_version")
     connection.close()
+    for table, rows in before.items():
+        # A step may add columns to a table, at its end, and rows to one it has just created.
+        kept = [new[: len(old)] for old, new in zip(rows, after[table], strict=True)]
+        assert rows == kept, f"{table} of version {version}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_chunk_of_an_older_file_has_its_text_its_day_and_its_vector(
+    unpacked: Path, version: int
+) -> None:
+    before = rows_of(unpacked)
+    paths = {row[0]: row[2] for row in before["documents"]}
+    days = {row[0]: row[8] for row in before["documents"]}
+    texts = {row[0]: (paths[row[1]], row[9]) for row in before["chunks"]}
+    spaces = {row[0]: Fingerprint.parse(str(row[1])) for row in before["spaces"]}
+    ids = {row[4]: row[0] for row in before["chunks"]}
+
+    with SqliteStore.open(unpacked) as store:
+        for _, space, digest, vector in before["vectors"]:
+            fingerprint = spaces[space]
+            assert isinstance(vector, bytes)
+            query = np.frombuffer(vector, dtype=np.float32)
+            pool = store.nearest(fingerprint, vector=query, scope=EVERYONE, limit=1)
+            loaded = store.load(pool.keys, terms=[], fingerprint=fingerprint)
+            [chunk] = loaded.chunks
+
+            assert texts[ids[digest]] == (chunk.path, chunk.text)
+            assert pytest.approx(1.0, abs=1e-5) == pool.cosines[0]
+            assert np.array_equal(query, loaded.vectors[0])
+            if version < FIRST_WITH_DAYS:
+                document = next(key for key, path in paths.items() if path == chunk.path)
+                assert days[document] == (chunk.when.isoformat() if chunk.when else None)
+
+        for fingerprint in spaces.values():
+            status = store.status(fingerprint)
+            assert len(before["chunks"]) == status.chunks
+            assert [] == list(store.missing(fingerprint, limit=5))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_older_file_is_searched_and_synced_without_embedding_anything_again(
+    memory_of_old: Memory, version: int
+) -> None:
+    with memory_of_old as memory:
+        for question, path in QUESTIONS.items():
+            results = memory.search(question, sync=False)
+            assert path == results.hits[0].path
+            if question.isascii():  # the model reads English only
+                assert results.hits[0].vector_score is not None
+        image = [hit.path for hit in memory.search("harbour.png", sync=False).hits]
+        facts = [hit.snippet for hit in memory.search("deputy Mireille", sync=False).hits]
+        said = [
+            hit.snippet for hit in memory.search("shutters", source="sessions", sync=False).hits
+        ]
+
+        report = memory.sync()
+        verification = memory.verify()
+
+    assert ("assets/harbour.png" in image) == (version >= FIRST_WITH_MEDIA)
+    assert ("Ada's deputy is Mireille." in facts) == (version >= FIRST_WITH_FACTS)
+    assert any("teal 41" in text for text in said) == (version >= FIRST_WITH_MEDIA)
+    # The conversation, the image and the facts are not among the files of the workspace.
+    assert (0, (), NOTES) == (report.embedded, report.failed, report.chunks)
+    assert (NOTES, 0, ()) == (verification.vectors, verification.pending, verification.differences)
