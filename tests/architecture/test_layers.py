@@ -41,7 +41,7 @@ ROOT_MODULES = {
 }  # fmt: skip
 STILL_DUPLICATED = {
     "Agent", "Answer", "Block", "Call", "Draft", "Format", "Found", "Kind", "Ledger", "Limits",
-    "Line", "Member", "Narrowed", "Packer", "Passage", "Plan", "Ranking", "Request", "Scope",
+    "Line", "Member", "Packer", "Plan", "Ranking", "Request", "Scope",
     "Superseded", "Wanted", "Window", "Wire", "_Look", "_Reader", "_Run",
 }  # fmt: skip
 """Class names that are being renamed. Only remove from it."""

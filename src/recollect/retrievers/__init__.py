@@ -1,1 +1,1 @@
-"""How do other frameworks ask a Memory? One file a framework, each imported only by who uses it."""
+"""Retrievers for other frameworks: one file per framework, imported only by its users."""

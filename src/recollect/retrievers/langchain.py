@@ -1,4 +1,4 @@
-"""A retriever for LangChain: a Memory's hits as Documents.
+"""A LangChain retriever that returns a Memory's hits as Documents.
 
 from recollect.retrievers.langchain import RecollectRetriever
 
@@ -8,7 +8,7 @@ with RecollectRetriever.open("path/to/workspace", max_results=4) as retriever:
 
 from __future__ import annotations
 
-from datetime import date  # noqa: TC003 - pydantic reads the fields' types when the class is made
+from datetime import date  # noqa: TC003 - pydantic reads the field types when the class is made
 from typing import TYPE_CHECKING, Self, Unpack, cast
 
 try:
@@ -26,28 +26,27 @@ except ModuleNotFoundError as error:
 from pydantic import ConfigDict, Field
 
 from recollect.memory import Memory
-from recollect.retrievers.asking import Narrowed, ask
+from recollect.retrievers.retrieve import ClosesMemory, SearchArguments, retrieve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
 
 
-class RecollectRetriever(BaseRetriever):
-    """Finds Documents in a Memory, from any thread; `ainvoke` never blocks the event loop.
+class RecollectRetriever(ClosesMemory, BaseRetriever):
+    """Searches a Memory, from any thread; `ainvoke` never blocks the event loop.
 
     A Document's text is the whole chunk. Its metadata has path, start_line, end_line, citation,
-    score, source, heading, date and id; `confident`, false when nothing found stands out from
-    noise; and `degraded`, a sentence when part of the search did not run, which is also logged.
+    score, source, heading, date and id; `confident`, false when no hit stands out from noise; and
+    `degraded`, a sentence if part of the search did not run, which is also logged.
     """
 
-    model_config = ConfigDict(extra="forbid")  # a mistyped name would narrow nothing, silently
+    model_config = ConfigDict(extra="forbid")  # else a misspelled filter would be ignored
 
     memory: Memory = Field(repr=False, exclude=True)
-    """Stays open until its owner closes it."""
+    """Its owner closes it."""
     max_results: int | None = None
     min_score: float | None = None
     source: str | None = None
@@ -64,51 +63,38 @@ class RecollectRetriever(BaseRetriever):
         *,
         settings: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
-        **narrowed: Unpack[Narrowed],
+        **arguments: Unpack[SearchArguments],
     ) -> Self:
-        """Open the memory of a workspace for a retriever that is closed with it.
+        """Open the memory of a workspace; closing the retriever closes it.
 
         Args:
-            workspace: as in `Memory.open`, like the next two.
-            settings: win over every file and variable.
-            environ: read instead of the process' environment.
-            narrowed: narrow every question, as in `Memory.search`.
+            workspace: as in `Memory.open`.
+            settings: override every settings file and variable.
+            environ: used instead of the process's environment.
+            arguments: apply to every query, as in `Memory.search`.
 
         Raises:
-            WorkspaceError: there is no such folder.
-            ConfigError: a setting is wrong.
+            WorkspaceError: the folder does not exist.
+            ConfigError: a setting is invalid.
             StoreError: the index cannot be used.
 
         """
         memory = Memory.open(workspace, settings=settings, environ=environ)
         try:
-            return cls.model_validate({"memory": memory, **narrowed})
+            return cls.model_validate({"memory": memory, **arguments})
         except BaseException:
             memory.close()
             raise
 
-    def close(self) -> None:
-        """Close the memory."""
-        self.memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    # The asynchronous way is the base class': it calls this in a thread.
+    # The base class's asynchronous method calls this in a thread.
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
         del run_manager
-        narrowed = cast(Narrowed, {name: getattr(self, name) for name in Narrowed.__annotations__})
+        arguments = cast(
+            SearchArguments, {name: getattr(self, name) for name in SearchArguments.__annotations__}
+        )
         return [
-            Document(id=passage.id, page_content=passage.text, metadata=dict(passage.metadata))
-            for passage in ask(self.memory, query, narrowed=narrowed)
+            Document(id=hit.id, page_content=hit.text, metadata=dict(hit.metadata))
+            for hit in retrieve(self.memory, query, arguments=arguments)
         ]

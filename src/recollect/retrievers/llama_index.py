@@ -1,4 +1,4 @@
-"""A retriever for LlamaIndex: a Memory's hits as nodes with scores.
+"""A LlamaIndex retriever that returns a Memory's hits as nodes with scores.
 
 from recollect.retrievers.llama_index import RecollectRetriever
 
@@ -24,40 +24,39 @@ except ModuleNotFoundError as error:
     ) from error
 
 from recollect.memory import Memory
-from recollect.retrievers.asking import Narrowed, ask
+from recollect.retrievers.retrieve import ClosesMemory, retrieve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from llama_index.core.schema import QueryBundle
 
-    from recollect.retrievers.asking import Passage
+    from recollect.retrievers.retrieve import RetrievedHit, SearchArguments
 
-_TOLD_TO_MODELS = ("citation", "heading", "date", "speaker", "time", "superseded_by")
-"""Metadata that helps a language model to answer; the rest is for programs."""
+_SHOWN_TO_MODELS = ("citation", "heading", "date", "speaker", "time", "superseded_by")
+"""Metadata that helps a language model answer; the rest is for programs."""
 
 
-class RecollectRetriever(BaseRetriever):
-    """Finds nodes in a Memory, from any thread; `aretrieve` never blocks the event loop.
+class RecollectRetriever(ClosesMemory, BaseRetriever):
+    """Searches a Memory, from any thread; `aretrieve` never blocks the event loop.
 
     A node's text is the whole chunk. Its metadata has path, start_line, end_line, citation, score,
-    source, heading, date and id; `confident`, false when nothing found stands out from noise; and
-    `degraded`, a sentence when part of the search did not run, which is also logged.
+    source, heading, date and id; `confident`, false when no hit stands out from noise; and
+    `degraded`, a sentence if part of the search did not run, which is also logged.
     """
 
-    def __init__(self, memory: Memory, **narrowed: Unpack[Narrowed]) -> None:
-        """Store the parts.
+    def __init__(self, memory: Memory, **arguments: Unpack[SearchArguments]) -> None:
+        """Store the arguments.
 
         Args:
-            memory: stays open until its owner closes it.
-            narrowed: narrow every question, as in `Memory.search`.
+            memory: its owner closes it.
+            arguments: apply to every query, as in `Memory.search`.
 
         """
         super().__init__()
         self.memory = memory
-        self.narrowed = narrowed
+        self._arguments = arguments
 
     @classmethod
     def open(
@@ -66,56 +65,40 @@ class RecollectRetriever(BaseRetriever):
         *,
         settings: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
-        **narrowed: Unpack[Narrowed],
+        **arguments: Unpack[SearchArguments],
     ) -> Self:
-        """Open the memory of a workspace for a retriever that is closed with it.
+        """Open the memory of a workspace; closing the retriever closes it.
 
         Args:
-            workspace: as in `Memory.open`, like the next two.
-            settings: win over every file and variable.
-            environ: read instead of the process' environment.
-            narrowed: narrow every question, as in `Memory.search`.
+            workspace: as in `Memory.open`.
+            settings: override every settings file and variable.
+            environ: used instead of the process's environment.
+            arguments: apply to every query, as in `Memory.search`.
 
         Raises:
-            WorkspaceError: there is no such folder.
-            ConfigError: a setting is wrong.
+            WorkspaceError: the folder does not exist.
+            ConfigError: a setting is invalid.
             StoreError: the index cannot be used.
 
         """
-        memory = Memory.open(workspace, settings=settings, environ=environ)
-        return cls(memory, **narrowed)
-
-    def close(self) -> None:
-        """Close the memory."""
-        self.memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        return cls(Memory.open(workspace, settings=settings, environ=environ), **arguments)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = ask(self.memory, query_bundle.query_str, narrowed=self.narrowed)
-        return [_node(passage) for passage in found]
+        hits = retrieve(self.memory, query_bundle.query_str, arguments=self._arguments)
+        return [_node(hit) for hit in hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)
 
 
-def _node(passage: Passage) -> NodeWithScore:
-    metadata = dict(passage.metadata)
-    told = {key for key in _TOLD_TO_MODELS if metadata.get(key)}
+def _node(hit: RetrievedHit) -> NodeWithScore:
+    metadata = dict(hit.metadata)
+    shown = {key for key in _SHOWN_TO_MODELS if metadata.get(key)}
     node = TextNode(
-        id_=passage.id,
-        text=passage.text,
+        id_=hit.id,
+        text=hit.text,
         metadata=metadata,
-        excluded_llm_metadata_keys=sorted(metadata.keys() - told),
+        excluded_llm_metadata_keys=sorted(metadata.keys() - shown),
         excluded_embed_metadata_keys=sorted(metadata),
     )
-    return NodeWithScore(node=node, score=passage.score)
+    return NodeWithScore(node=node, score=hit.score)

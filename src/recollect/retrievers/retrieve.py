@@ -1,20 +1,21 @@
-"""What every framework is handed of an answer: passages with where they stand, and trouble aloud.
+"""What the retrievers of all frameworks share: searching, metadata, and closing the memory.
 
-It knows no framework. Trouble is logged as a warning, because an answer without passages has no
-other place for it, and stands in the metadata of each passage.
+It knows no framework. Problems with an answer are logged as warnings, because an empty answer has
+no other place for them, and are part of each hit's metadata.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Self, TypedDict
 
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
+    from types import TracebackType
 
     from recollect.memory import Memory
     from recollect.types import Degradation, Hit, Results
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("recollect.retrievers")
 
 
-class Narrowed(TypedDict, total=False):
-    """What narrows every question of one retriever, by the names of `Memory.search`."""
+class SearchArguments(TypedDict, total=False):
+    """Arguments of `Memory.search` that a retriever passes with every query."""
 
     max_results: int | None
     min_score: float | None
@@ -35,33 +36,55 @@ class Narrowed(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A hit as frameworks know one: a text, a score and flat metadata."""
+class RetrievedHit:
+    """A hit in the form frameworks expect: text, score and flat metadata."""
 
     id: str
-    """The same for the same lines of the same memory, and another for another memory's."""
+    """Identifies the agent and the lines, so hits of different memories never collide."""
     text: str
     score: float
     metadata: Mapping[str, str | float | bool | None]
 
 
-def ask(memory: Memory, question: str, *, narrowed: Narrowed) -> list[Passage]:
-    """Return what memory holds on a question, best first; log what is wrong with the answer.
+class ClosesMemory:
+    """A context manager that closes its memory."""
+
+    if TYPE_CHECKING:
+        memory: Memory
+
+    def close(self) -> None:
+        """Close the memory."""
+        self.memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def retrieve(memory: Memory, query: str, *, arguments: SearchArguments) -> list[RetrievedHit]:
+    """Return the hits for a query, best first, and log any problem with the answer.
 
     Raises:
-        QueryError: the question is empty or what narrows it is out of range.
+        QueryError: the query is empty or an argument is out of range.
         StoreError: the index cannot be read.
 
     """
-    results = memory.search(question, **narrowed)
+    results = memory.search(query, **arguments)
     for part, why in (results.degraded or {}).items():
         LOG.warning("Degraded: %s", _sentence(part, why))
     for notice in results.notices:
         LOG.warning("%s", notice)
-    return [_passage(hit, results=results, agent=memory.agent) for hit in results.hits]
+    return [_retrieved(hit, results=results, agent=memory.agent) for hit in results.hits]
 
 
-def _passage(hit: Hit, *, results: Results, agent: str) -> Passage:
+def _retrieved(hit: Hit, *, results: Results, agent: str) -> RetrievedHit:
     name = f"{agent}:{hit.citation}"
     optional = {
         "speaker": hit.speaker,
@@ -83,7 +106,7 @@ def _passage(hit: Hit, *, results: Results, agent: str) -> Passage:
         "degraded": _degraded(results),
         **{key: value for key, value in optional.items() if value is not None},
     }
-    return Passage(id=name, text=hit.text, score=hit.score, metadata=metadata)
+    return RetrievedHit(id=name, text=hit.text, score=hit.score, metadata=metadata)
 
 
 def _degraded(results: Results) -> str | None:
