@@ -18,7 +18,7 @@ from run import marks
 from sets import load_set
 
 from recollect import Memory
-from recollect.evaluate.bootstrap import difference_interval
+from recollect.evaluate.metrics import difference_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,15 +21,19 @@ os.environ["RECOLLECT_HOME"] = str(HERE / ".cache" / "home")
 from sets import NAMES, load_set  # noqa: E402 - the home must be set before anything is opened
 
 from recollect import Memory  # noqa: E402
-from recollect.evaluate.abstention import auroc  # noqa: E402
-from recollect.evaluate.bootstrap import difference_interval, mean_interval  # noqa: E402
-from recollect.evaluate.case import Expected  # noqa: E402
-from recollect.evaluate.metrics import Marks, marks_of  # noqa: E402
+from recollect.evaluate.cases import Expected  # noqa: E402
+from recollect.evaluate.metrics import (  # noqa: E402
+    Marks,
+    auroc,
+    difference_interval,
+    marks_of,
+    mean_interval,
+)
 
 if TYPE_CHECKING:
     from sets import Question, Scoped
 
-    from recollect.evaluate.bootstrap import Interval
+    from recollect.evaluate.metrics import Interval
 
 VARIANTS: dict[str, dict[str, object]] = {
     "calibrated": {},

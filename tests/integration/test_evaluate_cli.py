@@ -242,7 +242,7 @@ def test_missing_folders_are_named_before_the_work_and_not_made(
     done = keyword(*arguments)
 
     assert (2, "") == (done.returncode, done.stdout)
-    assert "There is no folder gone.\n  → " in done.stderr
+    assert "The folder gone does not exist.\n  → " in done.stderr
     assert not (sample / "gone").exists()
 
 

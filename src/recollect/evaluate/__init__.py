@@ -1,1 +1,1 @@
-"""How good is the search on one's own questions? Which settings would be better? Measured here."""
+"""Measures search on your own questions, and finds settings that answer them better."""

@@ -1,6 +1,6 @@
-"""The comparison as a picture: one SVG file that needs nothing else to be shown.
+"""Draws a comparison as one self-contained SVG file.
 
-A bar a way of searching, its length the mean nDCG@10, a whisker its 95 % interval.
+One bar per way of searching: its length is the mean nDCG@10, its whisker the 95 % interval.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 from recollect.errors import UsageError
-from recollect.evaluate.case import counted
-from recollect.evaluate.outcome import best_first
+from recollect.evaluate.cases import count_text
+from recollect.evaluate.run import best_first
 from recollect.evaluate.write import check_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from recollect.evaluate.bootstrap import Interval
-    from recollect.evaluate.outcome import Outcome
+    from recollect.evaluate.metrics import Interval
+    from recollect.evaluate.run import Outcome
 
 SUFFIX = ".svg"
-_OPTION = "--plot"  # names the file to draw into
+_OPTION = "--plot"  # names the file to draw
 _WIDTH = 760
-_LEFT = 170  # room for the names
+_LEFT = 170  # space for the names
 _SCALE = 420  # pixels from 0 to 1
 _ROW = 40
 _BAR = 20
@@ -36,25 +36,25 @@ _CONFIGURED, _OTHER, _WHISKER = "#5596dd", "#c3d6ea", "#1f2933"
 
 
 def check_plot(file: Path) -> None:
-    """Refuse a file name that promises another format, or a folder that is not there.
+    """Check the name and the folder of the file to draw.
 
     Raises:
-        UsageError: it does not end in .svg, or there is no such folder.
+        UsageError: the name does not end in .svg, or the folder does not exist.
 
     """
     if file.suffix.lower() != SUFFIX:
         raise UsageError(
-            f"The comparison cannot be drawn as {file.name}.",
+            f"The comparison is an SVG picture; {file.name} is not an SVG file name.",
             action=f"Name a file that ends in {SUFFIX}.",
         )
     check_folder(file, option=_OPTION)
 
 
 def write_plot(outcomes: Sequence[Outcome], *, file: Path) -> None:
-    """Draw the outcomes, the first being that of the settings in force, into a file.
+    """Draw the outcomes into a file; the first is that of the current settings.
 
     Raises:
-        UsageError: it does not end in .svg, or there is no such folder.
+        UsageError: the name does not end in .svg, or the folder does not exist.
         RecollectError: the file cannot be written.
 
     """
@@ -63,7 +63,7 @@ def write_plot(outcomes: Sequence[Outcome], *, file: Path) -> None:
 
 
 def plot(outcomes: Sequence[Outcome]) -> str:
-    """Return the SVG of the outcomes, best first; what did not run is not drawn."""
+    """Return the SVG of the outcomes, best first, without those that did not run."""
     rows = [outcome for outcome in best_first(outcomes) if outcome.overall is not None]
     height = _TOP + len(rows) * _ROW + _BOTTOM
     bars = [
@@ -75,7 +75,7 @@ def plot(outcomes: Sequence[Outcome]) -> str:
 
 
 def _frame(configured: Outcome, *, height: int) -> Iterator[str]:
-    count = counted([answer.case for answer in configured.run.answers])
+    count = count_text([answer.case for answer in configured.run.answers])
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" font-family="system-ui, sans-serif" '
@@ -85,7 +85,7 @@ def _frame(configured: Outcome, *, height: int) -> Iterator[str]:
     yield '<text x="20" y="32" font-size="18" font-weight="600">nDCG@10 on your questions</text>'
     yield (
         f'<text x="20" y="54" fill="{_QUIET}">{count}. Bars: means; whiskers: '
-        "95 % intervals; the stronger bar: your settings.</text>"
+        "95 % intervals; darker bar: your settings.</text>"
     )
 
 

@@ -1,37 +1,50 @@
-"""Asking all cases, one way of searching after the other, of one open Memory."""
+"""Runs the cases against an open Memory in one or more ways, and summarises the answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.evaluate.metrics import DEPTH, Marks, marks_of, ranks_of
+from recollect.evaluate.cases import unfindable
+from recollect.evaluate.metrics import (
+    DEPTH,
+    MARKS,
+    Interval,
+    Marks,
+    auroc,
+    difference_interval,
+    marks_of,
+    mean_interval,
+    ranks_of,
+)
 from recollect.search.fuse import FUSIONS
 from recollect.types import Leg, Mode, Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from recollect.evaluate.case import Case
+    from recollect.evaluate.cases import Case
     from recollect.memory import Memory
-    from recollect.types import Degradation, Hit, Progress, Results
+    from recollect.types import Degradation, Hit, Progress
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way of searching: what differs from the settings in force; None differs in nothing."""
+    """One way of searching, as its differences from the current settings."""
 
     name: str
     fusion: str | None = None
+    """None, here and below, is the current setting."""
     legs: tuple[Leg, ...] = tuple(Leg)
     vector_weight: float | None = None
-    """The text weight is what is left of 1."""
+    """The text weight is 1 minus this."""
     min_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one case got."""
+class CaseAnswer:
+    """The answer to one case."""
 
     case: Case
     hits: tuple[Hit, ...]
@@ -40,43 +53,126 @@ class Answer:
     ranks: tuple[int | None, ...]
     """For each expected place the rank of the first hit that overlaps it."""
     marks: Marks | None
-    """None for a question that has no expected place."""
+    """None for a question without an expected place."""
     degraded: Degradation | None
     """Why the vector leg did not run."""
 
     @property
     def best_score(self) -> float:
-        """Return the first hit's score, 0 without one."""
+        """Return the score of the first hit; 0 without hits."""
         return self.hits[0].score if self.hits else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """All cases asked in one way."""
+class VariantRun:
+    """The answers to all cases, searched in one way."""
 
     variant: Variant
-    answers: tuple[Answer, ...]
+    answers: tuple[CaseAnswer, ...]
 
     @property
-    def without_vector(self) -> tuple[Answer, ...]:
-        """Return the answers in which the vector leg was wanted and did not run."""
+    def without_vector(self) -> tuple[CaseAnswer, ...]:
+        """Return the answers that lack the vector leg although the variant uses it."""
         if Leg.VECTOR not in self.variant.legs:
             return ()
         return tuple(answer for answer in self.answers if answer.mode is Mode.KEYWORD)
 
     @property
     def ran(self) -> bool:
-        """False when the only leg never ran: then the marks say nothing about the variant."""
+        """False if the only leg never ran: then the metrics say nothing about the variant."""
         return self.variant.legs != (Leg.VECTOR,) or len(self.without_vector) < len(self.answers)
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The mean metrics of some cases."""
+
+    cases: int
+    marks: Mapping[str, Interval]
+    """By the names in MARKS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """How well the search knows whether memory has the answer."""
+
+    trusted: Interval | None
+    """Share of the answerable questions answered with `confident` true; None without any."""
+    refused: Interval | None
+    """Share of the other questions answered with `confident` false; None without any."""
+    auroc: float | None
+    """Probability that an answerable question has a higher best score than another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one way of searching achieved."""
+
+    run: VariantRun
+    overall: Summary | None
+    """Over the answerable cases; None if there are none, or if no leg ran."""
+    kinds: Mapping[str, Summary]
+    gain: Interval | None
+    """Difference in nDCG@10 to the current settings, case by case; None for those themselves."""
+    abstention: Abstention
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How well one memory answers one file of cases."""
+
+    file: Path
+    workspace: Path
+    k: int
+    """The number of hits that count for hit, recall and all."""
+    cases: int
+    outcomes: tuple[Outcome, ...]
+    """The first is that of the current settings."""
+    warnings: tuple[str, ...]
+    """Expected places that no search of this workspace can find."""
+
+
+def evaluate(  # noqa: PLR0913 - what to ask, of which memory, and how
+    memory: Memory,
+    cases: Sequence[Case],
+    *,
+    file: Path,
+    compare: bool = False,
+    k: int | None = None,
+    progress: Progress = silent,
+) -> Evaluation:
+    """Search the index as it is for every case; call `sync` first if files may have changed.
+
+    Args:
+        memory: the memory to search.
+        cases: from `read_cases`.
+        file: where the cases come from, for messages.
+        compare: also try the other fusions, and each leg alone.
+        k: the number of hits that count; None is the setting `max_results`.
+        progress: called after each question.
+
+    """
+    depth = memory.config.search.max_results if k is None else k
+    variants = compared_variants(memory) if compare else (configured_variant(memory),)
+    warnings = unfindable(cases, memory=memory, file=file)
+    runs = run_cases(memory, cases, variants=variants, k=depth, progress=progress)
+    return Evaluation(
+        file=file,
+        workspace=memory.workspace,
+        k=depth,
+        cases=len(cases),
+        outcomes=outcomes_of(runs),
+        warnings=warnings,
+    )
+
+
 def configured_variant(memory: Memory) -> Variant:
-    """Return the settings in force, under the name of their fusion."""
+    """Return the current settings, named after their fusion."""
     return Variant(str(memory.config.values["fusion"]))
 
 
 def compared_variants(memory: Memory) -> tuple[Variant, ...]:
-    """Return the settings in force, then the other fusions, then each leg alone."""
+    """Return the current settings, then the other fusions, then each leg alone."""
     configured = configured_variant(memory)
     others = [Variant(name, fusion=name) for name in FUSIONS if name != configured.name]
     alone = [Variant(f"{leg} alone", legs=(leg,)) for leg in (Leg.KEYWORD, Leg.VECTOR)]
@@ -90,8 +186,8 @@ def run_cases(
     variants: Sequence[Variant],
     k: int,
     progress: Progress = silent,
-) -> tuple[Run, ...]:
-    """Ask every case in every way; the index is searched as it is."""
+) -> tuple[VariantRun, ...]:
+    """Search the index as it is for every case, in every way."""
     total = len(variants) * len(cases)
     runs = []
     for number, variant in enumerate(variants):
@@ -99,14 +195,26 @@ def run_cases(
         for place, case in enumerate(cases, start=1):
             answers.append(_answer(memory, case, variant=variant, k=k))
             progress(Step("ask", number * len(cases) + place, total))
-        runs.append(Run(variant, tuple(answers)))
+        runs.append(VariantRun(variant, tuple(answers)))
     return tuple(runs)
 
 
-def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> Answer:
-    results = _ask(memory, case, variant=variant, max_results=max(k, DEPTH))
+def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> CaseAnswer:
+    results = memory.search(
+        case.query,
+        max_results=max(k, DEPTH),
+        min_score=variant.min_score,
+        since=case.since,
+        before=case.before,
+        path=case.path,
+        today=case.asked,
+        fusion=variant.fusion,
+        vector_weight=variant.vector_weight,
+        legs=variant.legs,
+        sync=False,  # every case must see the same index
+    )
     ranks = ranks_of(case.expected, results.hits)
-    return Answer(
+    return CaseAnswer(
         case=case,
         hits=results.hits,
         mode=results.mode,
@@ -117,17 +225,56 @@ def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> Answer:
     )
 
 
-def _ask(memory: Memory, case: Case, *, variant: Variant, max_results: int) -> Results:
-    return memory.search(
-        case.query,
-        max_results=max_results,
-        min_score=variant.min_score,
-        since=case.since,
-        before=case.before,
-        path=case.path,
-        today=case.asked,
-        fusion=variant.fusion,
-        vector_weight=variant.vector_weight,
-        legs=variant.legs,
-        sync=False,  # all cases are asked of one state
+def outcomes_of(runs: Sequence[VariantRun]) -> tuple[Outcome, ...]:
+    """Return the outcome of each run; the first run is that of the current settings."""
+    return tuple(_outcome(run, configured=runs[0]) for run in runs)
+
+
+def best_first(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes by nDCG@10; those without one come last."""
+    return sorted(
+        outcomes,
+        key=lambda outcome: -outcome.overall.marks["ndcg"].mean if outcome.overall else 1.0,
+    )
+
+
+def _outcome(run: VariantRun, *, configured: VariantRun) -> Outcome:
+    marked = _marked(run) if run.ran else []
+    kinds = dict.fromkeys(kind for kind, _ in marked)
+    return Outcome(
+        run=run,
+        overall=_summary([marks for _, marks in marked]) if marked else None,
+        kinds={name: _summary([marks for kind, marks in marked if kind == name]) for name in kinds},
+        gain=None if run is configured or not marked else _gain(run, configured),
+        abstention=abstention_of(run.answers),
+    )
+
+
+def _marked(run: VariantRun) -> list[tuple[str, Marks]]:
+    return [(answer.case.kind, answer.marks) for answer in run.answers if answer.marks is not None]
+
+
+def _summary(marks: Sequence[Marks]) -> Summary:
+    return Summary(
+        cases=len(marks),
+        marks={name: mean_interval([getattr(mark, name) for mark in marks]) for name in MARKS},
+    )
+
+
+def _gain(run: VariantRun, configured: VariantRun) -> Interval:
+    return difference_interval(
+        [marks.ndcg for _, marks in _marked(run)], [marks.ndcg for _, marks in _marked(configured)]
+    )
+
+
+def abstention_of(answers: Sequence[CaseAnswer]) -> Abstention:
+    """Return how well confidence and the best score separate the two kinds of question."""
+    answerable = [answer for answer in answers if answer.case.is_answerable]
+    absent = [answer for answer in answers if not answer.case.is_answerable]
+    return Abstention(
+        trusted=mean_interval([answer.confident for answer in answerable]) if answerable else None,
+        refused=mean_interval([not answer.confident for answer in absent]) if absent else None,
+        auroc=auroc(
+            [answer.best_score for answer in answerable], [answer.best_score for answer in absent]
+        ),
     )

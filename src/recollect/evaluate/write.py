@@ -1,4 +1,4 @@
-"""The files that an evaluation leaves: into folders that are there, whole or not at all."""
+"""Writes the files of an evaluation: atomically, and only into folders that exist."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 
 def check_folder(file: Path, *, option: str) -> None:
-    """Refuse a file whose folder is not there: a mistyped name must not make one.
+    """Refuse a file whose folder does not exist: a typo must not create one.
 
     Raises:
-        UsageError: there is no such folder.
-        RecollectError: it cannot be looked at.
+        UsageError: the folder does not exist.
+        RecollectError: the folder cannot be accessed.
 
     """
     try:
-        is_there = file.parent.is_dir()
+        exists = file.parent.is_dir()
     except OSError as error:
         raise unwritable(file, error, option=option) from error
-    if not is_there:
+    if not exists:
         raise UsageError(
-            f"There is no folder {file.parent}.",
-            action=f"Make it first, or name a file in another folder with {option}.",
+            f"The folder {file.parent} does not exist.",
+            action=f"Create it first, or name a file in another folder with {option}.",
         )
 
 
 def write_file(file: Path, text: str, *, option: str) -> None:
-    """Give a file a new content in one step.
+    """Replace the content of a file.
 
     Raises:
-        UsageError: its folder is not there.
-        RecollectError: it cannot be written; it is left as it was.
+        UsageError: its folder does not exist.
+        RecollectError: it cannot be written; its old content is intact.
 
     """
     check_folder(file, option=option)
@@ -46,7 +46,7 @@ def write_file(file: Path, text: str, *, option: str) -> None:
 
 
 def unwritable(file: Path, error: OSError, *, option: str) -> RecollectError:
-    """Return what to raise; only the reason is told, the error may name a temporary file."""
+    """Return the error to raise. It gives only the reason: `error` may name a temporary file."""
     return RecollectError(
         f"{file} cannot be written ({error.strerror or type(error).__name__}).",
         action=f"Allow writing there, or name another file with {option}.",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.evaluate.abstention import abstention_of, auroc
-from recollect.evaluate.case import Case, Expected
-from recollect.evaluate.run import Answer
+from recollect.evaluate.cases import Case, Expected
+from recollect.evaluate.metrics import auroc
+from recollect.evaluate.run import CaseAnswer, abstention_of
 from recollect.types import Mode
 
 
-def answer(*, answerable: bool, confident: bool) -> Answer:
+def answer(*, answerable: bool, confident: bool) -> CaseAnswer:
     expected = (Expected("a.md"),) if answerable else ()
-    return Answer(
+    return CaseAnswer(
         case=Case("q", expected),
         hits=(),
         mode=Mode.HYBRID,

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from recollect.evaluate.bootstrap import Interval, difference_interval, mean_interval
+from recollect.evaluate.metrics import Interval, difference_interval, mean_interval
 
 
 def test_a_single_value_or_equal_values_have_no_width() -> None:

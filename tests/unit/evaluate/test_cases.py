@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import RecollectError, UsageError
-from recollect.evaluate.case import Case, Expected, counted
-from recollect.evaluate.cases import append_case, read_cases
+from recollect.evaluate.cases import Case, Expected, append_case, count_text, read_cases
 
 GOLDEN = Path(__file__).parent.parent.parent / "golden" / "cases"
 
@@ -40,7 +39,7 @@ def test_a_line_separator_inside_a_string_is_no_new_line(file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "holds no cases"),
+        (b"", "has no cases"),
         (b'{"query": "a", "expected": []}\n{"query": "b",\n', ":2: this is not JSON"),
         (b'[\n{"query": "a", "expected": []}\n]', ":1: this is not JSON"),
         (b"\xff\xfe", "cannot be read"),
@@ -135,4 +134,4 @@ def test_a_file_that_cannot_be_written_is_no_misuse_and_names_only_itself(
 def test_cases_are_counted_in_words(answerable: int, absent: int, said: str) -> None:
     cases = [Case("q", (Expected("a.md"),))] * answerable + [Case("q", ())] * absent
 
-    assert said == counted(cases)
+    assert said == count_text(cases)

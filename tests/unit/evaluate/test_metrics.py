@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from recollect.evaluate.case import Expected
+from recollect.evaluate.cases import Expected
 from recollect.evaluate.metrics import Marks, marks_of, ranks_of
 from recollect.types import Hit, SourceKind
 

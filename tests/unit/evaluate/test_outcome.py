@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.evaluate.case import Case, Expected
+from recollect.evaluate.cases import Case, Expected
 from recollect.evaluate.metrics import Marks
-from recollect.evaluate.outcome import best_first, outcomes_of
-from recollect.evaluate.run import Answer, Run, Variant
+from recollect.evaluate.run import CaseAnswer, Variant, VariantRun, best_first, outcomes_of
 from recollect.types import Mode
 
 
-def run(name: str, *ndcgs: tuple[str, float]) -> Run:
-    return Run(
+def run(name: str, *ndcgs: tuple[str, float]) -> VariantRun:
+    return VariantRun(
         Variant(name),
         tuple(
-            Answer(
+            CaseAnswer(
                 case=Case("q", (Expected("a.md"),), kind=kind),
                 hits=(),
                 mode=Mode.HYBRID,

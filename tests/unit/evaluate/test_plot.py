@@ -8,13 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from recollect.errors import UsageError
-from recollect.evaluate.abstention import Abstention
-from recollect.evaluate.bootstrap import Interval
-from recollect.evaluate.case import Case, Expected
-from recollect.evaluate.metrics import MARKS
-from recollect.evaluate.outcome import Outcome, Summary
+from recollect.evaluate.cases import Case, Expected
+from recollect.evaluate.metrics import MARKS, Interval
 from recollect.evaluate.plot import check_plot, plot
-from recollect.evaluate.run import Answer, Run, Variant
+from recollect.evaluate.run import Abstention, CaseAnswer, Outcome, Summary, Variant, VariantRun
 from recollect.types import Mode
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -24,8 +21,10 @@ def outcome(name: str, ndcg: float | None) -> Outcome:
     interval = Interval(ndcg or 0.0, (ndcg or 0.0) - 0.1, (ndcg or 0.0) + 0.1)
     overall = None if ndcg is None else Summary(12, dict.fromkeys(MARKS, interval))
     cases = [*(Case(f"q{number}", (Expected("a.md"),)) for number in range(12)), Case("gone", ())]
-    answers = tuple(Answer(case, (), Mode.KEYWORD, False, (), None, None) for case in cases)
-    return Outcome(Run(Variant(name), answers), overall, {}, None, Abstention(None, None, None))
+    answers = tuple(CaseAnswer(case, (), Mode.KEYWORD, False, (), None, None) for case in cases)
+    return Outcome(
+        VariantRun(Variant(name), answers), overall, {}, None, Abstention(None, None, None)
+    )
 
 
 def test_bars_are_sorted_and_as_long_as_their_means() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.evaluate.bootstrap import Interval
+from recollect.evaluate.metrics import Interval
 from recollect.evaluate.tune import Tuning
 from recollect.shells.render.tune import tuning_text
 

@@ -9,9 +9,14 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import ConfigError
-from recollect.evaluate.case import Case, Expected
-from recollect.evaluate.outcome import outcomes_of
-from recollect.evaluate.run import Variant, compared_variants, configured_variant, run_cases
+from recollect.evaluate.cases import Case, Expected
+from recollect.evaluate.run import (
+    Variant,
+    compared_variants,
+    configured_variant,
+    outcomes_of,
+    run_cases,
+)
 from recollect.types import Leg, Step
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ from datetime import date
 import pytest
 
 from recollect.errors import UsageError
-from recollect.evaluate.case import Case, Expected
-from recollect.evaluate.shape import case_json, case_of
+from recollect.evaluate.cases import Case, Expected, case_json, parse_case
 
 
 def expected(places: object) -> tuple[Expected, ...]:
-    return case_of({"query": "q", "expected": places}, where="cases.jsonl:1").expected
+    return parse_case({"query": "q", "expected": places}, where="cases.jsonl:1").expected
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,7 @@ def test_a_place_may_be_named_in_many_ways(places: object, understood: list[Expe
 
 def test_kind_and_type_mean_the_same() -> None:
     kinds = [
-        case_of({"query": "q", "expected": [], **given}, where="here").kind
+        parse_case({"query": "q", "expected": [], **given}, where="here").kind
         for given in ({"kind": "vague"}, {"type": "vague"}, {})
     ]
 
@@ -65,7 +64,7 @@ def test_a_case_may_narrow_the_search_and_say_when_it_is_asked() -> None:
         before=date(2026, 3, 1),
         path="memory/*",
         asked=date(2026, 3, 2),
-    ) == case_of(entry, where="here")
+    ) == parse_case(entry, where="here")
 
 
 def test_what_is_written_is_read_back_the_same() -> None:
@@ -78,21 +77,21 @@ def test_what_is_written_is_read_back_the_same() -> None:
         asked=date(2026, 3, 2),
     )
 
-    assert case == case_of(case_json(case), where="here")
+    assert case == parse_case(case_json(case), where="here")
 
 
 @pytest.mark.parametrize(
     ("entry", "said", "advised"),
     [
-        (["q"], "is a JSON object", "query"),
+        (["q"], "must be a JSON object", "query"),
         ({"expected": []}, "`query` must be a text", "query"),
         ({"query": "  ", "expected": []}, "`query` must be a text", "query"),
         ({"query": "q"}, "has no `expected`", "empty list"),
-        ({"query": "q", "expcted": []}, "no `expcted`", "Did you mean `expected`?"),
-        ({"query": "q", "expected": [3]}, "3 is no place", "path:10-24"),
+        ({"query": "q", "expcted": []}, "no field `expcted`", "Did you mean `expected`?"),
+        ({"query": "q", "expected": [3]}, "3 is not a place", "path:10-24"),
         ({"query": "q", "expected": [""]}, "`expected` must be a text", "words"),
         ({"query": "q", "expected": [{"lines": [1, 2]}]}, "`path` must be a text", "path"),
-        ({"query": "q", "expected": [{"path": "a", "line": 3}]}, "no `line`", "`lines`"),
+        ({"query": "q", "expected": [{"path": "a", "line": 3}]}, "no field `line`", "`lines`"),
         ({"query": "q", "expected": [{"path": "a", "lines": 3}]}, "`lines` cannot", "[10, 24]"),
         ({"query": "q", "expected": ["a.md:9-3"]}, "no lines 9 to 3", "first"),
         ({"query": "q", "expected": [{"path": "a", "lines": [0, 3]}]}, "no lines 0", "from 1"),
@@ -109,7 +108,7 @@ def test_a_mistake_is_named_with_its_place_and_what_to_do(
     entry: object, said: str, advised: str
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        case_of(entry, where="cases.jsonl:7")
+        parse_case(entry, where="cases.jsonl:7")
 
     assert caught.value.message.startswith("cases.jsonl:7: ")
     assert said in caught.value.message

@@ -8,9 +8,9 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import UsageError
-from recollect.evaluate.case import Case, Expected
-from recollect.evaluate.run import Answer
-from recollect.evaluate.tune import FOLDS, _held_out, candidates, fold_of, tune, worth
+from recollect.evaluate.cases import Case, Expected
+from recollect.evaluate.run import CaseAnswer
+from recollect.evaluate.tune import FOLDS, _held_out, candidates, fold_of, quality, tune
 from recollect.types import Mode
 
 if TYPE_CHECKING:
@@ -58,24 +58,24 @@ def test_the_fold_of_a_question_never_changes() -> None:
 
 
 def test_each_fold_is_judged_by_the_candidate_that_is_best_on_the_others() -> None:
-    worths = [
+    scores = [
         [0.5, 0.5, 0.5, 0.5],  # present
         [1.0, 1.0, 0.0, 0.0],  # good on fold 0 only: chosen for fold 1 alone
     ]
 
     # fold 0 is judged by the best on fold 1: present (1.0 against 0.0); fold 1 by the other.
-    assert [0.5, 0.5, 0.0, 0.0] == _held_out(worths, folds=[0, 0, 1, 1])
+    assert [0.5, 0.5, 0.0, 0.0] == _held_out(scores, folds=[0, 0, 1, 1])
 
 
 def test_on_a_tie_the_present_settings_stay() -> None:
     assert [0.5, 0.5] == _held_out([[0.5, 0.5], [0.5, 0.5]], folds=[0, 1])
 
 
-@pytest.mark.parametrize(("hits", "worth_of_it"), [((), 1.0), (("something",), 0.0)])
+@pytest.mark.parametrize(("hits", "expected"), [((), 1.0), (("something",), 0.0)])
 def test_a_question_without_answer_is_worth_one_when_nothing_is_shown(
-    hits: tuple[str, ...], worth_of_it: float
+    hits: tuple[str, ...], expected: float
 ) -> None:
-    answer = Answer(
+    answer = CaseAnswer(
         case=Case("q", ()),
         hits=hits,  # type: ignore[arg-type]  # only whether there are any is looked at
         mode=Mode.HYBRID,
@@ -85,7 +85,7 @@ def test_a_question_without_answer_is_worth_one_when_nothing_is_shown(
         degraded=None,
     )
 
-    assert worth_of_it == worth(answer)
+    assert expected == quality(answer)
 
 
 def test_what_is_tried_differs_from_the_settings_in_force(memory: Callable[..., Memory]) -> None:

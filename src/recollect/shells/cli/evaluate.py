@@ -77,8 +77,8 @@ def run(
 ) -> None:
     """Ask every question of CASES and tell how well it was answered."""
     from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
-    from recollect.evaluate.evaluation import evaluate  # noqa: PLC0415
     from recollect.evaluate.plot import check_plot, write_plot  # noqa: PLC0415
+    from recollect.evaluate.run import evaluate  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
     common = given(context, options)

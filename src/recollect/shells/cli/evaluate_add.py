@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.evaluate.case import CASES_FILE
+from recollect.evaluate.cases import CASES_FILE
 from recollect.shells.cli.shared import (
     bring_up_to_date,
     given,
@@ -60,10 +60,14 @@ def add(
     **options: object,
 ) -> None:
     """Add QUERY to the cases, with the hits you accept and the places you name."""
-    from recollect.evaluate.case import DEFAULT_KIND, Case  # noqa: PLC0415 - not needed for --help
-    from recollect.evaluate.cases import append_case, case_from  # noqa: PLC0415
-    from recollect.evaluate.check import unfindable  # noqa: PLC0415
-    from recollect.evaluate.shape import place_of  # noqa: PLC0415
+    from recollect.evaluate.cases import (  # noqa: PLC0415 - not needed for --help
+        DEFAULT_KIND,
+        Case,
+        append_case,
+        case_from_hits,
+        parse_place,
+        unfindable,
+    )
     from recollect.evaluate.write import check_folder  # noqa: PLC0415
     from recollect.shells.render import evaluate as render_evaluate  # noqa: PLC0415
     from recollect.shells.render import search as render  # noqa: PLC0415
@@ -77,7 +81,7 @@ def add(
         )
     if expect and accept is not None and _is_none(accept):
         raise click.UsageError("--accept none says that there is no answer, --expect names one.")
-    places = [place_of(text, where="--expect") for text in expect]
+    places = [parse_place(text, where="--expect") for text in expect]
     if to is not None:
         check_folder(to, option="--to")  # before the work, not after it
     with open_memory(common) as memory:
@@ -90,7 +94,7 @@ def add(
         print_lines(numbered, to_stderr=asks or as_json)
     hits = _asked(results.hits) if asks else _accepted(accept or _NONE, results.hits)
     file = to or memory.workspace / CASES_FILE
-    case = case_from(results.query, hits=hits, kind=kind or DEFAULT_KIND, places=places)
+    case = case_from_hits(results.query, hits=hits, kind=kind or DEFAULT_KIND, places=places)
     count = append_case(case, to=file)
     print_lines(render_evaluate.unfindable_lines(warnings, cases_file=file), to_stderr=True)
     if as_json:

@@ -24,8 +24,7 @@ from recollect.shells.cli.shared import (
 @click.pass_context
 def command(context: click.Context, /, *, file: Path, write: bool, **options: object) -> None:
     """Find the fusion, weights and floor that answer CASES best; propose only a proven gain."""
-    from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
-    from recollect.evaluate.check import unfindable  # noqa: PLC0415
+    from recollect.evaluate.cases import read_cases, unfindable  # noqa: PLC0415 - not for --help
     from recollect.evaluate.tune import tune, write_proposal  # noqa: PLC0415
     from recollect.shells.render import tune as render  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError
-from recollect.evaluate.case import CASES_FILE
+from recollect.evaluate.cases import CASES_FILE
 from recollect.shells.dates import end_of
 from recollect.shells.http.facts import FACT, ID
 from recollect.shells.http.kinds import several, text, whole
@@ -47,8 +47,7 @@ from recollect.shells.render import overview as render_atlas
 from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
-    from recollect.evaluate.evaluation import Evaluation
-    from recollect.evaluate.run import Answer
+    from recollect.evaluate.run import CaseAnswer, Evaluation
     from recollect.shells.render.search import Json
 
 _MOST_DOCUMENTS = 1000
@@ -142,11 +141,14 @@ async def evaluation(call: Call) -> Json:
 
 async def _evaluated(call: Call) -> Evaluation:
     """Ask every case in every way, one at a time: whoever searches meanwhile gets in between."""
-    from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - only where it is asked for
-    from recollect.evaluate.check import unfindable  # noqa: PLC0415
-    from recollect.evaluate.evaluation import Evaluation  # noqa: PLC0415
-    from recollect.evaluate.outcome import outcomes_of  # noqa: PLC0415
-    from recollect.evaluate.run import Run, compared_variants, run_cases  # noqa: PLC0415
+    from recollect.evaluate.cases import read_cases, unfindable  # noqa: PLC0415 - only where needed
+    from recollect.evaluate.run import (  # noqa: PLC0415
+        Evaluation,
+        VariantRun,
+        compared_variants,
+        outcomes_of,
+        run_cases,
+    )
 
     memory = call.memory
     workspace = await memory.run(lambda own: own.workspace)
@@ -161,12 +163,12 @@ async def _evaluated(call: Call) -> Evaluation:
     warnings = await memory.run(lambda own: unfindable(cases, memory=own, file=file))
     runs = []
     for variant in await memory.run(compared_variants):
-        answers: list[Answer] = []
+        answers: list[CaseAnswer] = []
         for case in cases:
             ask = partial(run_cases, cases=[case], variants=[variant], k=depth)
             (run,) = await memory.run(ask)
             answers += run.answers
-        runs.append(Run(variant, tuple(answers)))
+        runs.append(VariantRun(variant, tuple(answers)))
     return Evaluation(
         file=file,
         workspace=workspace,

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.evaluate.bootstrap import FEW
-from recollect.evaluate.case import counted
-from recollect.evaluate.metrics import DEPTH, MARKS
-from recollect.evaluate.outcome import best_first
-from recollect.evaluate.shape import case_json
+from recollect.evaluate.cases import case_json, count_text
+from recollect.evaluate.metrics import DEPTH, FEW, MARKS
+from recollect.evaluate.run import best_first
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from recollect.evaluate.bootstrap import Interval
-    from recollect.evaluate.case import Case
-    from recollect.evaluate.evaluation import Evaluation
-    from recollect.evaluate.outcome import Outcome, Summary
-    from recollect.evaluate.run import Answer
+    from recollect.evaluate.cases import Case
+    from recollect.evaluate.metrics import Interval
+    from recollect.evaluate.run import CaseAnswer, Evaluation, Outcome, Summary
     from recollect.shells.render.search import Json, Line
     from recollect.types import Hit
 
@@ -33,7 +29,7 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
     """Yield what `eval` prints: one way of searching by kind, or several beside each other."""
     configured = evaluation.outcomes[0]
     cases = [answer.case for answer in configured.run.answers]
-    yield f"{counted(cases)}, of {evaluation.file}, asked of {evaluation.workspace}", ""
+    yield f"{count_text(cases)}, of {evaluation.file}, asked of {evaluation.workspace}", ""
     yield "", ""
     if len(evaluation.outcomes) > 1:
         yield from _compared(evaluation)
@@ -259,7 +255,7 @@ def _summary_json(summary: Summary) -> Json:
     return {"cases": summary.cases, **marks}
 
 
-def _answer_json(answer: Answer) -> Json:
+def _answer_json(answer: CaseAnswer) -> Json:
     marks = answer.marks
     return {
         "line": answer.case.line,
