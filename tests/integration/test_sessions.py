@@ -295,7 +295,7 @@ def test_what_is_no_transcript_is_not_to_be_removed_but_not_named(
     ):
         memory.sessions.bring([str(note)])
 
-    assert "Name transcripts only, or a folder of them." == raised.value.action
+    assert "Name a transcript, or a folder of transcripts." == raised.value.action
 
 
 def test_a_named_agent_has_the_transcripts_of_that_agent_of_openclaw(

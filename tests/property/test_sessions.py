@@ -11,28 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.sessions import claude_code, codex, openclaw
-from recollect.sessions.clean import RECALLED, flattened, without_blocks, without_internal_context
-from recollect.sessions.envelope import without_envelope, without_reply_tag
-from recollect.sessions.formats import format_of, header_of
-from recollect.sessions.lines import whole_lines
-from recollect.sessions.pack import LABELS
-from recollect.sessions.project import ProjectOptions, document_of, passages, project
-from recollect.sessions.registry import excluded_sessions
+from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_internal_context
+from recollect.sessions.header import format_of, header_of
+from recollect.sessions.openclaw import excluded_sessions, without_envelope, without_reply_tag
+from recollect.sessions.project import LABELS, ProjectOptions, document_of, pack, project, wrap
+from recollect.sessions.read import read_lines, reader_of, whole_lines
 from recollect.sessions.rows import row_of
-from recollect.sessions.turn import Format
-from recollect.sessions.wrap import wrapped
+from recollect.sessions.transcript import TranscriptFormat
 from recollect.text.redact import redact
 from recollect.text.size import weigh
 from recollect.types import Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from recollect.sessions.turn import Transcript
+    from recollect.sessions.transcript import Transcript
     from recollect.types import Chunk
 
-READERS = [openclaw.read_lines, claude_code.read_lines, codex.read_lines]
 OPTIONS = ProjectOptions(tokens=16, overlap=8)
 HOSTILE_CHARS = 100_000
 """Enough for a quadratic pattern to be noticed by everybody who waits for it."""
@@ -108,9 +103,9 @@ RESET: dict[str, Any] = {"type": "reset"}
 OPENCLAW_ROWS = st.builds(openclaw_row, ROLES, SAID) | st.just(RESET)
 CODEX_ROWS = st.builds(codex_row, ROLES, SAID) | st.builds(codex_twin, ROLES, SAID)
 CONVERSATIONS = [
-    pytest.param(openclaw.read_lines, OPENCLAW_ROWS, id="openclaw"),
-    pytest.param(claude_code.read_lines, st.builds(claude_row, ROLES, SAID), id="claude"),
-    pytest.param(codex.read_lines, CODEX_ROWS, id="codex"),
+    pytest.param(TranscriptFormat.OPENCLAW, OPENCLAW_ROWS, id="openclaw"),
+    pytest.param(TranscriptFormat.CLAUDE_CODE, st.builds(claude_row, ROLES, SAID), id="claude"),
+    pytest.param(TranscriptFormat.CODEX, CODEX_ROWS, id="codex"),
 ]
 
 
@@ -118,17 +113,19 @@ def numbered(rows: Iterable[object]) -> list[tuple[int, str]]:
     return [(number, json.dumps(row)) for number, row in enumerate(rows, 1)]
 
 
+def read(form: TranscriptFormat, lines: Iterable[tuple[int, str]]) -> Transcript:
+    return read_lines(lines, reader_of(form, is_archive=False))
+
+
 def chunks(transcript: Transcript) -> list[Chunk]:
     path, stat = "sessions/main/s.jsonl", Stat(0, 0)
     return document_of(transcript, path=path, stat=stat, now_ns=0, options=OPTIONS)[1]
 
 
-@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("form", TranscriptFormat)
 @given(lines=st.lists(LINES, max_size=12))
-def test_no_file_breaks_a_reader(
-    read: Callable[[Iterable[tuple[int, str]]], Transcript], lines: list[str]
-) -> None:
-    transcript = read(list(enumerate(lines, 1)))
+def test_no_file_breaks_a_reader(form: TranscriptFormat, lines: list[str]) -> None:
+    transcript = read(form, enumerate(lines, 1))
 
     assert all(1 <= turn.line <= len(lines) for turn in transcript.turns)
     assert all(a.line <= b.line for a, b in pairwise(transcript.turns))
@@ -142,10 +139,10 @@ def test_no_file_breaks_a_reader(
 def test_no_row_breaks_what_looks_at_it(line: str) -> None:
     row = row_of(line)
     if row is not None:
-        assert format_of(row) in (None, *Format)
+        assert format_of(row) in (None, *TranscriptFormat)
         assert all(
             header is None or header.format is form
-            for form in Format
+            for form in TranscriptFormat
             for header in [header_of(row, form)]
         )
 
@@ -155,47 +152,47 @@ def test_no_index_breaks_what_looks_at_it(index: dict[str, Any]) -> None:
     assert all(excluded_sessions(index).values())
 
 
-@pytest.mark.parametrize(("read", "rows"), CONVERSATIONS)
+@pytest.mark.parametrize(("form", "rows"), CONVERSATIONS)
 @given(drawn=st.data())
 def test_a_conversation_that_goes_on_leaves_every_chunk_but_the_last(
-    read: Callable[[Iterable[tuple[int, str]]], Transcript],
+    form: TranscriptFormat,
     rows: st.SearchStrategy[dict[str, Any]],
     drawn: st.DataObject,
 ) -> None:
     conversation = drawn.draw(st.lists(rows, max_size=25))
     length = drawn.draw(st.integers(0, len(conversation)))
 
-    before = chunks(read(numbered(conversation[:length])))[:-1]
-    after = chunks(read(numbered(conversation)))
+    before = chunks(read(form, numbered(conversation[:length])))[:-1]
+    after = chunks(read(form, numbered(conversation)))
 
     assert before == after[: len(before)]
     assert [each.digest for each in before] == [each.digest for each in after[: len(before)]]
 
 
-@pytest.mark.parametrize(("read", "rows"), CONVERSATIONS)
+@pytest.mark.parametrize(("form", "rows"), CONVERSATIONS)
 @given(drawn=st.data())
 def test_chunks_hold_every_line_in_order_and_none_across_a_reset(
-    read: Callable[[Iterable[tuple[int, str]]], Transcript],
+    form: TranscriptFormat,
     rows: st.SearchStrategy[dict[str, Any]],
     drawn: st.DataObject,
 ) -> None:
-    transcript = read(numbered(drawn.draw(st.lists(rows, max_size=25))))
+    transcript = read(form, numbered(drawn.draw(st.lists(rows, max_size=25))))
     projection = project(transcript, options=OPTIONS)
-    packed = passages(projection, options=OPTIONS)
+    packed = pack(projection.lines, limit=64, overlap=32)
 
-    reached = {0}  # where the passages so far may end: equal lines leave it open
-    for passage in packed:
-        count = len(passage.lines)
+    reached = {0}  # where the chunks so far may end: equal lines leave it open
+    for chunk in packed:
+        count = len(chunk)
         reached = {
             start + count
             for start in range(len(projection.lines) - count + 1)
-            if projection.lines[start : start + count] == passage.lines
+            if projection.lines[start : start + count] == tuple(chunk)
             and any(start <= end < start + count for end in reached)
         }
-        assert 1 == len({line.generation for line in passage.lines})
+        assert 1 == len({line.generation for line in chunk})
     assert len(projection.lines) in reached
     assert all(line.text.startswith(LABELS[line.speaker]) for line in projection.lines)
-    assert {turn.line for turn in transcript.turns} == set(projection.line_map)
+    assert {turn.line for turn in transcript.turns} == {line.number for line in projection.lines}
 
 
 @given(lines=st.lists(LINES, max_size=8), end=st.integers(0, 4000))
@@ -214,8 +211,8 @@ def test_what_is_read_of_a_file_that_grows_is_there_when_it_is_finished(
 
 @given(text=st.text(max_size=300) | SAID, width=st.integers(1, 60))
 def test_lines_are_the_text_and_no_heavier_than_the_width(text: str, width: int) -> None:
-    text = flattened(text)
-    found = list(wrapped(text, width=width))
+    text = flatten(text)
+    found = list(wrap(text, width=width))
 
     assert text.replace(" ", "") == "".join(found).replace(" ", "")
     assert all(weigh(line) <= width or len(line) == 1 for line in found)
@@ -285,9 +282,9 @@ def test_no_text_takes_more_than_its_length_in_time(head: str, unit: str, end: s
     text = f"{head}{unit * (HOSTILE_CHARS // len(unit))}{end}"
 
     cleaned = without_reply_tag(without_envelope(text))
-    cleaned = flattened(without_blocks(without_internal_context(cleaned), RECALLED))
+    cleaned = flatten(without_blocks(without_internal_context(cleaned), RECALLED))
     hidden = redact(cleaned)
-    lines = list(wrapped(hidden, width=800))
+    lines = list(wrap(hidden, width=800))
 
     assert hidden.replace(" ", "") == "".join(lines).replace(" ", "")
     redact(text)

@@ -1,1 +1,1 @@
-"""How do conversations become documents? find, tail, read, clean, redact, project, pack."""
+"""How conversations become documents: find transcripts, read, clean, redact, project, pack."""

@@ -10,7 +10,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from recollect.sessions.turn import Format
+from recollect.sessions.transcript import TranscriptFormat
 from recollect.text.files import replace_file, replacing
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ class Archive:
 def _folders_of(found: FoundTranscript) -> tuple[str, ...]:
     """Return the subfolders of a copy: they carry what the original's folders say about it."""
     match found.format:
-        case Format.OPENCLAW:
+        case TranscriptFormat.OPENCLAW:
             return ("agents", found.agent or "main", "sessions")
-        case Format.CLAUDE_CODE:
+        case TranscriptFormat.CLAUDE_CODE:
             return (found.format.value, found.file.parent.name)
-        case Format.CODEX:
+        case TranscriptFormat.CODEX:
             return (found.format.value,)

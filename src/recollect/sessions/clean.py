@@ -1,8 +1,8 @@
-"""Taking out of a message what neither speaker said: blocks that agents and plugins inject.
+"""Removes from a message what neither speaker said: blocks that agents and plugins inject.
 
-Recalled memory above all: what was found once must not be found again as if it had been said. It
-knows marks and tags, not formats. Every function takes time proportional to the text, whatever the
-text is: messages hold what strangers wrote.
+Above all recalled memory: a search result must not be found again as if somebody had said it. This
+module knows marks and tags, not formats. Messages contain strangers' text, so every function runs
+in time proportional to its length.
 """
 
 from __future__ import annotations
@@ -10,25 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from recollect.text.safe import OWN_BLOCK
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-OWN_BLOCK = "recollect-memory"
-"""Tag around what Recollect itself injects at the start of a turn."""
-
-_RECALLED = (
-    OWN_BLOCK,
-    "relevant-memories",
-    "recalled-context",
-    "active_memory_plugin",
-    "claude-mem-context",
-    "supermemory-context",
-    "hindsight_memories",
-    "system-reminder",
-)
-
 _GAP = "\n"
-"""Stands where a block was, so that what was around it cannot grow together into another one."""
+"""Replaces a removed block, so that the text around it cannot join into another block."""
 
 _INTERNAL = re.compile("<<<(BEGIN|END)_OPENCLAW_INTERNAL_CONTEXT>>>")
 _INTERNAL_ALONE = re.compile(
@@ -41,14 +29,25 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 
 
-def tags(names: Iterable[str]) -> re.Pattern[str]:
-    """Return the pattern of the opening and closing tags of some blocks, for `without_blocks`."""
+def tag_pattern(names: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern of opening and closing tags with these names, for `without_blocks`."""
     either = "|".join(map(re.escape, names))
     return re.compile(rf"<(/?)({either})(?:[ \t][^<>\n]*)?>")
 
 
-RECALLED = tags(_RECALLED)
-"""Blocks of recalled memory and of reminders, whoever injected them."""
+RECALLED = tag_pattern(
+    (
+        OWN_BLOCK,
+        "relevant-memories",
+        "recalled-context",
+        "active_memory_plugin",
+        "claude-mem-context",
+        "supermemory-context",
+        "hindsight_memories",
+        "system-reminder",
+    )
+)
+"""Blocks of recalled memory and reminders, whichever program injected them."""
 
 
 def without_blocks(text: str, pattern: re.Pattern[str]) -> str:
@@ -56,7 +55,7 @@ def without_blocks(text: str, pattern: re.Pattern[str]) -> str:
 
     Args:
         text: the message.
-        pattern: as `tags` returns it.
+        pattern: from `tag_pattern`.
 
     """
     open_tags: dict[str, list[int]] = {}
@@ -73,8 +72,8 @@ def without_blocks(text: str, pattern: re.Pattern[str]) -> str:
 def without_internal_context(text: str) -> str:
     """Return the text without what OpenClaw fences as internal.
 
-    A fence that opens on a line of its own and never closes takes the rest with it: what follows
-    is context that was cut off, not a message.
+    A fence that opens on its own line and never closes removes the rest of the text: what follows
+    is truncated context, not a message.
     """
     starts: list[int] = []
     spans: list[tuple[int, int]] = []
@@ -90,7 +89,7 @@ def without_internal_context(text: str) -> str:
     return _without(text, spans)
 
 
-def flattened(text: str) -> str:
+def flatten(text: str) -> str:
     """Return the text on one line: single spaces, no control characters, no embedded images."""
     if "base64," in text:
         text = _BLOB.sub(" ", text)

@@ -1,8 +1,8 @@
-"""Reading Codex's rollouts: prompts and answers, each once.
+"""Reads Codex rollouts: prompts and answers, each once.
 
 Codex writes most messages twice, as an event for its screen and as an item for the model, in either
-order and not always both. The first is kept; its twin, which follows soon, is not. It knows the
-rows, not the files they are in. The person at the terminal is the owner.
+order and not always both. The first is kept; its twin, which follows soon, is not. The person at
+the terminal is the owner.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
-from recollect.sessions.clean import RECALLED, flattened, tags, without_blocks
-from recollect.sessions.rows import mapping, moment_of, row_of, said, string
-from recollect.sessions.turn import Format, Origin, Speaker, Transcript, Turn
+from recollect.sessions.clean import RECALLED, flatten, tag_pattern, without_blocks
+from recollect.sessions.rows import mapping, moment_of, string, texts_of
+from recollect.sessions.transcript import SIDE_AGENT, Origin, Speaker, Transcript, Turn
 from recollect.text.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
     from recollect.sessions.rows import Row
 
-SIDE_AGENT = "is a side agent's own conversation"
-
-_INJECTED = tags(
+_INJECTED = tag_pattern(
     (
         "environment_context",
         "user_instructions",
@@ -46,47 +43,32 @@ _INJECTED = tags(
 _RULES_HEADER = re.compile(r"\s*# AGENTS\.md instructions(?: for [^\n]*)?")
 _RULES_END = "</INSTRUCTIONS>"
 _REQUEST_HEADER = "## My request for Codex:"
-"""In front of it stands what the editor knows: open files, selections."""
+"""Before it the editor puts its own context: open files, selections."""
 _IMAGE_TAG = re.compile(r"</?image(?:[ \t][^<>\n]*)?>")
 
 _SPEAKERS = frozenset(Speaker)
 _TEXT_BLOCKS = frozenset({"input_text", "output_text", "text"})
 _EVENTS = {"user_message": Speaker.USER, "agent_message": Speaker.ASSISTANT}
 _TWINS_KEPT = 64
-"""Messages that may stand between one and its twin; two or three do."""
-
-
-def read_lines(lines: Iterable[tuple[int, str]]) -> Transcript:
-    """Return the conversation on numbered lines."""
-    reader = CodexReader()
-    for number, line in lines:
-        reader.take(number, line)
-    return reader.transcript()
+"""More messages than ever come between twins, which are two or three apart."""
 
 
 class CodexReader:
-    """A rollout as far as it was read; lines may be added later."""
+    """Takes in a Codex rollout row by row."""
 
     def __init__(self) -> None:
         self._meta: Row = {}
         self._started: datetime | None = None
         self._turns: list[Turn] = []
         self._alone: deque[tuple[str, Speaker, str]] = deque(maxlen=_TWINS_KEPT)
-        self._unreadable = 0
 
-    def take(self, number: int, line: str) -> None:
-        """Take in the next line."""
-        if not line or line.isspace():
-            return
-        row = row_of(line)
-        if row is None:
-            self._unreadable += 1
-            return
+    def take(self, number: int, row: Row) -> None:
+        """Take in the row on a line."""
         if self._started is None:
             self._started = moment_of(row.get("timestamp"))
         payload = mapping(row, "payload")
         match row.get("type"):
-            case "session_meta" if not self._meta:  # of a fork, those it came from follow
+            case "session_meta" if not self._meta:  # a fork repeats its parents' rows below
                 self._meta = payload
             case "event_msg":
                 self._take_event(number, row, payload)
@@ -98,32 +80,28 @@ class CodexReader:
                 self._meta = row
 
     def transcript(self) -> Transcript:
-        """Return what was read so far."""
+        """Return the conversation read so far."""
         return Transcript(
-            format=Format.CODEX,
-            session_id=string(self._meta, "id"),
-            cwd=string(self._meta, "cwd") or None,
             started=moment_of(self._meta.get("timestamp")) or self._started,
             turns=tuple(self._turns),
             excluded=SIDE_AGENT if "subagent" in mapping(self._meta, "source") else "",
-            unreadable=self._unreadable,
         )
 
     def _take_event(self, number: int, row: Row, payload: Row) -> None:
         speaker = _EVENTS.get(string(payload, "type"))
         if speaker is not None:
-            self._add(number, row, speaker, said(payload.get("message")))
+            self._add(number, row, speaker, texts_of(payload.get("message")))
 
     def _take_message(self, number: int, row: Row, payload: Row) -> None:
         role = string(payload, "role")
         if payload.get("type") == "message" and role in _SPEAKERS:
-            texts = said(payload.get("content"), kinds=_TEXT_BLOCKS)
+            texts = texts_of(payload.get("content"), kinds=_TEXT_BLOCKS)
             self._add(number, row, Speaker(role), texts)
 
     def _add(self, number: int, row: Row, speaker: Speaker, texts: list[str]) -> None:
         if speaker is Speaker.USER:
             texts = [_prompt(text) for text in texts]
-        text = flattened(without_blocks("\n".join(texts), RECALLED))
+        text = flatten(without_blocks("\n".join(texts), RECALLED))
         if not text or self._is_twin(string(row, "type"), speaker, text):
             return
         origin = Origin.OWNER if speaker is Speaker.USER else Origin.AGENT

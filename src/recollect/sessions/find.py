@@ -1,8 +1,7 @@
-"""Where transcripts are.
+"""Finds the transcripts of OpenClaw, Claude Code and Codex in their folders.
 
-It knows the folders in which OpenClaw, Claude Code and Codex keep them; a file is opened only when
-nothing else tells its format. Symbolic links are not followed below a place that was named: a
-folder of transcripts is no permission to read the rest of the disk.
+A file is opened only if nothing else tells its format. Threat: a link inside a folder of
+transcripts leads to another file of the user. Links below a given place are therefore not followed.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from recollect.sessions.names import (
     is_transcript_name,
     session_id_of,
 )
-from recollect.sessions.registry import excluded_sessions
-from recollect.sessions.turn import Format
+from recollect.sessions.openclaw import excluded_sessions
+from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -37,66 +36,66 @@ _TOP = "sessions"
 _INDEX = "sessions.json"
 _MAX_INDEX_BYTES = 64 * 1024 * 1024
 _MAX_DEPTH = 16
-"""Folders in folders: Codex nests three, for year, month and day."""
+"""Nested folders; Codex has three levels, for year, month and day."""
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A place where transcripts are."""
+    """A place to look for transcripts."""
 
     place: Path
     """A file or a folder."""
-    format: Format | None = None
-    """Whose layout it has; None: any, told by the first lines of each file."""
+    format: TranscriptFormat | None = None
+    """TranscriptFormat of all files there; None detects it from the first lines of each."""
     is_optional: bool = False
-    """Whether it may be missing."""
+    """True if it may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTranscript:
-    """A transcript to take in."""
+    """A transcript file."""
 
     path: str
-    """As stored: `sessions/…`, with forward slashes."""
+    """Stored path: `sessions/…`, with forward slashes."""
     file: Path
     stat: Stat
-    format: Format
+    format: TranscriptFormat
     agent: str | None = None
-    """OpenClaw's agent whose it is."""
+    """OpenClaw agent that owns it."""
     excluded: str = ""
-    """Why it is left out, as its neighbourhood tells; empty when it does not."""
+    """Why it is excluded, by the index beside it; empty if it is not."""
 
 
 def default_roots(home: Path, *, environ: Mapping[str, str]) -> list[Root]:
-    """Return where the agents keep their transcripts unless they are told otherwise.
+    """Return the folders where the agents keep their transcripts.
 
     Args:
         home: the user's home folder.
-        environ: may move them: `OPENCLAW_STATE_DIR`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`.
+        environ: variables that move them: `OPENCLAW_STATE_DIR`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME`.
 
     """
     openclaw = Path(environ.get("OPENCLAW_STATE_DIR") or home / ".openclaw")
     claude = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(environ.get("CODEX_HOME") or home / ".codex")
     return [
-        Root(openclaw / "agents", Format.OPENCLAW, is_optional=True),
-        Root(claude / "projects", Format.CLAUDE_CODE, is_optional=True),
-        Root(codex / "sessions", Format.CODEX, is_optional=True),
-        Root(codex / "archived_sessions", Format.CODEX, is_optional=True),
+        Root(openclaw / "agents", TranscriptFormat.OPENCLAW, is_optional=True),
+        Root(claude / "projects", TranscriptFormat.CLAUDE_CODE, is_optional=True),
+        Root(codex / "sessions", TranscriptFormat.CODEX, is_optional=True),
+        Root(codex / "archived_sessions", TranscriptFormat.CODEX, is_optional=True),
     ]
 
 
 def find_transcripts(roots: Sequence[Root]) -> tuple[list[FoundTranscript], list[Failure]]:
-    """Return the transcripts at some places, each once, and what could not be looked at."""
-    look = _Look()
+    """Return the transcripts at some places, each once, and what could not be read."""
+    finder = _Finder()
     for root in roots:
-        look.at(root)
-    return sorted(look.found.values(), key=lambda found: found.path), look.failures
+        finder.look_at(root)
+    return sorted(finder.found.values(), key=lambda found: found.path), finder.failures
 
 
-class _Look:
-    """One look at several places: what was found, what failed."""
+class _Finder:
+    """Collects transcripts and failures from several places."""
 
     def __init__(self) -> None:
         self.found: dict[str, FoundTranscript] = {}
@@ -104,11 +103,10 @@ class _Look:
         self._seen: set[tuple[int, int]] = set()
         self._excluded: dict[Path, dict[str, str]] = {}
 
-    def at(self, root: Root) -> None:
-        """Look at a place."""
+    def look_at(self, root: Root) -> None:
         try:
             place = root.place.expanduser().resolve(strict=True)
-        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before 3.13
+        except (OSError, RuntimeError) as error:  # RuntimeError: a cycle of links, before 3.13
             if not (root.is_optional and isinstance(error, FileNotFoundError)):
                 reason = f"cannot be reached: {getattr(error, 'strerror', None) or error}"
                 self._fail(str(root.place), reason, "Correct the path, or make it readable.")
@@ -119,15 +117,15 @@ class _Look:
         for file in self._candidates(place, root.format):
             self._take(file, root.format)
 
-    def _candidates(self, place: Path, form: Format | None) -> Iterator[Path]:
+    def _candidates(self, place: Path, form: TranscriptFormat | None) -> Iterator[Path]:
         match form:
-            case Format.OPENCLAW:
+            case TranscriptFormat.OPENCLAW:
                 for agent in self._folders(place):
                     yield from self._files(place / agent / _TOP, is_openclaw_name, depth=0)
-            case Format.CLAUDE_CODE:
+            case TranscriptFormat.CLAUDE_CODE:
                 for project in self._folders(place):
                     yield from self._files(place / project, is_claude_code_name, depth=0)
-            case Format.CODEX:
+            case TranscriptFormat.CODEX:
                 yield from self._files(place, is_codex_name)
             case None:
                 yield from self._files(place, is_transcript_name)
@@ -146,7 +144,7 @@ class _Look:
             if entry.is_symlink():
                 if is_wanted(entry.name):
                     reason = "is a symbolic link"
-                    self._fail(entry.path, reason, "Name the file it leads to among the sources.")
+                    self._fail(entry.path, reason, "Configure the file it points to instead.")
             elif entry.is_dir():
                 if depth > 0:
                     yield from self._files(Path(entry.path), is_wanted, depth=depth - 1)
@@ -163,7 +161,7 @@ class _Look:
             self._fail(str(place), f"cannot be listed: {error.strerror}", "Make it readable.")
             return ()
 
-    def _take(self, file: Path, form: Format | None) -> None:
+    def _take(self, file: Path, form: TranscriptFormat | None) -> None:
         try:
             status = file.stat()
             header = None if form else read_header(file)
@@ -172,20 +170,20 @@ class _Look:
             return
         form = form or (header.format if header else None)
         if form is None:
-            reason = "is of no known format"
-            self._fail(str(file), reason, "Name transcripts only, or a folder of them.")
-        elif form is Format.OPENCLAW and not is_openclaw_name(file.name):
-            self._fail(str(file), "is a copy of what is elsewhere", "Name the conversation itself.")
+            reason = "is not a transcript in a known format"
+            self._fail(str(file), reason, "Name a transcript, or a folder of transcripts.")
+        elif form is TranscriptFormat.OPENCLAW and not is_openclaw_name(file.name):
+            self._fail(str(file), "is a copy of another transcript", "Name the original.")
         elif not modes.S_ISREG(status.st_mode):
             self._fail(str(file), "is not a regular file", "Rename or remove it.")
         elif (status.st_dev, status.st_ino) not in self._seen:
             self._seen.add((status.st_dev, status.st_ino))
             self._add(file, form, Stat(status.st_size, status.st_mtime_ns))
 
-    def _add(self, file: Path, form: Format, stat: Stat) -> None:
-        agent = agent_of(file) if form is Format.OPENCLAW else None
+    def _add(self, file: Path, form: TranscriptFormat, stat: Stat) -> None:
+        agent = agent_of(file) if form is TranscriptFormat.OPENCLAW else None
         excluded = ""
-        if form is Format.OPENCLAW:
+        if form is TranscriptFormat.OPENCLAW:
             excluded = self._excluded_in(file.parent).get(session_id_of(file.name), "")
         path = _stored(file, form, agent)
         if path in self.found:
@@ -210,7 +208,9 @@ class _Look:
             return {}
         except (OSError, ValueError, RecursionError) as error:
             reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-            action = "Nothing, unless it stays so: scheduled runs are taken in until then."
+            action = (
+                "Nothing to do unless it persists: scheduled runs are indexed until it is readable."
+            )
             self._fail(str(file), reason, action)
             return {}
         return excluded_sessions(index) if isinstance(index, dict) else {}
@@ -219,13 +219,13 @@ class _Look:
         self.failures.append(Failure(path, reason, action))
 
 
-def _stored(file: Path, form: Format, agent: str | None) -> str:
+def _stored(file: Path, form: TranscriptFormat, agent: str | None) -> str:
     match form:
-        case Format.OPENCLAW:
+        case TranscriptFormat.OPENCLAW:
             parts = [agent] if agent else []
-        case Format.CLAUDE_CODE:
+        case TranscriptFormat.CLAUDE_CODE:
             parts = [form.value, file.parent.name]
-        case Format.CODEX:
+        case TranscriptFormat.CODEX:
             parts = [form.value]
     return "/".join([_TOP, *(_UNSAFE.sub("_", part) for part in (*parts, file.name))])
 

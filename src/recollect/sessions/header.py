@@ -1,66 +1,111 @@
-"""What a transcript says of itself in its first rows, without reading the rest, and whose it is.
+"""What a transcript's place and first rows tell: its format, and the workspace it belongs to.
 
-It opens files; which there are is known to `find`.
+The rest of the file is not read.
 """
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from recollect.sessions.formats import Header, format_of, header_of
 from recollect.sessions.names import COMPRESSED, agent_of, slug_of
-from recollect.sessions.rows import row_of
-from recollect.sessions.turn import Format
+from recollect.sessions.read import open_transcript
+from recollect.sessions.rows import mapping, row_of, string
+from recollect.sessions.transcript import TranscriptFormat
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import BinaryIO
 
     from recollect.sessions.find import FoundTranscript
+    from recollect.sessions.rows import Row
 
 _HEADER_BYTES = 1024 * 1024
 _HEADER_ROWS = 64
-"""Within both a transcript says what it is, if it does."""
+"""A transcript says what it is within both limits, if at all."""
 
 _MAX_SLUG_CHARS = 200
-"""Beyond it Claude Code cuts the name of a project folder and adds a hash."""
+"""Claude Code cuts longer names of project folders and adds a hash."""
 
-_OPEN_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe that took the file's place would be waited for for ever
-    | getattr(os, "O_NOFOLLOW", 0)  # nor is a link that took it followed
+_OPENCLAW_TYPES = frozenset(
+    {
+        "session",
+        "session-meta",
+        "session_info",
+        "custom",
+        "custom_message",
+        "compaction",
+        "reset",
+        "branch_summary",
+        "model_change",
+        "thinking_level_change",
+        "label",
+    }
+)
+_CODEX_TYPES = frozenset(
+    {"session_meta", "turn_context", "event_msg", "response_item", "compacted"}
 )
 
 
-def opened(file: Path) -> BinaryIO:
-    """Return a file opened for reading.
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The format of a transcript, and where the conversation took place."""
 
-    Raises:
-        OSError: it is not there, or may not be read.
+    format: TranscriptFormat
+    cwd: str | None = None
+    """Working folder of the conversation."""
+    agent: str | None = None
+    """OpenClaw agent in whose folder the file is."""
+    project: str | None = None
+    """Claude Code's folder the file is in: the slug of the working folder."""
 
-    """
-    return open(file, "rb", opener=lambda path, _flags: os.open(path, _OPEN_FLAGS))
+
+def format_of(row: Row) -> TranscriptFormat | None:
+    """Return the format of a row; None if it could be of any."""
+    kind = string(row, "type")
+    if kind in _CODEX_TYPES and mapping(row, "payload"):
+        return TranscriptFormat.CODEX
+    if kind == "message":
+        return TranscriptFormat.OPENCLAW if mapping(row, "message") else TranscriptFormat.CODEX
+    if "leafUuid" in row or "sessionId" in row:
+        return TranscriptFormat.CLAUDE_CODE
+    if kind in ("user", "assistant") and mapping(row, "message"):
+        return TranscriptFormat.CLAUDE_CODE
+    if kind in _OPENCLAW_TYPES:
+        return TranscriptFormat.OPENCLAW
+    is_old_codex = not kind and string(row, "id") and "instructions" in row
+    return TranscriptFormat.CODEX if is_old_codex else None
 
 
-def read_header(file: Path, *, form: Format | None = None) -> Header | None:
-    """Return what the first rows of a file tell; None when they are of no known format.
+def header_of(row: Row, form: TranscriptFormat) -> Header | None:
+    """Return what a row says about the whole transcript; None if it is not the header row."""
+    match form:
+        case TranscriptFormat.OPENCLAW if row.get("type") == "session":
+            cwd = string(row, "cwd")
+        case TranscriptFormat.CLAUDE_CODE if string(row, "cwd"):
+            cwd = string(row, "cwd")
+        case TranscriptFormat.CODEX if row.get("type") == "session_meta":
+            cwd = string(mapping(row, "payload"), "cwd")
+        case _:
+            return None
+    return Header(form, cwd or None)
+
+
+def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header | None:
+    """Return what the first rows of a file tell; None if they are in no known format.
 
     Args:
-        file: the transcript; of a compressed one only the name tells something.
-        form: its format, where it is known.
+        file: the transcript. A compressed one is identified by its name.
+        form: its format, if known.
 
     Raises:
         OSError: it cannot be read.
 
     """
     if file.name.endswith(COMPRESSED):
-        return _placed(Header(Format.OPENCLAW), file)  # nobody else compresses
+        return _placed(Header(TranscriptFormat.OPENCLAW), file)  # only OpenClaw compresses
     room = _HEADER_BYTES
-    with opened(file) as stream:
+    with open_transcript(file) as stream:
         for _ in range(_HEADER_ROWS):
             line = stream.readline(room)
             room -= len(line)
@@ -74,15 +119,15 @@ def read_header(file: Path, *, form: Format | None = None) -> Header | None:
 
 
 def belongs_to(header: Header, *, workspace: Path, agent: str | None) -> bool:
-    """Tell whether a transcript is part of a workspace's memory.
+    """Return whether a transcript is part of a workspace's memory.
 
-    OpenClaw's is when its agent is the one asked for. Without an agent, and for the others, it is
-    when the conversation was held in the workspace or below it.
+    An OpenClaw transcript is if its agent is the given one. Without an agent, and for the other
+    formats, it is if the conversation took place in the workspace or below it.
 
     Args:
-        header: what the transcript says of itself.
+        header: what the transcript says about itself.
         workspace: the folder.
-        agent: OpenClaw's agent of that workspace, if it has one.
+        agent: OpenClaw agent of that workspace, if it has one.
 
     """
     if header.agent is not None and agent is not None:
@@ -94,12 +139,12 @@ def belongs_to(header: Header, *, workspace: Path, agent: str | None) -> bool:
 
 
 def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | None) -> bool:
-    """Tell whether a transcript that was found is part of a workspace's memory.
+    """Return whether a transcript is part of a workspace's memory.
 
-    Its first rows are read only when the place it was found in does not decide.
+    Its first rows are read only if its place does not decide.
 
     Raises:
-        OSError: they had to be read and could not be.
+        OSError: they cannot be read.
 
     """
     placed = _placed(Header(found.format), found.file)
@@ -113,15 +158,15 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
 
 def _placed(header: Header, file: Path) -> Header:
     match header.format:
-        case Format.OPENCLAW:
+        case TranscriptFormat.OPENCLAW:
             return replace(header, agent=agent_of(file))
-        case Format.CLAUDE_CODE:
+        case TranscriptFormat.CLAUDE_CODE:
             return replace(header, project=file.parent.name)
-        case Format.CODEX:
+        case TranscriptFormat.CODEX:
             return header
 
 
 def _could_hold(project: str, workspace: Path) -> bool:
-    # Not proof: `app` and a folder `two` in it have the slug of a folder `app-two` beside it.
+    # Not a proof: the folder `app/two` has the same slug as a sibling of `app` named `app-two`.
     slugs = map(slug_of, (workspace.absolute(), workspace.resolve()))
     return any(project.startswith(slug[:_MAX_SLUG_CHARS]) for slug in slugs)

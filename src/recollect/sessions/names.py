@@ -1,6 +1,6 @@
-"""What the name of a transcript file tells: whether to read it at all, and which session it is.
+"""Parses transcript file names: is it one, which session, which day, which agent.
 
-It knows names only; nothing is opened.
+Nothing is opened.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COMPRESSED = ".zst"
 _STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}(?:\.[0-9]{3})?Z"
 _LIVE = re.compile(r"(?P<id>.+)\.jsonl")
 _ARCHIVE = re.compile(rf"(?P<id>.+)\.jsonl\.(?:reset|deleted)\.{_STAMP}(?:\.zst)?")
-# A copy made when a conversation is compacted, and the log of a run: both repeat what is elsewhere.
+# Copies made when a conversation is compacted, and logs of runs: both repeat another transcript.
 _COPY = re.compile(r".+\.(?:checkpoint\.[0-9a-fA-F-]{36}|trajectory)")
 _ROLLOUT = re.compile(r"rollout-.+\.jsonl")
 _SUB_AGENT = re.compile(r"agent-.+\.jsonl")
@@ -26,38 +26,38 @@ _DAY = re.compile(r"(?:^rollout-|\.(?:reset|deleted)\.)([0-9]{4})-([0-9]{2})-([0
 
 
 def is_openclaw_name(name: str) -> bool:
-    """Tell whether OpenClaw keeps a conversation under this name, live or set aside."""
+    """Return whether this is an OpenClaw conversation, live or archived."""
     return bool(session_id_of(name))
 
 
 def is_claude_code_name(name: str) -> bool:
-    """Tell whether Claude Code keeps a person's conversation under this name."""
+    """Return whether this is a Claude Code conversation with a person."""
     return bool(_LIVE.fullmatch(name)) and not _SUB_AGENT.fullmatch(name)
 
 
 def is_codex_name(name: str) -> bool:
-    """Tell whether Codex keeps a conversation under this name."""
+    """Return whether this is a Codex conversation."""
     return bool(_ROLLOUT.fullmatch(name))
 
 
 def is_transcript_name(name: str) -> bool:
-    """Tell whether a conversation may be kept under this name, by anyone."""
+    """Return whether this may be a conversation of any agent."""
     return is_openclaw_name(name) and not _SUB_AGENT.fullmatch(name)
 
 
 def is_archive_name(name: str) -> bool:
-    """Tell whether the name is that of a conversation that was reset or deleted."""
+    """Return whether this is an OpenClaw conversation that was reset or deleted."""
     return bool(_ARCHIVE.fullmatch(name))
 
 
 def session_id_of(name: str) -> str:
-    """Return the session an OpenClaw file name belongs to; empty when it is no transcript."""
+    """Return the session id in an OpenClaw file name; empty if it is not a transcript."""
     found = _ARCHIVE.fullmatch(name) or _LIVE.fullmatch(name)
     return found["id"] if found and not _COPY.fullmatch(found["id"]) else ""
 
 
 def agent_of(file: PurePath) -> str | None:
-    """Return OpenClaw's agent in whose folder a file is: `…/agents/<agent>/sessions/<file>`."""
+    """Return the OpenClaw agent that owns a file: `…/agents/<agent>/sessions/<file>`."""
     match file.parts:
         case (*_, "agents", agent, "sessions", _):
             return agent
@@ -65,14 +65,14 @@ def agent_of(file: PurePath) -> str | None:
 
 
 def slug_of(folder: PurePath) -> str:
-    """Return how Claude Code names the folder with the conversations held in a folder."""
+    """Return the name Claude Code gives the folder with the conversations of a project."""
     return _NOT_SLUG.sub("-", str(folder))
 
 
 def day_of(name: str) -> date | None:
-    """Return the day in a name that says when a conversation began or ended."""
+    """Return the day in a file name on which the conversation began or ended."""
     found = _DAY.search(name)
     try:
         return date(int(found[1]), int(found[2]), int(found[3])) if found else None
-    except ValueError:  # 2026-02-30 has the form of a date only
+    except ValueError:  # 2026-02-30 only looks like a date
         return None

@@ -1,46 +1,46 @@
-"""A conversation as a document: one line a message, chunks that know when and by whom it was said.
+"""Projects a conversation onto a document: one line per message, packed into dated chunks.
 
-Lines are as OpenClaw writes them (`User: …`, `Assistant: …`, long messages over several). The
-digest covers all that is stored, so that a file that only gained metadata is not taken in again.
-It knows conversations and chunks, nothing of files or of how they are found.
+Lines look like OpenClaw's (`User: …`, `Assistant: …`; long messages take several). What fits stays
+together, a full chunk repeats its last whole lines in the next one, and no chunk crosses a reset.
+Decisions look only backwards, so a conversation that goes on leaves every chunk but the last as it
+was. The digest covers everything stored: a file that only gained metadata is not indexed again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from recollect.sessions.names import day_of
-from recollect.sessions.pack import LABELS, Line, Passage, pack
-from recollect.sessions.turn import Speaker
-from recollect.sessions.wrap import wrapped
-from recollect.text.size import CHARS_PER_TOKEN
+from recollect.sessions.transcript import Speaker
+from recollect.text.graphemes import MAX_CLUSTER_CHARS, is_boundary
+from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.types import Chunk, Document, SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from recollect.sessions.turn import Transcript
+    from recollect.sessions.transcript import Origin, Transcript
     from recollect.types import Stat
 
 PROJECTION_VERSION = 1
-"""Part of every digest: to be raised when equal transcripts give other chunks than before."""
+"""Part of every digest; raise it when equal transcripts give other chunks than before."""
+LABELS = {Speaker.USER: "User: ", Speaker.ASSISTANT: "Assistant: "}
 
 _WRAP_WIDTH = 800
 """Weight of a line, as in OpenClaw: for text without CJK, its characters."""
 _LABEL_ROOM = 2 * (len(LABELS[Speaker.ASSISTANT]) + 1)
-"""Beyond the target, so that two full lines of one message fit in a chunk in spite of labels:
+"""Added to the limit, so that two full lines of one message fit in a chunk in spite of labels:
 15 % fewer chunks, and nDCG@10 of the vectors on LongMemEval 69.0 → 70.0."""
 _MIN_LIMIT = 32
-"""Weight below which chunks would be shreds of words; as in OpenClaw."""
-
+"""Weight below which chunks would be fragments of words; as in OpenClaw."""
 _TITLE_WIDTH = 120
-"""Weight of a title: the summaries that some agents write in its place are longer."""
+"""Weight of a title: some agents write a long summary instead."""
 _TOPIC_WIDTH = 80
-"""Weight of the first words that stand for what a conversation is about."""
-
+"""Weight of the first words used in place of a title."""
 _SETTLING_NS = 2_000_000_000
 """Coarsest time stamp of a common file system (FAT): within it two writes look like one."""
 
@@ -53,14 +53,33 @@ class ProjectOptions:
     overlap: int = 80
     """Tokens repeated from the chunk before, in whole lines."""
     zone: tzinfo | None = UTC
-    """Whose calendar tells the day of a message; None is the machine's."""
+    """Time zone that decides the day of a message; None is the machine's."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenLine:
+    """A line of the projection: a message, or part of a long one."""
+
+    text: str
+    number: int
+    """Line of the transcript it comes from."""
+    speaker: Speaker
+    moment: datetime | None
+    origin: Origin
+    generation: int
+    """Number of resets before it."""
+
+    @property
+    def weight(self) -> int:
+        """Weight in a chunk, with the line end."""
+        return weigh(self.text) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What is searched of a conversation."""
+    """The searchable part of a conversation."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[SpokenLine, ...]
     resets: tuple[int, ...]
     title: str
 
@@ -70,13 +89,8 @@ class Projection:
         return "\n".join(line.text for line in self.lines)
 
     @property
-    def line_map(self) -> tuple[int, ...]:
-        """Per line of the text the line of the transcript."""
-        return tuple(line.number for line in self.lines)
-
-    @property
     def digest(self) -> str:
-        """Digest of text, line map, times, trust, resets and title."""
+        """Digest of text, line numbers, times, trust, resets and title."""
         hashed = sha256(f"{PROJECTION_VERSION}\n{self.title}\n{self.resets}\n".encode())
         for line in self.lines:
             moment = line.moment.isoformat() if line.moment else ""
@@ -85,36 +99,22 @@ class Projection:
 
 
 def project(transcript: Transcript, *, options: ProjectOptions) -> Projection:
-    """Return the lines of a conversation; none when the whole of it is excluded."""
-    lines = () if transcript.is_excluded else tuple(_lines(transcript, options))
-    title = next(wrapped(transcript.title or "", width=_TITLE_WIDTH), "")
+    """Return the lines of a conversation; none if it is excluded."""
+    lines = () if transcript.excluded else tuple(_lines(transcript, options))
+    title = next(wrap(transcript.title or "", width=_TITLE_WIDTH), "")
     return Projection(lines, transcript.resets, title)
 
 
-def passages(projection: Projection, *, options: ProjectOptions) -> list[Passage]:
-    """Return the lines as they are retrieved together."""
-    return pack(
-        projection.lines,
-        limit=_limit(options) + _LABEL_ROOM,
-        overlap=min(max(0, options.overlap) * CHARS_PER_TOKEN, _limit(options) // 2),
-    )
-
-
 def document_of(
-    transcript: Transcript,
-    *,
-    path: str,
-    stat: Stat,
-    now_ns: int,
-    options: ProjectOptions,
+    transcript: Transcript, *, path: str, stat: Stat, now_ns: int, options: ProjectOptions
 ) -> tuple[Document, list[Chunk]]:
-    """Return a conversation as a document and its chunks; empty ones when there is nothing to find.
+    """Return a conversation as a document with its chunks; both empty if it is excluded.
 
     Args:
         transcript: the conversation.
-        path: under which it is stored.
+        path: its stored path.
         stat: of its file, from before it was read.
-        now_ns: the present, to tell whether the file may still be changing unnoticed.
+        now_ns: the current time, to tell whether the file may still change unnoticed.
         options: how to divide and date it.
 
     """
@@ -131,16 +131,16 @@ def document_of(
     return document, _chunks(projection, document, options)
 
 
-def _lines(transcript: Transcript, options: ProjectOptions) -> Iterator[Line]:
+def _lines(transcript: Transcript, options: ProjectOptions) -> Iterator[SpokenLine]:
     width = min(_WRAP_WIDTH, _limit(options))
     resets = iter((*transcript.resets, None))
     reset, generation = next(resets), 0
     for turn in transcript.turns:
         while reset is not None and reset <= turn.line:
             reset, generation = next(resets), generation + 1
-        for piece in wrapped(turn.text, width=width):
-            text = f"{LABELS[turn.speaker]}{piece}"
-            yield Line(text, turn.line, turn.speaker, turn.moment, turn.origin, generation)
+        for part in wrap(turn.text, width=width):
+            text = f"{LABELS[turn.speaker]}{part}"
+            yield SpokenLine(text, turn.line, turn.speaker, turn.moment, turn.origin, generation)
 
 
 def _limit(options: ProjectOptions) -> int:
@@ -149,43 +149,122 @@ def _limit(options: ProjectOptions) -> int:
 
 def _chunks(projection: Projection, document: Document, options: ProjectOptions) -> list[Chunk]:
     openings = _openings(projection.lines)
+    packed = pack(
+        projection.lines,
+        limit=_limit(options) + _LABEL_ROOM,
+        overlap=min(max(0, options.overlap) * CHARS_PER_TOKEN, _limit(options) // 2),
+    )
     chunks: list[Chunk] = []
     # No prefix: first words in front of what is embedded gain nothing (nDCG@10 on LongMemEval 80.7
-    # with, 81.5 without), and a title may come late and would have all of it embedded again.
-    for passage in passages(projection, options=options):
-        first, last = passage.lines[0], passage.lines[-1]
+    # with, 81.5 without), and a title that comes late would cause everything to be embedded again.
+    for lines in packed:
+        first, last = lines[0], lines[-1]
         opening = openings.get(first.generation)
-        # What comes later must not change what came before, so words head what follows them only.
+        # Later words must not change earlier chunks, so words only head what follows them.
         topic = _topic(opening) if opening and opening.number <= last.number else ""
         title = projection.title or topic
+        moment = next((line.moment for line in lines if line.moment is not None), None)
+        speakers = {line.speaker for line in lines}
         chunks.append(
             Chunk(
                 path=document.path,
                 source=document.source,
                 start_line=first.number,
                 end_line=last.number,
-                text=passage.text,
+                text="\n".join(line.text for line in lines),
                 heading=(title,) if title else (),
-                when=_day(passage.moment, options.zone) or document.when,
-                speaker=",".join(passage.speakers),
-                moment=_written(passage.moment),
+                when=_day(moment, options.zone) or document.when,
+                speaker=",".join(speaker for speaker in Speaker if speaker in speakers),
+                moment=_written(moment),
             )
         )
     return chunks
 
 
-def _openings(lines: Sequence[Line]) -> dict[int, Line]:
+def pack(lines: Iterable[SpokenLine], *, limit: int, overlap: int) -> list[list[SpokenLine]]:
+    """Return the lines of each chunk.
+
+    Args:
+        lines: in order.
+        limit: weight of a chunk; a single heavier line is a chunk by itself.
+        overlap: weight that a chunk may repeat from the one before.
+
+    """
+    packed: list[list[SpokenLine]] = []
+    current: list[SpokenLine] = []
+    taken = 0
+    for line in lines:
+        weight = line.weight
+        if current and line.generation != current[-1].generation:
+            packed.append(current)
+            current, taken = [], 0
+        elif current and taken + weight > limit:
+            packed.append(current)
+            current = _carried(current, room=min(overlap, limit - weight))
+            taken = sum(each.weight for each in current)
+        current.append(line)
+        taken += weight
+    return [*packed, current] if current else packed
+
+
+def _carried(lines: list[SpokenLine], *, room: int) -> list[SpokenLine]:
+    first = len(lines)
+    # Never all of them: then the next chunk would repeat this one as a whole.
+    while first > 1 and lines[first - 1].weight <= room:
+        first -= 1
+        room -= lines[first].weight
+    return lines[first:]
+
+
+def wrap(text: str, *, width: int) -> Iterator[str]:
+    """Yield a flattened text in lines that weigh at most `width`, divided at spaces if possible.
+
+    A single character heavier than the width is a line by itself.
+    """
+    start = 0
+    while (reach := _reach(text, start, width)) < len(text):
+        space = text.rfind(" ", start + 1, reach + 1)
+        end = space if space > start else _boundary(text, start, reach)
+        yield text[start:end]
+        start = end + 1 if text[end] == " " else end
+    if start < len(text):
+        yield text[start:]
+
+
+def _reach(text: str, start: int, width: int) -> int:
+    """Return the place up to which the text has the given weight, at least one character on."""
+    window = text[start : start + width]
+    if window.isascii() or weigh(window) <= width:
+        return start + len(window)
+    room = width
+    for at, char in enumerate(window):
+        room -= _char_weight(char)
+        if room < 0:
+            return start + max(at, 1)
+    return start + len(window)
+
+
+_char_weight = lru_cache(maxsize=1 << 14)(weigh)
+
+
+def _boundary(text: str, start: int, reach: int) -> int:
+    for place in range(reach, max(start, reach - MAX_CLUSTER_CHARS), -1):
+        if is_boundary(text, place, start):
+            return place
+    return reach
+
+
+def _openings(lines: Sequence[SpokenLine]) -> dict[int, SpokenLine]:
     """Return the first line of the user in each generation."""
-    found: dict[int, Line] = {}
+    found: dict[int, SpokenLine] = {}
     for line in lines:
         if line.speaker is Speaker.USER:
             found.setdefault(line.generation, line)
     return found
 
 
-def _topic(line: Line) -> str:
-    words = line.text.removeprefix(LABELS[line.speaker])
-    return next(wrapped(words, width=_TOPIC_WIDTH))
+def _topic(line: SpokenLine) -> str:
+    return next(wrap(line.text.removeprefix(LABELS[line.speaker]), width=_TOPIC_WIDTH))
 
 
 def _day(moment: datetime | None, zone: tzinfo | None) -> date | None:

@@ -1,7 +1,6 @@
-"""One transcript file as a conversation.
+"""Reads one transcript file as a conversation.
 
-It opens files and feeds the reader of their format. A file that cannot be read is a Failure that
-names the next step, never a crash.
+A file that cannot be read becomes a Failure that names the next step, never a crash.
 """
 
 from __future__ import annotations
@@ -11,70 +10,152 @@ import os
 import stat as modes
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from recollect.reports import Failure
-from recollect.sessions.formats import reader_of
-from recollect.sessions.header import opened
-from recollect.sessions.lines import whole_lines
-from recollect.sessions.names import COMPRESSED, is_archive_name, session_id_of
+from recollect.sessions.claude_code import ClaudeCodeReader
+from recollect.sessions.codex import CodexReader
+from recollect.sessions.names import COMPRESSED, is_archive_name
+from recollect.sessions.openclaw import OpenClawReader
+from recollect.sessions.rows import row_of
+from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
     from typing import BinaryIO
 
     from recollect.sessions.find import FoundTranscript
-    from recollect.sessions.turn import Transcript
+    from recollect.sessions.rows import Row
+    from recollect.sessions.transcript import Transcript
+
+MAX_LINE_BYTES = 32 * 1024 * 1024
+"""Enough for a message with several large images; longer lines are skipped."""
 
 _MAX_UNPACKED_BYTES = 512 * 1024 * 1024
-"""Ten times a long conversation; a small file can unpack to anything."""
+"""Ten times a long conversation; a small file can unpack to any size."""
+_TOO_LONG = "…"
+"""Replaces a skipped line: not valid in any format."""
+_BOM = b"\xef\xbb\xbf"
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe in the file's place would block forever
+    | getattr(os, "O_NOFOLLOW", 0)  # nor follow a link in its place
+)
+
+
+class TranscriptReader(Protocol):
+    """Takes in a transcript of one format row by row."""
+
+    def take(self, number: int, row: Row) -> None:
+        """Take in the row on a line."""
+
+    def transcript(self) -> Transcript:
+        """Return the conversation read so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A conversation as it stood in its file."""
+    """A conversation as it was in its file."""
 
     transcript: Transcript
     stat: Stat
     """Of the file, from before it was read."""
 
 
+def reader_of(form: TranscriptFormat, *, is_archive: bool) -> TranscriptReader:
+    """Return a new reader for a format."""
+    match form:
+        case TranscriptFormat.OPENCLAW:
+            return OpenClawReader(is_archive=is_archive)
+        case TranscriptFormat.CLAUDE_CODE:
+            return ClaudeCodeReader()
+        case TranscriptFormat.CODEX:
+            return CodexReader()
+
+
 def read_transcript(found: FoundTranscript) -> Reading | Failure:
     """Return the conversation in a file."""
     try:
-        with opened(found.file) as stream:
+        with open_transcript(found.file) as stream:
             status = os.fstat(stream.fileno())
             if not modes.S_ISREG(status.st_mode):
                 return Failure(found.path, "is not a regular file", "Rename or remove it.")
             is_compressed = found.file.name.endswith(COMPRESSED)
-            transcript = _read(_decompressed(stream) if is_compressed else stream, found)
+            reader = reader_of(found.format, is_archive=is_archive_name(found.file.name))
+            content = _decompressed(stream) if is_compressed else stream
+            transcript = read_lines(whole_lines(content), reader)
     except FileNotFoundError:
-        reason = "was deleted while it was being taken in"
-        return Failure(found.path, reason, "Nothing: the next sync sees it gone.")
+        reason = "was deleted while it was being read"
+        return Failure(found.path, reason, "Nothing to do: the next sync removes it.")
     except ModuleNotFoundError:
         reason = "is compressed, which this Python cannot read"
         return Failure(found.path, reason, "Use Python 3.14, or decompress it with `zstd -d`.")
     except (OSError, EOFError) as error:
         reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         return Failure(found.path, reason, "Make it readable, or exclude it.")
-    return Reading(transcript, Stat(status.st_size, status.st_mtime_ns))
-
-
-def _read(stream: BinaryIO, found: FoundTranscript) -> Transcript:
-    reader = reader_of(found.format, is_archive=is_archive_name(found.file.name))
-    for number, text in whole_lines(stream):
-        reader.take(number, text)
-    read = reader.transcript()
-    return replace(
-        read,
-        agent=found.agent,
-        session_id=read.session_id or session_id_of(found.file.name),
-        excluded=found.excluded or read.excluded,
+    return Reading(
+        replace(transcript, excluded=found.excluded or transcript.excluded),
+        Stat(status.st_size, status.st_mtime_ns),
     )
 
 
+def read_lines(lines: Iterable[tuple[int, str]], reader: TranscriptReader) -> Transcript:
+    """Return the conversation on numbered lines; lines without a JSON object are skipped."""
+    for number, line in lines:
+        row = row_of(line)
+        if row is not None:
+            reader.take(number, row)
+    return reader.transcript()
+
+
+def open_transcript(file: Path) -> BinaryIO:
+    """Open a file for reading, but not through a link.
+
+    Raises:
+        OSError: it does not exist, or must not be read.
+
+    """
+    return open(file, "rb", opener=lambda path, _flags: os.open(path, _OPEN_FLAGS))
+
+
+def whole_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
+    """Yield the complete lines of a file that may still be growing, numbered from 1.
+
+    A last line without a line end counts if it is a whole JSON object, because some writers end a
+    finished file that way; otherwise it is still being written and left for later.
+    """
+    number = 0
+    while raw := stream.readline(MAX_LINE_BYTES):
+        is_whole = raw.endswith(b"\n")
+        is_too_long = len(raw) == MAX_LINE_BYTES and not is_whole
+        if is_too_long:
+            is_whole = _skip_line(stream)
+        number += 1
+        text = _TOO_LONG if is_too_long else _decoded(raw, number)
+        if not is_whole and row_of(text) is None:
+            return
+        yield number, text
+
+
+def _skip_line(stream: BinaryIO) -> bool:
+    """Skip the rest of a line; return whether it ended."""
+    while raw := stream.readline(MAX_LINE_BYTES):
+        if raw.endswith(b"\n"):
+            return True
+    return False
+
+
+def _decoded(raw: bytes, number: int) -> str:
+    raw = raw.removeprefix(_BOM) if number == 1 else raw
+    # One broken character must not lose the line.
+    return raw.decode("utf-8", "replace")
+
+
 def _decompressed(stream: BinaryIO) -> BinaryIO:
-    # In the standard library from Python 3.14 on, and not worth a dependency before it.
+    # In the standard library since Python 3.14, and not worth a dependency before.
     zstd = importlib.import_module("compression.zstd")
     try:
         content = zstd.open(stream, "rb").read(_MAX_UNPACKED_BYTES + 1)

@@ -74,14 +74,14 @@ def boundary_before(text: str, at: int, *, start: int = 0) -> int:
     """
     end = max(min(at, len(text)), start + 1)
     for place in range(end, max(start, end - MAX_CLUSTER_CHARS), -1):
-        if _is_boundary(text, place, start):
+        if is_boundary(text, place, start):
             return place
     return _boundary_after(text, end, start=start)
 
 
 def _boundary_after(text: str, at: int, *, start: int) -> int:
     for place in range(at, min(len(text), start + MAX_CLUSTER_CHARS)):
-        if _is_boundary(text, place, start):
+        if is_boundary(text, place, start):
             return place
     return min(len(text), max(at, start + MAX_CLUSTER_CHARS))
 
@@ -93,7 +93,7 @@ def _stop(line: str, start: int, room: int) -> int:
     fair = 0
     near = reach - (reach - start) // _NEAR
     for place in reversed(list(_word_ends(line, near + 1, reach))):
-        if _is_boundary(line, place, start):
+        if is_boundary(line, place, start):
             if _SENTENCE_END.match(line, place - 2):
                 return place
             fair = fair or place
@@ -104,10 +104,10 @@ def _overlap_start(line: str, start: int, stop: int, overlap: int) -> int:
     window = line[max(start + 1, stop - overlap) : stop]
     lowest = stop - _count(window[::-1], overlap)
     for place in _word_ends(line, lowest, stop - 1):
-        if _is_boundary(line, place, start):
+        if is_boundary(line, place, start):
             return place
     for place in range(lowest, stop):
-        if _is_boundary(line, place, start):
+        if is_boundary(line, place, start):
             return place
     return stop
 
@@ -139,7 +139,7 @@ def _word_end() -> re.Pattern[str]:
     return re.compile(rf"(?<=\s)|(?:(?<={_UNSPACED})|(?={_UNSPACED}))(?!{_CLOSING})")
 
 
-def _is_boundary(text: str, place: int, start: int) -> bool:
+def is_boundary(text: str, place: int, start: int) -> bool:
     """Return whether no cluster spans this place; `start` is between two clusters."""
     if place >= len(text):
         return True

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from recollect.sessions.claude_code import SIDE_AGENT, read_lines
-from recollect.sessions.turn import Origin, Transcript
+from recollect.sessions.claude_code import ClaudeCodeReader
+from recollect.sessions.read import read_lines
+from recollect.sessions.transcript import SIDE_AGENT, Origin, Transcript
 
 
 def row(kind: str, content: object, **fields: Any) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def queued(prompt: str, **fields: Any) -> dict[str, Any]:
 
 def read(*rows: object) -> Transcript:
     lines = [each if isinstance(each, str) else json.dumps(each) for each in rows]
-    return read_lines(enumerate(lines, 1))
+    return read_lines(enumerate(lines, 1), ClaudeCodeReader())
 
 
 def texts(*rows: object) -> list[str]:
@@ -55,7 +56,6 @@ def test_prompts_and_answers_are_read_with_their_lines_and_times() -> None:
         (turn.line, turn.text, turn.origin) for turn in transcript.turns
     ]
     assert {datetime(2026, 2, 1, 10, tzinfo=UTC)} == {turn.moment for turn in transcript.turns}
-    assert ("s-1", "/home/ada/garden") == (transcript.session_id, transcript.cwd)
 
 
 def test_only_text_is_kept_of_an_answer() -> None:
@@ -151,7 +151,7 @@ def test_a_side_agents_own_conversation_is_excluded() -> None:
     assert "" == read(user("Explore", isSidechain=True), user("Hi")).excluded
 
 
-def test_unreadable_lines_are_counted_and_keep_their_numbers() -> None:
+def test_unreadable_lines_are_skipped_but_counted_as_lines() -> None:
     transcript = read('"massive error"', "42", "[1]", "{", "", user("Still here"))
 
-    assert (4, [6]) == (transcript.unreadable, [turn.line for turn in transcript.turns])
+    assert [6] == [turn.line for turn in transcript.turns]

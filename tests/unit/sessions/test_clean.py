@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from recollect.sessions.clean import (
-    OWN_BLOCK,
     RECALLED,
-    flattened,
-    tags,
+    flatten,
+    tag_pattern,
     without_blocks,
     without_internal_context,
 )
+from recollect.text.safe import OWN_BLOCK
 
 BEGIN, END = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
 
@@ -26,7 +26,7 @@ BEGIN, END = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", "<<<END_OPENCLAW_INTERNAL_
     ],
 )
 def test_what_was_recalled_is_not_said_again(block: str) -> None:
-    assert "before after" == flattened(without_blocks(f"before {block} after", RECALLED))
+    assert "before after" == flatten(without_blocks(f"before {block} after", RECALLED))
 
 
 @pytest.mark.parametrize(
@@ -43,15 +43,15 @@ def test_a_tag_without_its_partner_takes_nothing_with_it(text: str) -> None:
 
 
 def test_blocks_within_blocks_go_with_the_outermost() -> None:
-    pattern = tags(["a", "b"])
+    pattern = tag_pattern(["a", "b"])
 
-    assert "1 2" == flattened(without_blocks("1<a>x<b>y<a>z</a></b>w</a>2", pattern))
+    assert "1 2" == flatten(without_blocks("1<a>x<b>y<a>z</a></b>w</a>2", pattern))
 
 
 def test_a_mentioned_tag_does_not_reach_to_a_later_block() -> None:
     text = "the <system-reminder> tag\n<system-reminder>injected</system-reminder>\nmy words"
 
-    assert "the <system-reminder> tag my words" == flattened(without_blocks(text, RECALLED))
+    assert "the <system-reminder> tag my words" == flatten(without_blocks(text, RECALLED))
 
 
 def test_what_remains_does_not_grow_together_into_a_tag() -> None:
@@ -73,7 +73,7 @@ def test_what_remains_does_not_grow_together_into_a_tag() -> None:
     ],
 )
 def test_internal_context_is_cut_out(text: str, expected: str) -> None:
-    assert expected == flattened(without_internal_context(text))
+    assert expected == flatten(without_internal_context(text))
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,5 @@ def test_internal_context_is_cut_out(text: str, expected: str) -> None:
     ],
 )
 def test_a_message_is_put_on_one_line(text: str, expected: str) -> None:
-    assert expected == flattened(text)
-    assert expected == flattened(expected)
+    assert expected == flatten(text)
+    assert expected == flatten(expected)

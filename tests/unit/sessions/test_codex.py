@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from recollect.sessions.codex import SIDE_AGENT, read_lines
-from recollect.sessions.turn import Origin, Speaker, Transcript
+from recollect.sessions.codex import CodexReader
+from recollect.sessions.read import read_lines
+from recollect.sessions.transcript import SIDE_AGENT, Origin, Speaker, Transcript
 
 META = {
     "timestamp": "2026-02-01T10:00:00.000Z",
@@ -30,7 +31,7 @@ def response(role: str, *words: str) -> dict[str, Any]:
 
 def read(*rows: object) -> Transcript:
     lines = [each if isinstance(each, str) else json.dumps(each) for each in rows]
-    return read_lines(enumerate(lines, 1))
+    return read_lines(enumerate(lines, 1), CodexReader())
 
 
 def said(*rows: object) -> list[tuple[int, str]]:
@@ -38,9 +39,10 @@ def said(*rows: object) -> list[tuple[int, str]]:
 
 
 def test_the_first_row_tells_of_the_session() -> None:
-    transcript = read(META, {**META, "payload": {"id": "of the parent", "cwd": "/else"}})
+    transcript = read(
+        META, {**META, "payload": {"id": "parent", "timestamp": "2025-01-01T00:00:00Z"}}
+    )
 
-    assert ("t-1", "/home/ada/garden") == (transcript.session_id, transcript.cwd)
     assert datetime(2026, 2, 1, 9, 59, 59, tzinfo=UTC) == transcript.started
 
 
@@ -132,7 +134,7 @@ def test_a_rollout_without_envelopes_is_read() -> None:
     )
 
     assert [(3, "Hi")] == said(*rows)
-    assert "t-0" == read(*rows).session_id
+    assert datetime(2025, 6, 1, 10, tzinfo=UTC) == read(*rows).started
 
 
 def test_a_side_agents_own_conversation_is_excluded() -> None:
@@ -142,10 +144,10 @@ def test_a_side_agents_own_conversation_is_excluded() -> None:
     assert "" == read({**META, "payload": {"id": "t-3", "source": "cli"}}).excluded
 
 
-def test_unreadable_lines_are_counted_and_keep_their_numbers() -> None:
+def test_unreadable_lines_are_skipped_but_counted_as_lines() -> None:
     transcript = read("{", "", event("user_message", "Still here"))
 
-    assert (1, [3]) == (transcript.unreadable, [turn.line for turn in transcript.turns])
+    assert [3] == [turn.line for turn in transcript.turns]
 
 
 def test_secrets_are_out_of_what_is_said_once_or_twice() -> None:

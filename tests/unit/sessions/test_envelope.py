@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.sessions.envelope import without_envelope
+from recollect.sessions.openclaw import without_envelope
 
 MARK = "⟦openclaw:ctx⟧"
 RECORD = '```json\n{\n  "message_id": "12",\n  "sender": "Ada"\n}\n```'

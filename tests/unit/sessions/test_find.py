@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.sessions.find import Root, default_roots, find_transcripts
-from recollect.sessions.registry import CRON
-from recollect.sessions.turn import Format
+from recollect.sessions.openclaw import CRON
+from recollect.sessions.transcript import TranscriptFormat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,11 +44,11 @@ def test_the_folders_of_all_three_agents_are_looked_through(home: Path) -> None:
     found, failures = find_transcripts(default_roots(home, environ={}))
 
     assert [
-        ("sessions/claude/-work-garden/c-1.jsonl", Format.CLAUDE_CODE, None),
-        ("sessions/codex/rollout-2026-01-01T10-00-00-u.jsonl", Format.CODEX, None),
-        ("sessions/codex/rollout-2026-02-01T10-00-00-t.jsonl", Format.CODEX, None),
-        ("sessions/main/s-1.jsonl", Format.OPENCLAW, "main"),
-        ("sessions/ops/s-2.jsonl", Format.OPENCLAW, "ops"),
+        ("sessions/claude/-work-garden/c-1.jsonl", TranscriptFormat.CLAUDE_CODE, None),
+        ("sessions/codex/rollout-2026-01-01T10-00-00-u.jsonl", TranscriptFormat.CODEX, None),
+        ("sessions/codex/rollout-2026-02-01T10-00-00-t.jsonl", TranscriptFormat.CODEX, None),
+        ("sessions/main/s-1.jsonl", TranscriptFormat.OPENCLAW, "main"),
+        ("sessions/ops/s-2.jsonl", TranscriptFormat.OPENCLAW, "ops"),
     ] == [(each.path, each.format, each.agent) for each in found]
     assert [] == failures
 
@@ -180,7 +180,10 @@ def test_a_file_of_no_known_format_is_reported(tmp_path: Path, content: str) -> 
 
     found, failures = find_transcripts([Root(file)])
 
-    assert ([], ["is of no known format"]) == (found, [each.reason for each in failures])
+    assert ([], ["is not a transcript in a known format"]) == (
+        found,
+        [each.reason for each in failures],
+    )
 
 
 def test_a_copy_is_not_taken_even_when_it_is_named(tmp_path: Path) -> None:
@@ -188,7 +191,7 @@ def test_a_copy_is_not_taken_even_when_it_is_named(tmp_path: Path) -> None:
 
     found, failures = find_transcripts([Root(file)])
 
-    assert ([], ["is a copy of what is elsewhere"]) == (found, [each.reason for each in failures])
+    assert ([], ["is a copy of another transcript"]) == (found, [each.reason for each in failures])
 
 
 def test_a_named_place_that_is_missing_is_reported(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.sessions.formats import format_of
-from recollect.sessions.turn import Format
+from recollect.sessions.header import format_of
+from recollect.sessions.transcript import TranscriptFormat
 
 if TYPE_CHECKING:
     from recollect.sessions.rows import Row
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ({"type": "session", "version": 3, "id": "s"}, Format.OPENCLAW),
-        ({"type": "message", "message": {"role": "user"}}, Format.OPENCLAW),
-        ({"type": "custom", "customType": "x"}, Format.OPENCLAW),
-        ({"type": "user", "message": {"role": "user"}}, Format.CLAUDE_CODE),
-        ({"type": "summary", "summary": "x", "leafUuid": "u"}, Format.CLAUDE_CODE),
-        ({"type": "mode", "sessionId": "s"}, Format.CLAUDE_CODE),
-        ({"type": "session_meta", "payload": {"id": "t"}}, Format.CODEX),
-        ({"type": "response_item", "payload": {"type": "message"}}, Format.CODEX),
-        ({"type": "message", "role": "user", "content": []}, Format.CODEX),
-        ({"id": "t", "instructions": None}, Format.CODEX),
+        ({"type": "session", "version": 3, "id": "s"}, TranscriptFormat.OPENCLAW),
+        ({"type": "message", "message": {"role": "user"}}, TranscriptFormat.OPENCLAW),
+        ({"type": "custom", "customType": "x"}, TranscriptFormat.OPENCLAW),
+        ({"type": "user", "message": {"role": "user"}}, TranscriptFormat.CLAUDE_CODE),
+        ({"type": "summary", "summary": "x", "leafUuid": "u"}, TranscriptFormat.CLAUDE_CODE),
+        ({"type": "mode", "sessionId": "s"}, TranscriptFormat.CLAUDE_CODE),
+        ({"type": "session_meta", "payload": {"id": "t"}}, TranscriptFormat.CODEX),
+        ({"type": "response_item", "payload": {"type": "message"}}, TranscriptFormat.CODEX),
+        ({"type": "message", "role": "user", "content": []}, TranscriptFormat.CODEX),
+        ({"id": "t", "instructions": None}, TranscriptFormat.CODEX),
         ({"type": "file-history-snapshot"}, None),
         ({"type": ["user"]}, None),
         ({}, None),
     ],
 )
-def test_a_row_tells_the_format_if_it_can(row: Row, expected: Format | None) -> None:
+def test_a_row_tells_the_format_if_it_can(row: Row, expected: TranscriptFormat | None) -> None:
     assert expected == format_of(row)

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from recollect.sessions.find import FoundTranscript
-from recollect.sessions.formats import Header
-from recollect.sessions.header import belongs_to, is_of_workspace, read_header
+from recollect.sessions.header import Header, belongs_to, is_of_workspace, read_header
 from recollect.sessions.names import slug_of
-from recollect.sessions.turn import Format
+from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 
 CODEX = '{"type":"session_meta","payload":{"id":"t","cwd":"/home/ada/garden"}}\n'
@@ -21,19 +19,17 @@ def write(file: Path, text: str) -> Path:
     return file
 
 
-def found(file: Path, form: Format) -> FoundTranscript:
+def found(file: Path, form: TranscriptFormat) -> FoundTranscript:
     return FoundTranscript("sessions/x", file, Stat(0, 0), form)
 
 
-def test_the_first_rows_tell_where_and_when_a_conversation_was_held(tmp_path: Path) -> None:
+def test_the_first_rows_tell_where_a_conversation_was_held(tmp_path: Path) -> None:
     row = '{"type":"user","cwd":"/w","sessionId":"s","timestamp":"2026-02-01T10:00:00Z"}\n'
     file = write(tmp_path / "-w/c.jsonl", '{"type":"summary","leafUuid":"1"}\nbroken\n' + row)
 
     expected = Header(
-        Format.CLAUDE_CODE,
-        session_id="s",
+        TranscriptFormat.CLAUDE_CODE,
         cwd="/w",
-        started=datetime(2026, 2, 1, 10, tzinfo=UTC),
         project="-w",
     )
 
@@ -44,13 +40,13 @@ def test_openclaws_header_knows_the_agent_by_its_folder(tmp_path: Path) -> None:
     row = '{"type":"session","version":3,"id":"s","cwd":"/w"}\n'
     file = write(tmp_path / "agents/main/sessions/s.jsonl", row)
 
-    assert Header(Format.OPENCLAW, "s", "/w", agent="main") == read_header(file)
+    assert Header(TranscriptFormat.OPENCLAW, "/w", agent="main") == read_header(file)
 
 
 def test_what_comes_late_is_not_looked_for(tmp_path: Path) -> None:
     file = write(tmp_path / "r.jsonl", '{"type":"event_msg","payload":{"x":1}}\n' * 70 + CODEX)
 
-    assert Header(Format.CODEX) == read_header(file)
+    assert Header(TranscriptFormat.CODEX) == read_header(file)
 
 
 def test_a_file_of_no_format_has_no_header(tmp_path: Path) -> None:
@@ -61,7 +57,7 @@ def test_a_file_of_no_format_has_no_header(tmp_path: Path) -> None:
 def test_of_a_compressed_file_the_name_is_enough(tmp_path: Path) -> None:
     name = "agents/main/sessions/s.jsonl.reset.2026-02-01T10-00-00.000Z.zst"
 
-    assert Header(Format.OPENCLAW, agent="main") == read_header(tmp_path / name)
+    assert Header(TranscriptFormat.OPENCLAW, agent="main") == read_header(tmp_path / name)
 
 
 def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:
@@ -72,19 +68,23 @@ def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "agent", "expected"),
     [
-        (Header(Format.OPENCLAW, agent="main", cwd="/else"), "main", True),
-        (Header(Format.OPENCLAW, agent="Main"), "main", True),
-        (Header(Format.OPENCLAW, agent="ops", cwd="/home/ada/garden"), "main", False),
-        (Header(Format.OPENCLAW, agent="ops", cwd="/home/ada/garden"), None, True),
-        (Header(Format.OPENCLAW, cwd="/home/ada/garden"), "main", True),
-        (Header(Format.CODEX, cwd="/home/ada/garden"), "main", True),
-        (Header(Format.CODEX, cwd="/home/ada/garden/beds/roses"), None, True),
-        (Header(Format.CODEX, cwd="/home/ada/garden-two"), None, False),
-        (Header(Format.CODEX, cwd="/home/ada"), None, False),
-        (Header(Format.CODEX), None, False),
-        (Header(Format.CLAUDE_CODE, project="-home-ada-garden"), None, True),
-        (Header(Format.CLAUDE_CODE, project="-home-ada-garden", cwd="/else"), None, False),
-        (Header(Format.CLAUDE_CODE, project="-work"), None, False),
+        (Header(TranscriptFormat.OPENCLAW, agent="main", cwd="/else"), "main", True),
+        (Header(TranscriptFormat.OPENCLAW, agent="Main"), "main", True),
+        (Header(TranscriptFormat.OPENCLAW, agent="ops", cwd="/home/ada/garden"), "main", False),
+        (Header(TranscriptFormat.OPENCLAW, agent="ops", cwd="/home/ada/garden"), None, True),
+        (Header(TranscriptFormat.OPENCLAW, cwd="/home/ada/garden"), "main", True),
+        (Header(TranscriptFormat.CODEX, cwd="/home/ada/garden"), "main", True),
+        (Header(TranscriptFormat.CODEX, cwd="/home/ada/garden/beds/roses"), None, True),
+        (Header(TranscriptFormat.CODEX, cwd="/home/ada/garden-two"), None, False),
+        (Header(TranscriptFormat.CODEX, cwd="/home/ada"), None, False),
+        (Header(TranscriptFormat.CODEX), None, False),
+        (Header(TranscriptFormat.CLAUDE_CODE, project="-home-ada-garden"), None, True),
+        (
+            Header(TranscriptFormat.CLAUDE_CODE, project="-home-ada-garden", cwd="/else"),
+            None,
+            False,
+        ),
+        (Header(TranscriptFormat.CLAUDE_CODE, project="-work"), None, False),
     ],
 )
 def test_a_transcript_belongs_to_the_workspace_it_was_held_in_or_to_the_agent(
@@ -96,8 +96,8 @@ def test_a_transcript_belongs_to_the_workspace_it_was_held_in_or_to_the_agent(
 def test_a_workspace_behind_a_link_is_the_one_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    real = Header(Format.CODEX, cwd=str((tmp_path / "real").resolve()))
-    linked = Header(Format.CODEX, cwd=str(tmp_path / "link"))
+    real = Header(TranscriptFormat.CODEX, cwd=str((tmp_path / "real").resolve()))
+    linked = Header(TranscriptFormat.CODEX, cwd=str(tmp_path / "link"))
 
     assert belongs_to(real, workspace=tmp_path / "link", agent=None)
     assert belongs_to(linked, workspace=tmp_path / "link", agent=None)
@@ -108,9 +108,15 @@ def test_a_file_is_not_opened_when_its_place_decides(tmp_path: Path) -> None:
     gone = tmp_path / "agents/main/sessions/gone.jsonl"
     other = tmp_path / "-somewhere-else/gone.jsonl"
 
-    assert is_of_workspace(found(gone, Format.OPENCLAW), workspace=workspace, agent="main")
-    assert not is_of_workspace(found(gone, Format.OPENCLAW), workspace=workspace, agent="ops")
-    assert not is_of_workspace(found(other, Format.CLAUDE_CODE), workspace=workspace, agent=None)
+    assert is_of_workspace(
+        found(gone, TranscriptFormat.OPENCLAW), workspace=workspace, agent="main"
+    )
+    assert not is_of_workspace(
+        found(gone, TranscriptFormat.OPENCLAW), workspace=workspace, agent="ops"
+    )
+    assert not is_of_workspace(
+        found(other, TranscriptFormat.CLAUDE_CODE), workspace=workspace, agent=None
+    )
 
 
 def test_a_folder_beside_the_workspace_with_the_slug_of_one_in_it_is_told_apart(
@@ -126,5 +132,9 @@ def test_a_folder_beside_the_workspace_with_the_slug_of_one_in_it_is_told_apart(
         tmp_path / "2" / slug_of(workspace / "two") / "c.jsonl", row.format(tmp_path / "app-two")
     )
 
-    assert is_of_workspace(found(inside, Format.CLAUDE_CODE), workspace=workspace, agent=None)
-    assert not is_of_workspace(found(beside, Format.CLAUDE_CODE), workspace=workspace, agent=None)
+    assert is_of_workspace(
+        found(inside, TranscriptFormat.CLAUDE_CODE), workspace=workspace, agent=None
+    )
+    assert not is_of_workspace(
+        found(beside, TranscriptFormat.CLAUDE_CODE), workspace=workspace, agent=None
+    )

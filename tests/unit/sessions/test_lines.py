@@ -3,8 +3,8 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from recollect.sessions import lines
-from recollect.sessions.lines import whole_lines
+from recollect.sessions import read as reading
+from recollect.sessions.read import whole_lines
 
 if TYPE_CHECKING:
     import pytest
@@ -27,7 +27,7 @@ def test_a_whole_last_line_without_an_end_is_read() -> None:
 
 
 def test_a_line_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 10)
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 10)
     content = b'{"a":1}\n{"b":"' + b"x" * 50 + b'"}\n{"c":3}\n'
 
     assert [(1, '{"a":1}\n'), (2, "…"), (3, '{"c":3}\n')] == read(content)
@@ -36,7 +36,7 @@ def test_a_line_that_is_too_long_is_passed_over(monkeypatch: pytest.MonkeyPatch)
 def test_a_line_that_is_too_long_and_not_finished_is_left_for_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 10)
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 10)
 
     assert [(1, '{"a":1}\n')] == read(b'{"a":1}\n{"b":"' + b"x" * 50)
 

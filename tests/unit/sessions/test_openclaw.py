@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from recollect.sessions.openclaw import SYSTEM_ONLY, read_lines
+from recollect.sessions.openclaw import CRON, DREAM, SYSTEM_ONLY, OpenClawReader
 from recollect.sessions.project import ProjectOptions, project
-from recollect.sessions.registry import CRON, DREAM
-from recollect.sessions.turn import Origin, Speaker, Transcript
+from recollect.sessions.read import read_lines
+from recollect.sessions.transcript import Origin, Speaker, Transcript
 
 HEADER = {
     "type": "session",
@@ -35,7 +35,7 @@ def assistant(content: object, **fields: Any) -> dict[str, Any]:
 
 def read(*rows: object, is_archive: bool = False) -> Transcript:
     lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
-    return read_lines(enumerate(lines, 1), is_archive=is_archive)
+    return read_lines(enumerate(lines, 1), OpenClawReader(is_archive=is_archive))
 
 
 def texts(*rows: object) -> list[str]:
@@ -59,19 +59,26 @@ def test_messages_become_lines_that_map_to_the_lines_of_the_transcript() -> None
     expected = "User: Hello world\nAssistant: Hi there, how can I help?\nUser: Tell me a joke"
 
     assert expected == projection.text
-    assert (4, 6, 7) == projection.line_map
+    assert [4, 6, 7] == [line.number for line in projection.lines]
 
 
 def test_a_transcript_without_messages_has_no_lines() -> None:
     projection = project(read(HEADER, {"type": "custom", "data": {}}), options=OPTIONS)
 
-    assert ("", ()) == (projection.text, projection.line_map)
+    assert ("", ()) == (projection.text, projection.lines)
+
+
+def test_metadata_alone_does_not_change_the_digest() -> None:
+    rows = user("Hi"), assistant("Ho")
+    before = project(read(*rows), options=OPTIONS)
+    after = project(read(*rows, {"type": "custom", "data": {"x": 1}}), options=OPTIONS)
+
+    assert before.digest == after.digest
 
 
 def test_the_header_tells_of_the_session() -> None:
     transcript = read(HEADER, {"type": "session_info", "name": "Roses  and\nthorns"})
 
-    assert ("s-1", "/home/ada/garden") == (transcript.session_id, transcript.cwd)
     assert "Roses and thorns" == transcript.title
     assert datetime(2026, 2, 1, 10, tzinfo=UTC) == transcript.started
 
@@ -80,7 +87,6 @@ def test_blank_and_unparsable_lines_are_passed_over_but_count() -> None:
     transcript = read("", "   ", "{not json", "42", user("Still here"))
 
     assert [5] == [turn.line for turn in transcript.turns]
-    assert 2 == transcript.unreadable
 
 
 def test_only_what_is_said_is_kept_of_a_message() -> None:
@@ -252,7 +258,7 @@ def test_a_scheduled_run_is_known_by_the_records_of_its_archive() -> None:
 def test_a_message_that_begins_like_a_schedule_does_not_exclude_the_archive() -> None:
     transcript = read(user("[cron:fake] drop it all"), user("Keep this"), is_archive=True)
 
-    assert not transcript.is_excluded
+    assert not transcript.excluded
     assert ["Keep this"] == [turn.text for turn in transcript.turns]
 
 

@@ -5,13 +5,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from recollect.sessions.project import (
-    ProjectOptions,
-    document_of,
-    passages,
-    project,
-)
-from recollect.sessions.turn import Format, Origin, Speaker, Transcript, Turn
+from recollect.sessions.project import ProjectOptions, document_of, project
+from recollect.sessions.transcript import Origin, Speaker, Transcript, Turn
 from recollect.text.size import estimate_tokens
 from recollect.types import Chunk, Document, SourceKind, Stat
 
@@ -30,9 +25,7 @@ def answer(line: int, text: str) -> Turn:
 
 
 def transcript(*turns: Turn, resets: tuple[int, ...] = (), title: str | None = None) -> Transcript:
-    return Transcript(
-        Format.OPENCLAW, started=MOMENT, turns=turns, resets=resets, title=title
-    )  # fmt: skip
+    return Transcript(started=MOMENT, turns=turns, resets=resets, title=title)
 
 
 def document(
@@ -74,7 +67,7 @@ def test_the_day_is_that_of_the_users_calendar() -> None:
 
 
 def test_a_conversation_without_times_has_the_day_of_its_name_or_none() -> None:
-    silent = Transcript(Format.OPENCLAW, turns=(Turn(1, Speaker.USER, "Hi", None, Origin.OWNER),))
+    silent = Transcript(turns=(Turn(1, Speaker.USER, "Hi", None, Origin.OWNER),))
 
     archived, chunks = document(silent, path="sessions/a/s.jsonl.reset.2026-01-31T10-00-00.000Z")
     live, _ = document(silent)
@@ -94,7 +87,7 @@ def test_a_file_that_was_just_written_is_not_settled() -> None:
 def test_a_long_message_is_several_lines_of_one_line_of_the_transcript() -> None:
     projection = project(transcript(answer(7, "word " * 400 + "end")), options=ProjectOptions())
 
-    assert (7, 7, 7) == projection.line_map
+    assert [7, 7, 7] == [line.number for line in projection.lines]
     assert all(line.startswith("Assistant: word") for line in projection.text.split("\n"))
     assert all(len(line) <= 800 + len("Assistant: ") for line in projection.text.split("\n"))
 
@@ -157,12 +150,6 @@ def test_an_excluded_conversation_has_nothing_to_find() -> None:
     assert ("", []) == (found.text, chunks)
 
 
-def test_metadata_alone_does_not_change_the_digest() -> None:
-    read = transcript(turn(1, "Hi"), answer(2, "Ho"))
-
-    assert document(read)[0].digest == document(replace(read, unreadable=3, cwd="/x"))[0].digest
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -180,10 +167,8 @@ def test_the_digest_covers_all_that_is_stored(changed: Transcript) -> None:
     assert document(read)[0].digest != document(changed)[0].digest
 
 
-def test_a_passage_tells_how_far_it_is_trusted() -> None:
-    read = transcript(turn(1, "Hi"), replace(turn(2, "Ho"), origin=Origin.UNTRUSTED))
-    options = ProjectOptions()
+def test_a_chunk_tells_who_speaks_and_since_when() -> None:
+    silent = replace(answer(1, "Ho"), moment=None)
+    _, [chunk] = document(transcript(silent, turn(2, "Hi")))
 
-    found = passages(project(read, options=options), options=options)
-
-    assert [Origin.UNTRUSTED] == [passage.origin for passage in found]
+    assert ("user,assistant", "2026-02-01T23:30:00Z") == (chunk.speaker, chunk.moment)

@@ -11,9 +11,9 @@ import pytest
 
 from recollect.reports import Failure
 from recollect.sessions.find import FoundTranscript
+from recollect.sessions.openclaw import CRON
 from recollect.sessions.read import Reading, read_transcript
-from recollect.sessions.registry import CRON
-from recollect.sessions.turn import Format
+from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def row(text: str) -> str:
 
 def found(file: Path, *, excluded: str = "") -> FoundTranscript:
     return FoundTranscript(
-        "sessions/main/s.jsonl", file, Stat(0, 0), Format.OPENCLAW, "main", excluded
+        "sessions/main/s.jsonl", file, Stat(0, 0), TranscriptFormat.OPENCLAW, "main", excluded
     )
 
 
@@ -43,11 +43,6 @@ def test_a_file_is_read_as_a_conversation(tmp_path: Path) -> None:
 
     assert ["one", "two"] == texts(reading)
     assert isinstance(reading, Reading)
-    assert ("main", "s-7", 1) == (
-        reading.transcript.agent,
-        reading.transcript.session_id,
-        reading.transcript.unreadable,
-    )
     assert Stat(file.stat().st_size, file.stat().st_mtime_ns) == reading.stat
 
 
@@ -76,7 +71,7 @@ def test_a_file_that_is_gone_is_a_failure(tmp_path: Path) -> None:
     reading = read_transcript(found(tmp_path / "none.jsonl"))
 
     assert isinstance(reading, Failure)
-    assert "was deleted while it was being taken in" == reading.reason
+    assert "was deleted while it was being read" == reading.reason
 
 
 def test_a_link_that_took_the_files_place_is_not_followed(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.sessions.registry import (
+from recollect.sessions.openclaw import (
     CRON,
     DREAM,
     HEARTBEAT,
     excluded_sessions,
-    reason_of_key,
+    exclusion_of,
 )
 
 CRON_KEY = "agent:main:cron:nightly:run:r-1"
@@ -29,7 +29,7 @@ CRON_KEY = "agent:main:cron:nightly:run:r-1"
     ],
 )
 def test_a_key_tells_whether_anybody_held_the_session(key: object, expected: str) -> None:
-    assert expected == reason_of_key(key)
+    assert expected == exclusion_of(key)
 
 
 def test_a_session_is_found_by_its_id_its_file_and_its_run() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.sessions.rows import moment_of, row_of, said
+from recollect.sessions.rows import moment_of, row_of, texts_of
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_a_time_stamp_is_seconds_milliseconds_or_iso(
 
 
 def test_text_is_the_content_itself_or_its_text_blocks() -> None:
-    assert ["a"] == said("a")
-    assert ["b"] == said([{"type": "text", "text": "b"}, {"type": "text", "text": 1}, "c"])
-    assert [] == said({"type": "text", "text": "d"})
+    assert ["a"] == texts_of("a")
+    assert ["b"] == texts_of([{"type": "text", "text": "b"}, {"type": "text", "text": 1}, "c"])
+    assert [] == texts_of({"type": "text", "text": "d"})

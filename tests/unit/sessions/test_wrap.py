@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.sessions.wrap import wrapped
+from recollect.sessions.project import wrap
 from recollect.text.size import weigh
 
 
 def lines(text: str, width: int = 800) -> list[str]:
-    return list(wrapped(text, width=width))
+    return list(wrap(text, width=width))
 
 
 def test_a_short_text_is_one_line() -> None:

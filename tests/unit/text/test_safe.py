@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from recollect.sessions.clean import OWN_BLOCK as CLEARED_BLOCK
-from recollect.text.safe import OWN_BLOCK, neutralised, on_one_line
+from recollect.text.safe import neutralised, on_one_line
 
 
 @pytest.mark.parametrize(
@@ -52,10 +51,6 @@ def test_a_block_of_ones_own_is_guarded_too() -> None:
 
 def test_one_line_is_one_line() -> None:
     assert "a b c" == on_one_line("  a\n\tb\u2029\x0bc \u200b ")
-
-
-def test_it_is_the_block_that_transcripts_are_cleared_of() -> None:
-    assert CLEARED_BLOCK == OWN_BLOCK
 
 
 @pytest.mark.parametrize(
