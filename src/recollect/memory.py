@@ -240,11 +240,11 @@ class Memory:
         if serving.second is not None and VECTOR in (results.degraded or {}):
             results = answered(serving.second)
         notices = self._parts.take_notices()
-        if not results.hits and self._parts.store.inspection.is_empty():
+        if not results.hits and self._parts.store.is_empty():
             notices = (*notices, self._why_empty(sync=sync))
         if source == SourceKind.SESSIONS and SourceKind.SESSIONS.value not in self.config.sources:
             notices = (*notices, NOT_SEARCHED)
-        known = self._parts.store.inspection.superseded(query.scope)
+        known = self._parts.store.superseded(query.scope)
         results = mark_copies(results, superseded=known)
         return finished(
             results,
@@ -301,7 +301,9 @@ class Memory:
         """
         config = self.config
         return Worker(
-            lambda: type(self)(Parts.open(self._parts.setup, purpose="recollect watch")),
+            lambda: type(self)(
+                Parts.open(self._parts.setup, purpose="recollect watch", share=self._parts.store)
+            ),
             watcher=lambda changed: Watcher(
                 self._parts.watched,
                 changed=changed,
@@ -401,7 +403,7 @@ class Memory:
     @synchronized
     def verify_store(self) -> list[str]:
         """Return what is wrong with the index file, read in full: nothing when it is sound."""
-        return self._parts.store.inspection.check()
+        return self._parts.store.check()
 
     @synchronized
     def close(self) -> None:

@@ -20,7 +20,6 @@ from recollect.ingest.refresh import RefreshOptions, refresh
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import look
 from recollect.ingest.upkeep import Upkeep
-from recollect.ingest.vectors import Ledger
 from recollect.ingest.walk import Watched, watched
 from recollect.providers.chain import Chain
 from recollect.providers.chat.table import open_chat, prepared_chat
@@ -32,8 +31,7 @@ from recollect.search.overview import Atlas, Drawer
 from recollect.sessions.book import SessionBook
 from recollect.sessions.project import ProjectOptions
 from recollect.sessions.source import SessionPlaces, SessionSource
-from recollect.stores.sqlite.cache import VectorCache
-from recollect.stores.sqlite.recover import open_store, replace_store
+from recollect.stores.registry import open_cache, open_store
 from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from recollect.ingest.source import Source
     from recollect.providers.chat.base import Chat
     from recollect.reports import Report
-    from recollect.stores.sqlite import SqliteStore
+    from recollect.stores.base import Store
     from recollect.types import Progress, Query
 
     Answer = TypeVar("Answer")
@@ -55,7 +53,7 @@ class Parts:
     """What belongs to one open memory. Use `Parts.open`."""
 
     def __init__(
-        self, setup: Setup, *, store: SqliteStore, notices: tuple[str, ...], purpose: str
+        self, setup: Setup, *, store: Store, notices: tuple[str, ...], purpose: str
     ) -> None:
         self.setup = setup
         self.lock = RLock()
@@ -63,34 +61,41 @@ class Parts:
         self._purpose = purpose
         self.store = store
         self.chain = Chain(setup.config.provider, cache=setup.places.models)
-        limit = setup.config.cache_bytes
-        self.cache = VectorCache(setup.places.cache, max_bytes=limit) if limit else None
+        self.cache = open_cache(
+            setup.store_address, setup.places.cache, max_bytes=setup.config.cache_bytes
+        )
         self.reranker = open_cross_encoder(setup.config.provider, cache=setup.places.models)
         self.sessions = SessionSource(_session_places(setup), options=_projection(setup))
         self.is_behind = False
         self.trouble: Degradation | None = None
         """Why the last sync of a search could not embed."""
-        self._upkeep = Upkeep(setup.index, refresh=self._refresh, is_new=self._is_new)
+        self._upkeep = Upkeep(store, refresh=self._refresh)
         self._notices = notices
         self._chat: Chat | None = None
         self._answers = AnswerCache()
         self._drawer = Drawer()
 
     @classmethod
-    def open(cls, setup: Setup, *, purpose: str = "recollect index") -> Parts:
+    def open(
+        cls, setup: Setup, *, purpose: str = "recollect index", share: Store | None = None
+    ) -> Parts:
         """Open the index, creating it if there is none.
 
         Args:
             setup: of the memory.
             purpose: by what name others are told who is at work on it.
+            share: a store that is open already, to be used by another thread.
 
         Raises:
             StoreError: the index cannot be used.
 
         """
-        store, notices = open_store(setup.index, engine=setup.config.vector_engine)
+        if share is None:
+            store, notices = open_store(setup.store_address, engine=setup.config.vector_engine)
+        else:
+            store, notices = share.share()
         if store.is_writable:
-            former = store.inspection.remember_workspace(str(setup.workspace))
+            former = store.claim(str(setup.workspace))
             if former is not None:
                 notices += (f"This index was that of {former}; it becomes this workspace's.",)
         return cls(setup, store=store, notices=notices, purpose=purpose)
@@ -186,10 +191,7 @@ class Parts:
         try:
             return work()
         except StoreCorruptError as error:
-            self.store.close()
-            self.store, notices = replace_store(
-                self.setup.index, engine=self.setup.config.vector_engine, error=error
-            )
+            notices = self.store.recover(error)
             self._refresh(RefreshOptions(retry=False))
             self._notices = notices
             return work()
@@ -262,9 +264,6 @@ class Parts:
         if self.cache is not None:
             self.cache.close()
 
-    def _is_new(self) -> bool:
-        return self.store.inspection.is_empty()
-
     def _refresh(self, options: RefreshOptions) -> Report:
         config = self.setup.config
         return refresh(
@@ -273,7 +272,7 @@ class Parts:
             media_root=self.setup.workspace if config.ingest.takes_media else None,
             chain=self.chain,
             cache=self.cache,
-            ledger=Ledger(self.store.batches, self.store.refusals, config.provider.remote.batch),
+            wants_batches=config.provider.remote.batch,
             today=today_here(),
             options=options,
         )

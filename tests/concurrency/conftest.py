@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.vendors.server import Fault, Request
 
-    from recollect.stores.sqlite.leases import Holder
+    from recollect.stores.base import Holder
 
 _KEY = "sk-loopback"
 

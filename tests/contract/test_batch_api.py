@@ -362,34 +362,23 @@ def test_a_batch_holds_no_more_than_its_vendor_and_one_download_take(counter: Co
     assert most * bytes_a_text < 256 * 1024 * 1024
 
 
-class ForgetfulJobs:
+class ForgetfulStore(RamStore):
     """Dies, as a process does, before it noted the first batch down."""
 
-    def __init__(self) -> None:
-        self.held: dict[str, frozenset[str]] = {}
-        self.deaths_left = 1
+    deaths_left = 1
 
-    def remember(self, fingerprint: Fingerprint, batch: str, digests: Collection[str]) -> None:
-        del fingerprint
+    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
         if self.deaths_left:
             self.deaths_left -= 1
             raise KeyboardInterrupt
-        self.held[batch] = frozenset(digests)
-
-    def remembered(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        del fingerprint
-        return dict(self.held)
-
-    def forget(self, fingerprint: Fingerprint, batch: str) -> None:
-        del fingerprint
-        del self.held[batch]
+        super().put_batch(fingerprint, name, digests)
 
 
 def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(
     counter: Counter,
 ) -> None:
     counter.desk.looks_until_over = 1
-    store, jobs = RamStore(), ForgetfulJobs()
+    store = ForgetfulStore()
     content = "\n".join(TEXTS)
     document = Document("a.md", SourceKind.MEMORY, content, "d", Stat(1, 1), when=None)
     chunks = [Chunk("a.md", SourceKind.MEMORY, 1, 1, text) for text in TEXTS]
@@ -401,7 +390,6 @@ def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(
             store,
             fingerprint=space,
             batches=counter.batches(),
-            jobs=jobs,
             keep=Keep(store, space, cache=None, today=date(2026, 10, 2)),
             progress=silent,
             poll_seconds=0.0,

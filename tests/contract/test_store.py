@@ -170,7 +170,7 @@ def known_of(store: Store, path: str = "memory/a.md") -> Known | None:
 
 def put_over(store: Store, text: str, over: Known | None) -> bool:
     chunk = Chunk("memory/a.md", SourceKind.MEMORY, 1, 1, text)
-    return store.put(document("memory/a.md", text), [chunk], recipe="r1", over=over)
+    return store.put(document("memory/a.md", text), [chunk], recipe="r1", expected=over)
 
 
 def found(store: Store) -> list[str]:
@@ -244,9 +244,9 @@ def test_a_document_is_dropped_only_if_it_is_the_one_that_was_seen(store: Store)
     seen = known_of(store)
     put(store, "memory/a.md", "banana")
 
-    refused = store.drop("memory/a.md", source=SourceKind.MEMORY, over=seen)
+    refused = store.drop("memory/a.md", source=SourceKind.MEMORY, expected=seen)
     kept = found(store)
-    dropped = store.drop("memory/a.md", source=SourceKind.MEMORY, over=known_of(store))
+    dropped = store.drop("memory/a.md", source=SourceKind.MEMORY, expected=known_of(store))
 
     assert (False, True) == (refused, dropped)
     assert (["banana"], []) == (kept, found(store))
@@ -258,9 +258,9 @@ def test_what_one_source_holds_does_not_stand_in_the_way_of_another(store: Store
     other = replace(document("memory/a.md", "banana"), source=SourceKind.SESSIONS)
     chunk = Chunk("memory/a.md", SourceKind.SESSIONS, 1, 1, "banana")
 
-    assert store.put(other, [chunk], recipe="r1", over=None)
+    assert store.put(other, [chunk], recipe="r1", expected=None)
     assert seen == known_of(store)
-    assert store.drop("memory/a.md", source=SourceKind.MEMORY, over=seen)
+    assert store.drop("memory/a.md", source=SourceKind.MEMORY, expected=seen)
     assert ["banana"] == found(store)
 
 

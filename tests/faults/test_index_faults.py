@@ -118,8 +118,10 @@ def test_a_store_without_room_says_so_and_keeps_what_it_has(
     settings = {"provider": "none"}
     with Memory.open(workspace, environ=environ, settings=settings) as memory:
         memory.sync()
-        pages = memory._parts.store._connection.pragma("page_count")
-        memory._parts.store._connection.pragma("max_page_count", pages)
+        store = memory._parts.store
+        assert isinstance(store, SqliteStore)
+        pages = store._connection.pragma("page_count")
+        store._connection.pragma("max_page_count", pages)
         write("memory/new.md", "The new note is long. " * 4_000)
 
         with pytest.raises(StoreFullError) as raised:

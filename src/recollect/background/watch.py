@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from recollect.stores.registry import is_store_file
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 _PATIENCE = 10  # pauses; a file that is written without a pause is looked at after so many
 _WAKE_MS = 500  # how soon a watcher notices that it was stopped, or that a place is another one
 _SCAN_SECONDS = 5.0  # between looks, where the system gives no notices
-_OWN = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal")
 
 
 class Watcher:
@@ -143,7 +144,7 @@ def _is_foreign(_kind: object, path: str) -> bool:
 
     An index inside a watched folder is written by every sync: that would lead to the next one.
     """
-    return not path.endswith(_OWN)
+    return not is_store_file(path)
 
 
 def _place(path: Path) -> Place:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Places, agent_of
-from recollect.errors import StoreError, StoreReadOnlyError
+from recollect.errors import StoreError
 from recollect.reports import AgentStatus
-from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.connect import files_of
+from recollect.stores.registry import SUFFIX, check_engine, inspect_file, remove_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from recollect.stores.base import EngineCheck
 
 
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
     """Return every index of the home, by the agent's id."""
     places = Places.of(os.environ if environ is None else environ)
     folder = places.index_of("any").parent
-    return [_described(path) for path in sorted(folder.glob("*.sqlite"))]
+    return [_described(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
 
 
 def remove_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
@@ -32,17 +34,19 @@ def remove_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> boo
     """
     places = Places.of(os.environ if environ is None else environ)
     path = places.index_of(agent_of(Path(), named=agent))
-    was_there = path.is_file()
-    for file in files_of(path):
-        file.unlink(missing_ok=True)
-    return was_there
+    return remove_file(path)
+
+
+def check_store_engine() -> EngineCheck:
+    """Check that the library behind index files works here."""
+    return check_engine()
 
 
 def _described(path: Path) -> AgentStatus:
     try:
-        with _opened(path) as store:
+        with closing(inspect_file(path)) as store:
             status = store.status(None)
-            workspace = store.inspection.workspace()
+            workspace = store.workspace()
     except StoreError as error:
         return AgentStatus(
             path.stem,
@@ -63,10 +67,3 @@ def _described(path: Path) -> AgentStatus:
         chunks=status.chunks,
         size_bytes=status.size_bytes,
     )
-
-
-def _opened(path: Path) -> SqliteStore:
-    try:
-        return SqliteStore.open(path)
-    except StoreReadOnlyError:
-        return SqliteStore.open(path, writable=False)

@@ -116,6 +116,11 @@ class Setup:
         """The index file."""
         return self.places.index_of(self.agent)
 
+    @property
+    def store_address(self) -> str:
+        """The address of the store, for `open_store`."""
+        return f"file:{self.index}" if self.config.store == "file:" else self.config.store
+
     def command(self) -> tuple[list[str], dict[str, str]]:
         """Return the options and variables with which the command line opens the same memory."""
         config = self.config

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, WorkspaceError
+from recollect.stores.registry import SUFFIX
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Places:
     """The folders of one installation."""
 
     home: Path
-    """Holds `memory/<agent>.sqlite`."""
+    """Holds the indexes, in `memory/`."""
     models: Path
     """Holds fetched models; shared by all homes."""
     settings: Path
@@ -50,7 +51,7 @@ class Places:
     @property
     def cache(self) -> Path:
         """Return the file with the vectors that all agents of this home share."""
-        return self.home / "cache" / "embeddings.sqlite"
+        return self.home / "cache" / f"embeddings{SUFFIX}"
 
     def archive_of(self, agent: str) -> Path:
         """Return the folder of an agent's imported transcripts."""
@@ -62,7 +63,7 @@ class Places:
 
     def index_of(self, agent: str) -> Path:
         """Return the index file of an agent."""
-        return self.home / "memory" / f"{agent}.sqlite"
+        return self.home / "memory" / f"{agent}{SUFFIX}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from recollect.providers.base import ProviderOptions
 from recollect.providers.chat.base import ChatOptions
 from recollect.search.expand import WordingOptions
 from recollect.search.options import SearchOptions
+from recollect.stores.registry import KINDS
 from recollect.text.setting import (
     Setting,
     one_of,
@@ -41,6 +42,12 @@ class Config:
     """All options, and where each setting was set."""
 
     provider: ProviderOptions = field(default_factory=ProviderOptions)
+    store: str = user_setting(
+        "store",
+        "file:",
+        one_of(KINDS),
+        "where the index is: `file:` in the home, or `ram:`, forgotten when the process ends",
+    )
     cache_megabytes: int = user_setting(
         "cache.max_megabytes",
         512,

@@ -7,7 +7,7 @@ in only what is in no batch. What a vendor refuses or loses is a value, never th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from recollect.ingest.embed import Embedded
 from recollect.types import Degradation, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from recollect.ingest.vector_cache import Keep
     from recollect.providers.base import BatchApi
@@ -29,25 +29,11 @@ _UNANSWERED = 2  # batches in a row that the vendor did not answer for: no more 
 _SETBACKS = 3  # such rounds in a row: the vendor is gone
 
 
-class Jobs(Protocol):
-    """The batches in vendors' hands, kept where a killed process leaves them."""
-
-    def remember(self, fingerprint: Fingerprint, batch: str, digests: Collection[str]) -> None:
-        """Keep a batch's name and what is in it, before anything else happens."""
-
-    def remembered(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        """Return the digests in each batch of a space that is not forgotten."""
-
-    def forget(self, fingerprint: Fingerprint, batch: str) -> None:
-        """Drop a batch that there is nothing more to collect of."""
-
-
 def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memory and clock
     store: Store,
     *,
     fingerprint: Fingerprint,
     batches: BatchApi,
-    jobs: Jobs,
     keep: Keep,
     progress: Progress,
     poll_seconds: float,
@@ -60,7 +46,6 @@ def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memor
         store: where texts are missing vectors.
         fingerprint: the space of the vectors.
         batches: who embeds.
-        jobs: which batches are under way.
         keep: where vectors are stored, and looked up first.
         progress: is told how far the work has come.
         poll_seconds: how long to wait before asking again.
@@ -68,7 +53,7 @@ def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memor
         collect_only: hand nothing in; only take what earlier runs are owed.
 
     """
-    run = _Run(store, fingerprint, batches=batches, jobs=jobs, keep=keep, progress=progress)
+    run = _Run(store, fingerprint, batches=batches, keep=keep, progress=progress)
     run.resume(collect_only=collect_only)
     while run.advance() and wait(poll_seconds):
         pass
@@ -78,20 +63,18 @@ def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memor
 class _Run:
     """One process's time with the batches."""
 
-    def __init__(  # noqa: PLR0913 - as above
+    def __init__(
         self,
         store: Store,
         fingerprint: Fingerprint,
         *,
         batches: BatchApi,
-        jobs: Jobs,
         keep: Keep,
         progress: Progress,
     ) -> None:
         self._store = store
         self._fingerprint = fingerprint
         self._batches = batches
-        self._jobs = jobs
         self._keep = keep
         self._progress = progress
         self._report = Embedded()
@@ -114,7 +97,7 @@ class _Run:
     def resume(self, *, collect_only: bool) -> None:
         """Take over what earlier runs handed in."""
         self._is_all_handed_in = collect_only
-        self._under_way = dict(self._jobs.remembered(self._fingerprint))
+        self._under_way = dict(self._store.batches(self._fingerprint))
 
     def advance(self) -> bool:
         """Do all that can be done now; tell whether there is something to wait for."""
@@ -194,7 +177,7 @@ class _Run:
             self._collect(batch, digests)
         elif batch in self._own:  # what failed in an earlier run is handed in again
             self._failed.update(dict.fromkeys(digests, state.failure))
-        self._jobs.forget(self._fingerprint, batch)
+        self._store.drop_batch(self._fingerprint, batch)
         del self._under_way[batch]
         return 0
 
@@ -227,7 +210,7 @@ class _Run:
             return
         for texts in self._packed():
             batch = self._batches.submit(texts)
-            self._jobs.remember(self._fingerprint, batch, texts.keys())
+            self._store.put_batch(self._fingerprint, batch, texts.keys())
             self._own.add(batch)
             self._under_way[batch] = frozenset(texts)
             self._tell_progress(0)

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreBusyError, StoreError
-from recollect.stores.sqlite.leases import Holder, SqliteLeases
+from recollect.stores.base import Holder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from recollect.stores.base import Leases, SharedStore
     from recollect.types import Progress, Step
 
 WRITER = "writer"
@@ -38,8 +39,8 @@ class LeaseLostError(Exception):
 class WriterLease:
     """One process's claim to do the long work on an index."""
 
-    def __init__(self, path: Path, *, purpose: str) -> None:
-        self._path = path
+    def __init__(self, store: SharedStore, *, purpose: str) -> None:
+        self._store = store
         self._purpose = purpose
         self._token = ""
         self._ended = threading.Event()
@@ -67,7 +68,7 @@ class WriterLease:
             StoreError: the index cannot be written.
 
         """
-        leases = SqliteLeases(self._path)
+        leases = self._store.leases()
         started = time.monotonic()
         was_told = False
         try:
@@ -105,7 +106,7 @@ class WriterLease:
 
         return check
 
-    def _take(self, leases: SqliteLeases) -> Holder | None:
+    def _take(self, leases: Leases) -> Holder | None:
         try:
             return leases.take(WRITER, self._claim(), is_gone=is_gone)
         except StoreBusyError:
@@ -132,7 +133,7 @@ class WriterLease:
 
     def _live(self) -> None:
         # A connection belongs to one thread: the heart has its own.
-        leases = SqliteLeases(self._path)
+        leases = self._store.leases()
         try:
             while not self._ended.wait(_BEAT_SECONDS):
                 self._beat(leases)
@@ -146,7 +147,7 @@ class WriterLease:
         finally:
             leases.close()
 
-    def _beat(self, leases: SqliteLeases) -> None:
+    def _beat(self, leases: Leases) -> None:
         try:
             self._is_lost = not leases.beat(WRITER, token=self._token, now=time.time())
         except StoreBusyError:

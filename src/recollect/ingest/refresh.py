@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.ingest.source import Source
-    from recollect.ingest.vectors import Ledger
     from recollect.providers.chain import Chain
     from recollect.reports import Report
-    from recollect.stores.base import Store
-    from recollect.stores.sqlite.cache import VectorCache
+    from recollect.stores.base import Store, VectorCache
     from recollect.types import Progress
 
 
@@ -51,7 +49,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
     media_root: Path | None,
     chain: Chain,
     cache: VectorCache | None,
-    ledger: Ledger,
+    wants_batches: bool,
     today: date,
     options: RefreshOptions,
 ) -> Report:
@@ -87,7 +85,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
                 store,
                 provider=choice.provider,
                 cache=cache,
-                ledger=ledger,
+                wants_batches=wants_batches,
                 pending=pending,
                 most=options.most,
                 media_root=media_root,
@@ -107,7 +105,7 @@ def refresh(  # noqa: PLR0913 - the parts that meet here
         cost=embedded.cost,
         # Where not even a space is known, nothing has a vector in it.
         pending=status.chunks if wanted is None and embedded.degradation else status.pending,
-        refused=len(ledger.refusals.get(served)) if served else 0,
+        refused=len(store.refused(served)) if served else 0,
         degraded={Leg.VECTOR: embedded.degradation} if embedded.degradation else None,
         notices=notices,
         took_ms=(time.perf_counter() - started) * 1000,

@@ -105,13 +105,13 @@ def sync(  # noqa: PLR0913 - how much is to be done, and who is told
         else:
             counts[_kind(taken, known, source=source, departed=departed)] += 1
             if force or not _is_current(taken, known, source):
-                _put(taken, suspect, source=source, store=store, over=known)
+                _put(taken, suspect, source=source, store=store, known=known)
             else:
                 store.touch(taken.document)
     progress(Step("read", len(suspects), len(suspects)))
     for gone in survey.gone:
         # Not if another process has taken it in since: then it is there again.
-        store.drop(gone.path, source=gone.source, over=gone)
+        store.drop(gone.path, source=gone.source, expected=gone)
     return Report(
         added=counts["added"],
         changed=counts["changed"],
@@ -172,15 +172,15 @@ def _is_current(taken: Taken, known: Stored, source: Source) -> bool:
     )
 
 
-def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, over: Stored) -> None:
+def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, known: Stored) -> None:
     """Store a document, unless another process was faster: then what it is now is read again.
 
     Without that a slow process would put an old content over a newer one.
     """
     document = taken.document
-    before = over.get((document.source, document.path))
+    before = known.get((document.source, document.path))
     for _ in range(_RACES):
-        if store.put(taken.document, taken.chunks(), recipe=source.recipe, over=before):
+        if store.put(taken.document, taken.chunks(), recipe=source.recipe, expected=before):
             return
         before = store.known_of(document.path, source=document.source)
         try:

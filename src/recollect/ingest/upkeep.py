@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 from recollect.ingest.lease import LeaseLostError, WriterLease
 from recollect.ingest.refresh import RefreshOptions
-from recollect.stores.sqlite.connect import impatient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from recollect.reports import Report
-    from recollect.stores.sqlite.leases import Holder
+    from recollect.stores.base import Holder, Store
     from recollect.types import Progress
 
 CHEAP_SECONDS = 1.0
@@ -79,26 +77,23 @@ class Upkeep:
 
     def __init__(
         self,
-        path: Path,
+        store: Store,
         *,
         refresh: Callable[[RefreshOptions], Report],
-        is_new: Callable[[], bool],
     ) -> None:
         """Store the parts.
 
         Args:
-            path: the index file, which holds the lease.
+            store: has the lease, and tells whether anything was ever indexed.
             refresh: does the work.
-            is_new: tells whether nothing was ever indexed.
 
         """
-        self._path = path
+        self._store = store
         self._refresh = refresh
-        self._is_new = is_new
 
     def run(self, options: RefreshOptions, *, purpose: str, told: Callable[[str], None]) -> Report:
         """Do everything there is to do, after whoever is at it."""
-        lease = WriterLease(self._path, purpose=purpose)
+        lease = WriterLease(self._store, purpose=purpose)
         while True:
             lease.acquire(
                 wait_seconds=None,
@@ -118,11 +113,11 @@ class Upkeep:
             StoreBusyError: another process does not let it write; the index can be read.
 
         """
-        with impatient(PATIENCE_SECONDS):
+        with self._store.patience(PATIENCE_SECONDS):
             return self._freshen(progress)
 
     def _freshen(self, progress: Progress) -> Fresh:
-        turn = _Turn(WriterLease(self._path, purpose="a search"))
+        turn = _Turn(WriterLease(self._store, purpose="a search"))
         cheap = RefreshOptions(
             retry=False,
             most=CHEAP_TEXTS,
@@ -133,7 +128,7 @@ class Upkeep:
         )
         first = RefreshOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
-            is_first = self._is_new() and turn.is_granted()
+            is_first = self._store.is_empty() and turn.is_granted()
             return Fresh(self._refresh(first if is_first else cheap), turn.holder)
         finally:
             turn.end()

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from recollect.providers.base import Provider
-    from recollect.stores.base import Store
-    from recollect.stores.sqlite.cache import VectorCache
+    from recollect.stores.base import Store, VectorCache
     from recollect.types import Fingerprint, Vectors
 
 

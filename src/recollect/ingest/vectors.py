@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
 from recollect.ingest.batches import embed_by_batch
@@ -14,14 +14,11 @@ from recollect.providers.base import OffersBatches
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from datetime import date
     from pathlib import Path
 
-    from recollect.ingest.batches import Jobs
     from recollect.providers.base import BatchApi, Provider
-    from recollect.stores.base import Store
-    from recollect.stores.sqlite.cache import VectorCache
+    from recollect.stores.base import Store, VectorCache
     from recollect.types import Fingerprint, Progress
 
 
@@ -29,31 +26,12 @@ _BIG_RUN = 500  # texts: below it an answer now is worth more than half the pric
 _POLL_SECONDS = 30.0
 
 
-class Refusals(Protocol):
-    """Texts that a provider refused, kept between runs."""
-
-    def get(self, fingerprint: Fingerprint) -> frozenset[str]:
-        """Return the digests refused the last time everything was asked for."""
-
-    def put(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
-        """Remember these and no others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What is known of earlier runs, and whether big ones go through the vendor's Batch API."""
-
-    jobs: Jobs
-    refusals: Refusals
-    wants_batches: bool
-
-
 def give_vectors(  # noqa: PLR0913 - the parts that meet here
     store: Store,
     *,
     provider: Provider,
     cache: VectorCache | None,
-    ledger: Ledger,
+    wants_batches: bool,
     pending: int,
     most: int | None,
     media_root: Path | None,
@@ -75,15 +53,14 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
     except ProviderError as error:
         return Embedded(degradation=Degradation(error.message, error.action)), ()
     embedded = Embedded()
-    owed = _owed(ledger, fingerprint)
-    is_big = ledger.wants_batches and most is None and pending - len(owed) >= _BIG_RUN
+    owed = _owed(store, fingerprint)
+    is_big = wants_batches and most is None and pending - len(owed) >= _BIG_RUN
     batches = _batches(provider) if is_big or owed else None
     if batches is not None:
         embedded = embed_by_batch(
             store,
             fingerprint=fingerprint,
             batches=batches,
-            jobs=ledger.jobs,
             keep=keep,
             progress=progress,
             poll_seconds=_POLL_SECONDS,
@@ -91,7 +68,7 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
             wait=_wait if most is None else _leave,
             collect_only=not is_big,
         )
-    under_way = _owed(ledger, fingerprint)
+    under_way = _owed(store, fingerprint)
     direct = embed_missing(
         store,
         provider=provider,
@@ -101,12 +78,12 @@ def give_vectors(  # noqa: PLR0913 - the parts that meet here
         most=most,
         deadline=deadline,
         # An index run asks for everything again; a search does not repeat what was refused.
-        left_alone=under_way if most is None else under_way | ledger.refusals.get(fingerprint),
+        left_alone=under_way if most is None else under_way | store.refused(fingerprint),
         media_root=media_root,
         is_owed=bool(under_way),
     )
     if most is None and direct.is_complete:
-        ledger.refusals.put(fingerprint, direct.refused)
+        store.put_refused(fingerprint, direct.refused)
     embedded = replace(
         direct,
         done=direct.done + embedded.done,
@@ -127,9 +104,9 @@ def _batches(provider: Provider) -> BatchApi | None:
     return provider.batches() if isinstance(provider, OffersBatches) else None
 
 
-def _owed(ledger: Ledger, fingerprint: Fingerprint) -> frozenset[str]:
+def _owed(store: Store, fingerprint: Fingerprint) -> frozenset[str]:
     """Return the digests of texts that batches are to bring."""
-    return frozenset().union(*ledger.jobs.remembered(fingerprint).values())
+    return frozenset().union(*store.batches(fingerprint).values())
 
 
 def _wait(seconds: float) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recollect.ingest.source import Source
     from recollect.ingest.walk import Found
-    from recollect.stores.sqlite import SqliteStore
+    from recollect.stores.base import Store
     from recollect.types import Fingerprint, Progress
 
 _RESYNC = "Run `recollect index`."
@@ -27,7 +27,7 @@ _REDO = "Run `recollect index --force`."
 def verify(
     sources: Sequence[Source],
     *,
-    store: SqliteStore,
+    store: Store,
     fingerprint: Fingerprint | None,
     progress: Progress,
 ) -> Verification:
@@ -47,10 +47,7 @@ def verify(
         for key, known in store.known().items()
         if key not in present
     ]
-    differences += [
-        Difference(store.inspection.location, problem, _REDO)
-        for problem in store.inspection.audit()
-    ]
+    differences += [Difference(store.location, problem, _REDO) for problem in store.audit()]
     status = store.status(fingerprint)
     return Verification(
         files=len(found),
@@ -61,21 +58,21 @@ def verify(
     )
 
 
-def _compared(found: Found, *, source: Source, store: SqliteStore) -> Iterator[Difference]:
+def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Difference]:
     try:
         taken = source.take(found)
     except UnreadableError as error:
         yield Difference(error.failure.path, error.failure.reason, error.failure.action)
         return
     document = taken.document
-    known = store.inspection.known_of(document.path, source=document.source)
+    known = store.known_of(document.path, source=document.source)
     if known is None:
         yield Difference(document.path, "is not indexed", _RESYNC)
     elif known.digest != document.digest:
         yield Difference(document.path, "is indexed with another content", _RESYNC)
     elif known.recipe != source.recipe:
         yield Difference(document.path, "is indexed by other rules than those in force", _RESYNC)
-    elif store.inspection.chunks_of(document.path, source=document.source) != taken.chunks():
+    elif store.chunks_of(document.path, source=document.source) != taken.chunks():
         yield Difference(
             document.path,
             "has other chunks than its content gives",

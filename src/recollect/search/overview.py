@@ -8,7 +8,6 @@ first, and the two axes are the directions in which what is left differs most (P
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,21 +17,19 @@ from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
 from recollect.search.legs import retrieve
 from recollect.search.question import ask, kind_of, understand
 from recollect.search.serve import serve
-from recollect.stores.sqlite.survey import heading_of
 from recollect.stores.synchronized import synchronized
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
     from threading import RLock
 
     import numpy.typing as npt
 
     from recollect.providers.chain import Chain
     from recollect.reports import Documents
-    from recollect.stores.sqlite import SqliteStore
-    from recollect.stores.sqlite.survey import Row
+    from recollect.stores.base import ChunkPlace, Store
     from recollect.types import ChunkKey, Fingerprint, Vector, Vectors
 
     Floats = npt.NDArray[np.float64]
@@ -99,7 +96,7 @@ class Atlas:
 
     def __init__(  # noqa: PLR0913 - the parts of a memory that it needs
         self,
-        store: SqliteStore,
+        store: Store,
         *,
         chain: Chain,
         lock: RLock,
@@ -120,7 +117,6 @@ class Atlas:
         """
         self.lock = lock
         self._store = store
-        self._survey = store.inspection.survey
         self._chain = chain
         self._drawer = drawer
         self._audience = audience
@@ -157,12 +153,12 @@ class Atlas:
         _check(offset, name="offset", low=0, high=None)
         kind = kind_of(source)
         scope = replace(self._scope(scopes), source=kind, since=since, before=before, path=path)
-        return self._survey.documents(scope, limit=limit, offset=offset)
+        return self._store.documents(scope, limit=limit, offset=offset)
 
     @synchronized
     def timeline(self, *, scopes: Iterable[str] = ()) -> Timeline:
         """Return how much is stored of each day; `scopes` adds facts besides the global ones."""
-        days = self._survey.days(self._scope(scopes))
+        days = self._store.days(self._scope(scopes))
         undated = next((day for day in days if day.date is None), DaySummary(None, {}))
         return Timeline(tuple(day for day in days if day.date is not None), undated)
 
@@ -221,11 +217,11 @@ class Atlas:
     ) -> ChunkMap:
         """Place the query, and those of its nearest chunks that were left out of the layout."""
         at = {key: place for place, key in enumerate(layout.keys)}
-        rows, vectors = self._survey.rows(
+        rows, vectors = self._store.places(
             [key for key in nearest if key not in at], fingerprint=fingerprint
         )
         added = _points(rows, layout.plane.place(vectors)) if rows else ()
-        at |= {row[0]: len(layout.keys) + place for place, row in enumerate(rows)}
+        at |= {row.key: len(layout.keys) + place for place, row in enumerate(rows)}
         ((x, y),) = layout.plane.place(vector)
         return replace(
             layout.drawn,
@@ -236,8 +232,8 @@ class Atlas:
 
     def _layout(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Layout:
         def draw() -> _Layout:
-            keys = self._survey.embedded(fingerprint, scope=scope)
-            rows, vectors = self._survey.rows(
+            keys = self._store.embedded(fingerprint, scope=scope)
+            rows, vectors = self._store.places(
                 keys[_evenly(len(keys), most)].tolist(), fingerprint=fingerprint
             )
             if not rows:
@@ -246,11 +242,11 @@ class Atlas:
             plane = _plane_of(vectors)
             points = _points(rows, plane.place(vectors))
             drawn = ChunkMap(points, total=len(keys), spread=plane.spread)
-            return _Layout(plane, tuple(row[0] for row in rows), drawn)
+            return _Layout(plane, tuple(row.key for row in rows), drawn)
 
         # To the minute: a fact may begin or end to hold without anything being written.
         minute = self._now().replace(second=0, microsecond=0)
-        state = (fingerprint, self._survey.version(), scope.audience, most, minute)
+        state = (fingerprint, self._store.version(), scope.audience, most, minute)
         return self._drawer.kept(state, draw)
 
     def _scope(self, scopes: Iterable[str]) -> Scope:
@@ -297,21 +293,19 @@ def _evenly(count: int, most: int) -> npt.NDArray[np.intp]:
     return np.linspace(0, count - 1, most).round().astype(np.intp)
 
 
-def _points(rows: Sequence[Row], places: Floats) -> tuple[MapPoint, ...]:
+def _points(rows: Sequence[ChunkPlace], places: Floats) -> tuple[MapPoint, ...]:
     return tuple(
         MapPoint(
             x=float(x),
             y=float(y),
-            path=path,
-            source=SourceKind(source),
-            start_line=start_line,
-            end_line=end_line,
-            heading=heading_of(heading),
-            date=date.fromisoformat(day) if day else None,
+            path=row.path,
+            source=row.source,
+            start_line=row.start_line,
+            end_line=row.end_line,
+            heading=row.heading,
+            date=row.when,
         )
-        for (_, path, source, start_line, end_line, heading, day), (x, y) in zip(
-            rows, places, strict=True
-        )
+        for row, (x, y) in zip(rows, places, strict=True)
     )
 
 

@@ -1,7 +1,7 @@
-"""The Store protocol: everything above it is the same for every place chunks can live.
+"""The contract of a store: small roles that together are a `Store`, and the records they use.
 
-A store finds candidates and hands out counts and vectors. It does not score: the formulas are in
-`search`, once, so all stores rank alike.
+A store finds candidates and returns term counts and vectors. It does not score: the formulas are in
+`search`, once, so that every store ranks alike. `RamStore` is the executable definition.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import date
     from types import EllipsisType
     from typing import TypeAlias
 
     import numpy as np
     import numpy.typing as npt
 
-    from recollect.reports import StoreStatus
+    from recollect.errors import StoreCorruptError
+    from recollect.reports import CacheStatus, DaySummary, Documents, StoreStatus
     from recollect.types import (
         Background,
         Chunk,
@@ -28,31 +30,32 @@ if TYPE_CHECKING:
         Known,
         Scope,
         SourceKind,
+        SupersededFact,
         Vector,
         Vectors,
     )
 
-    Over: TypeAlias = Known | EllipsisType | None
-    """What is taken to be stored of a document; `...` is whatever there is."""
+    Expected: TypeAlias = Known | EllipsisType | None
+    """The stored state that a write assumes; None means not stored, `...` accepts any state."""
 
 FIELDS = ("body", "heading", "path")
-"""The searchable fields of a chunk, in the order counts are given."""
+"""The searchable fields of a chunk, in the order of term counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What keyword scoring needs to know of the whole store."""
+    """Statistics of the whole store that keyword scoring needs."""
 
     chunks: int
     mean_length: float
-    """Average number of body terms a chunk."""
+    """Average number of body terms per chunk."""
     frequencies: Mapping[str, int]
-    """For each query term: in how many chunks it stands."""
+    """For each query term, the number of chunks that contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordPool:
-    """Chunks that share terms with a query: the best ones, in no promised order."""
+    """The best chunks that share terms with a query, in no guaranteed order."""
 
     keys: tuple[ChunkKey, ...]
     corpus: Corpus
@@ -60,7 +63,7 @@ class KeywordPool:
 
 @dataclass(frozen=True, slots=True)
 class VectorPool:
-    """Chunks nearest to a query's vector, best first, with their cosines."""
+    """The chunks nearest to a query vector, best first, with their cosines."""
 
     keys: tuple[ChunkKey, ...]
     cosines: tuple[float, ...]
@@ -68,137 +71,363 @@ class VectorPool:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Everything scoring needs for a list of chunks, row by row in the order asked for."""
+    """Everything that scoring needs of some chunks, in the order they were asked for."""
 
     keys: tuple[ChunkKey, ...]
     chunks: tuple[Chunk, ...]
     counts: npt.NDArray[np.uint8]
     """Term counts: chunk by term by field."""
     lengths: npt.NDArray[np.int64]
-    """Body terms a chunk."""
+    """Body terms per chunk."""
     vectors: Vectors
     has_vector: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A text, or a media file, that has no vector yet."""
+    """A text or a media file that has no vector yet."""
 
     digest: str
     text: str
-    """What is embedded; of a media file its label."""
+    """The text to embed; for a media file, its label."""
     path: str = ""
-    """The media file whose bytes are embedded with the label; empty for a text."""
+    """The media file to embed together with its label; empty for a text."""
     size_bytes: int = 0
-    """Of that file, as it was taken in."""
+    """Size of that file when it was indexed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What a store knows of one vector space."""
+    """What a store knows about one vector space."""
 
     dimensions: int
-    """0 before the first vector, where only the model knows."""
+    """0 before the first vector if only the model knows."""
     background: Background | None
     is_published: bool
-    """Searches are served from it: it was complete once, and none has replaced it since."""
+    """True if searches use it: it was complete once, and no other space has replaced it."""
 
 
-class Store(Protocol):
-    """Holds documents, chunks, terms and vectors of one agent."""
+@dataclass(frozen=True, slots=True)
+class ChunkPlace:
+    """Where a chunk is, without its text."""
+
+    key: ChunkKey
+    path: str
+    source: SourceKind
+    start_line: int
+    end_line: int
+    heading: tuple[str, ...]
+    when: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that holds a lease."""
+
+    token: str
+    """Identifies this claim; only its holder knows it."""
+    purpose: str
+    """What the process does, in words for the user."""
+    pid: int
+    host: str
+    since: float
+    beat: float
+    """Last heartbeat; like `since`, in seconds of the wall clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCheck:
+    """Whether the library behind a kind of store works here."""
+
+    name: str
+    works: bool
+    detail: str
+    action: str = ""
+    """What to do if it does not."""
+
+
+class DocumentStore(Protocol):
+    """Stores documents together with their chunks and terms."""
 
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        """Return what is stored of each document, by source and path."""
+        """Return the stored state of every document, by source and path."""
 
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        """Return what is stored of one document."""
+        """Return the stored state of one document."""
+
+    def is_empty(self) -> bool:
+        """Return True if no document is stored; takes constant time."""
 
     def put(
-        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, over: Over = ...
+        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
     ) -> bool:
-        """Store a document with its chunks in one step, replacing what was there.
+        """Store a document with its chunks in one step, replacing its previous version.
 
         Args:
-            document: to be stored.
-            chunks: of the document.
-            recipe: identity of the rules it was divided by.
-            over: what was there when the decision was made; should another process have stored
-                something else since, nothing happens and the answer is False.
+            document: the document to store.
+            chunks: all its chunks.
+            recipe: identity of the rules that made the chunks.
+            expected: the stored state when the caller decided to write. If another process has
+                changed it since, nothing is written and the result is False.
 
         """
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reading inside see one state: what others write meanwhile is not seen."""
 
     def touch(self, document: Document) -> None:
-        """Remember a new stat of a document, where what is stored still has its digest."""
+        """Update the stat of a document, if its stored digest is still the same."""
 
-    def drop(self, path: str, *, source: SourceKind, over: Over = ...) -> bool:
-        """Forget a document, unless another one than `over` is there; tell whether it did.
+    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
+        """Remove a document, unless its stored state is not the expected one; return whether.
 
-        Vectors of its texts stay usable for equal texts.
+        The vectors of its texts stay, for equal texts elsewhere.
         """
+
+    def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
+        """Return the chunks of a document in the order of its lines."""
+
+    def load(
+        self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
+    ) -> Loaded:
+        """Return chunks, term counts and vectors; skips keys that no longer exist."""
+
+    def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
+        """Return the facts in the scope's audience that no longer hold, with their successors."""
+
+
+class KeywordIndex(Protocol):
+    """Finds chunks by terms."""
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
+        """Return up to `limit` chunks in scope that contain any of the terms."""
+
+
+class VectorIndex(Protocol):
+    """Stores vectors by space and text digest, and finds chunks by vector."""
 
     def missing(
         self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
     ) -> Sequence[Missing]:
-        """Return texts that have no vector in this space, each once, in the order of digests.
+        """Return texts without a vector in this space, each once, ordered by digest.
 
         Args:
             fingerprint: the space.
-            limit: how many at most.
-            after: go on behind this digest.
-            media: return media files instead, which not every provider can embed.
+            limit: the most texts to return.
+            after: continue after this digest.
+            media: return media files instead, which only some providers can embed.
 
         """
 
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
     ) -> None:
-        """Store vectors by the digest of their text, in one step."""
+        """Store vectors by the digest of their text, in one step.
 
-    def space(self, fingerprint: Fingerprint) -> Space | None:
-        """Return what is known of a space; None when nothing of it is stored."""
+        Raises:
+            VectorsRejectedError: they do not fit the space; nothing was stored.
 
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        """Remember how unrelated texts are spread in a space."""
-
-    def published(self) -> Fingerprint | None:
-        """Return the space that searches are served from."""
-
-    def publish(self, fingerprint: Fingerprint) -> None:
-        """Serve searches from this space from now on, in one step."""
-
-    def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        """Drop vectors of other spaces and of texts that no chunk holds; return how many.
-
-        A few are left where they are: dropping is only worth its cost when there are many.
         """
 
-    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
-        """Return up to `limit` chunks in scope that hold any of the terms."""
+    def space(self, fingerprint: Fingerprint) -> Space | None:
+        """Describe a space; None if nothing of it is stored."""
+
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Store how the cosines of unrelated texts are distributed in a space."""
+
+    def published(self) -> Fingerprint | None:
+        """Return the space that searches use."""
+
+    def publish(self, fingerprint: Fingerprint) -> None:
+        """Make searches use this space, in one step."""
+
+    def prune(self, *, keep: Collection[Fingerprint]) -> int:
+        """Delete vectors of other spaces and of texts that no chunk has; return how many.
+
+        A store may leave a few: deleting pays only when there are many.
+        """
 
     def nearest(
         self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
-        """Return the chunks in scope whose vectors are nearest, within one space only."""
+        """Return the chunks in scope whose vectors in this space are nearest."""
 
-    def load(
-        self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
-    ) -> Loaded:
-        """Return chunks, term counts and vectors; keys that no longer exist are left out."""
+
+class EmbeddingLog(Protocol):
+    """Remembers, across runs, which texts are in a vendor's batch and which were refused."""
+
+    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
+        """Return the open batches of a space: the digests in each, by the batch's name."""
+
+    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
+        """Remember a batch that was submitted."""
+
+    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
+        """Forget a batch whose results are collected or lost."""
+
+    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
+        """Return the digests of texts that the provider refused in the last full run."""
+
+    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
+        """Replace the digests of refused texts."""
+
+
+class StoreOverview(Protocol):
+    """Counts and samples what is stored, within a Scope: nothing outside it is counted."""
+
+    def version(self) -> tuple[int, ...]:
+        """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
+
+    def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
+        """Return documents with chunks in scope, newest first, undated last."""
+
+    def days(self, scope: Scope) -> tuple[DaySummary, ...]:
+        """Return the amount stored per day, earliest first; undated chunks come before all."""
+
+    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
+        """Return the keys of all chunks in scope that have a vector in this space, in order."""
+
+    def places(
+        self, keys: Sequence[int], *, fingerprint: Fingerprint
+    ) -> tuple[Sequence[ChunkPlace], Vectors]:
+        """Return the places and vectors of these chunks; skips those without a vector."""
+
+
+class Leases(Protocol):
+    """Named claims that processes make on a store, so that long work is not done twice.
+
+    A handle belongs to one thread. A lease is a promise, not a lock.
+    """
+
+    def take(
+        self, name: str, wanted: Holder, *, is_gone: Callable[[Holder], bool]
+    ) -> Holder | None:
+        """Take a lease, unless a holder who is not gone has it; return that holder.
+
+        Raises:
+            StoreError: the store cannot be written.
+
+        """
+
+    def holder(self, name: str) -> Holder | None:
+        """Return who holds a lease."""
+
+    def beat(self, name: str, *, token: str, now: float) -> bool:
+        """Record a heartbeat; return False if another process has taken the lease over."""
+
+    def give_back(self, name: str, *, token: str) -> None:
+        """Release a lease, if this token still holds it."""
+
+    def close(self) -> None:
+        """Release the handle."""
+
+
+class SharedStore(Protocol):
+    """Lets threads and processes use one store at the same time."""
+
+    def share(self) -> tuple[Store, tuple[str, ...]]:
+        """Open the same store for another thread, with notices for the user; close both."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Make all reads inside see one state: writes of others stay invisible."""
+
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        """Limit how long writes inside wait for another writer.
+
+        It applies to this thread and to the store's leases and vector cache as well.
+        """
+
+    def leases(self) -> Leases:
+        """Return a handle to the store's leases, for the calling thread."""
+
+
+class StoreUpkeep(Protocol):
+    """Reports on a store, checks it, repairs it and closes it."""
+
+    @property
+    def location(self) -> str:
+        """Where the store is, in words for the user."""
+
+    @property
+    def is_writable(self) -> bool:
+        """False if the store could only be opened for reading."""
+
+    def workspace(self) -> str | None:
+        """Return the workspace this store belongs to; None if it predates this field."""
+
+    def claim(self, workspace: str) -> str | None:
+        """Record the workspace this store belongs to; return the previous one if it differs."""
 
     def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
         """Return sizes and counts.
 
         Args:
-            fingerprint: whose vectors are counted.
-            media: media files wait for a vector too: the provider embeds them.
+            fingerprint: the space whose vectors are counted.
+            media: count media files without a vector as pending too.
+
+        """
+
+    def check(self) -> list[str]:
+        """Read the whole store and return what is broken: nothing if it is sound."""
+
+    def audit(self) -> list[str]:
+        """Return where terms, counts or vectors disagree with the chunks."""
+
+    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
+        """Set the damaged store aside and continue with an empty one; return notices.
+
+        Raises:
+            StoreError: it cannot be replaced.
 
         """
 
     def clear(self) -> None:
-        """Forget everything, cached vectors too."""
+        """Delete everything that can be indexed again, vectors included."""
 
     def close(self) -> None:
         """Release the store; it cannot be used afterwards."""
+
+
+class Store(
+    DocumentStore,
+    KeywordIndex,
+    VectorIndex,
+    EmbeddingLog,
+    StoreOverview,
+    SharedStore,
+    StoreUpkeep,
+    Protocol,
+):
+    """Holds the documents, chunks, terms and vectors of one agent."""
+
+
+class VectorCache(Protocol):
+    """Vectors by space and text digest, shared by all stores of a home and limited in size.
+
+    Every method raises StoreError if the cache cannot be used.
+    """
+
+    def get(
+        self, fingerprint: Fingerprint, *, digests: Sequence[str], today: date
+    ) -> dict[str, Vector]:
+        """Return the cached vectors by digest, and record that they were used today."""
+
+    def put(
+        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors, today: date
+    ) -> None:
+        """Cache vectors, in one step."""
+
+    def background(self, fingerprint: Fingerprint) -> Background | None:
+        """Return the measured background of a space."""
+
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Cache the measured background of a space."""
+
+    def status(self) -> CacheStatus | None:
+        """Return how full the cache is; None if it was never used."""
+
+    def trim(self) -> int:
+        """Delete the vectors unused for longest until the rest fits; return how many."""
+
+    def prune(self, *, unused_since: date | None) -> int:
+        """Delete vectors not used since a day, or all of them; return how many."""
+
+    def close(self) -> None:
+        """Release the cache."""

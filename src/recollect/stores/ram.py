@@ -1,29 +1,46 @@
 """A store in plain Python objects: the executable definition of what a Store does.
 
-Exact in both legs, forgets everything when closed; used for tests and throw-away indexes.
+Exact in both legs. It lives as long as the process; handles that share it may be used by several
+threads.
 """
 
 from __future__ import annotations
 
 import itertools
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import date
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.reports import StoreStatus
+from recollect.reports import Amount, DaySummary, Documents, StoreStatus
 from recollect.stores import bag
-from recollect.stores.base import Corpus, KeywordPool, Loaded, Missing, Space, VectorPool
+from recollect.stores.base import (
+    ChunkPlace,
+    Corpus,
+    KeywordPool,
+    Loaded,
+    Missing,
+    Space,
+    VectorPool,
+)
+from recollect.stores.summary import summarize
+from recollect.stores.synchronized import synchronized
 from recollect.stores.vectors import check_vectors, top
 from recollect.text.globs import matches
-from recollect.types import ChunkKey, Known
+from recollect.types import ChunkKey, Known, SupersededFact
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from recollect.stores.base import Over
+    import numpy.typing as npt
+
+    from recollect.errors import StoreCorruptError
+    from recollect.stores.base import Expected, Holder
     from recollect.types import (
         Background,
         Chunk,
@@ -35,6 +52,8 @@ if TYPE_CHECKING:
         Vectors,
     )
 
+LOCATION = "ram:"
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -44,37 +63,59 @@ class _Row:
     bag: bytes
 
 
+@dataclass(slots=True)
+class _Contents:
+    """Everything that the handles of one store share."""
+
+    lock: RLock = field(default_factory=RLock)
+    known: dict[tuple[SourceKind, str], Known] = field(default_factory=dict)
+    days: dict[tuple[SourceKind, str], date | None] = field(default_factory=dict)
+    rows: dict[ChunkKey, _Row] = field(default_factory=dict)
+    vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
+    dimensions: dict[Fingerprint, int] = field(default_factory=dict)
+    backgrounds: dict[Fingerprint, Background] = field(default_factory=dict)
+    published: Fingerprint | None = None
+    batches: dict[tuple[Fingerprint, str], frozenset[str]] = field(default_factory=dict)
+    refused: dict[Fingerprint, frozenset[str]] = field(default_factory=dict)
+    leases: dict[str, Holder] = field(default_factory=dict)
+    workspace: str | None = None
+    keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    changes: int = 0
+    """Counts added and removed chunks and vectors."""
+
+
 class RamStore:
-    """Documents, chunks, terms and vectors in memory."""
+    """A Store in memory."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[SourceKind, str], Known] = {}
-        self._rows: dict[ChunkKey, _Row] = {}
-        self._vectors: dict[tuple[str, str], Vector] = {}
-        self._dimensions: dict[Fingerprint, int] = {}
-        self._backgrounds: dict[Fingerprint, Background] = {}
-        self._published: Fingerprint | None = None
-        self._next_key = itertools.count(1)
+    def __init__(self, contents: _Contents | None = None) -> None:
+        self._all = contents or _Contents()
+        self.lock = self._all.lock
 
+    # Documents
+
+    @synchronized
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        """Return what is stored of each document, by source and path."""
-        return dict(self._known)
+        """Return the stored state of every document, by source and path."""
+        return dict(self._all.known)
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Do nothing: nobody else writes here."""
-        return nullcontext()
-
+    @synchronized
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        """Return what is stored of one document."""
-        return self._known.get((source, path))
+        """Return the stored state of one document."""
+        return self._all.known.get((source, path))
 
+    @synchronized
+    def is_empty(self) -> bool:
+        """Return True if no document is stored."""
+        return not self._all.known
+
+    @synchronized
     def put(
-        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, over: Over = ...
+        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
     ) -> bool:
-        """Store a document with its chunks, replacing what was there if that is `over`."""
-        if not self.drop(document.path, source=document.source, over=over):
+        """Store a document with its chunks, unless its stored state is not the expected one."""
+        if not self.drop(document.path, source=document.source, expected=expected):
             return False
-        self._known[document.source, document.path] = Known(
+        self._all.known[document.source, document.path] = Known(
             path=document.path,
             source=document.source,
             digest=document.digest,
@@ -82,149 +123,49 @@ class RamStore:
             recipe=recipe,
             is_settled=document.is_settled,
         )
+        self._all.days[document.source, document.path] = document.when
         for chunk in chunks:
             fields = bag.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
-            key = ChunkKey(next(self._next_key))
-            self._rows[key] = _Row(chunk, words, len(fields[0]), bag.pack(fields))
+            key = ChunkKey(next(self._all.keys))
+            self._all.rows[key] = _Row(chunk, words, len(fields[0]), bag.pack(fields))
+            self._all.changes += 1
         return True
 
+    @synchronized
     def touch(self, document: Document) -> None:
-        """Remember a new stat of a document, where what is stored still has its digest."""
-        known = self._known.get((document.source, document.path))
+        """Update the stat of a document, if its stored digest is still the same."""
+        known = self._all.known.get((document.source, document.path))
         if known is not None and known.digest == document.digest:
-            self._known[document.source, document.path] = replace(
+            self._all.known[document.source, document.path] = replace(
                 known, stat=document.stat, is_settled=document.is_settled
             )
 
-    def drop(self, path: str, *, source: SourceKind, over: Over = ...) -> bool:
-        """Forget a document, unless another one than `over` is there; vectors stay."""
-        if over is not ... and over != self._known.get((source, path)):
+    @synchronized
+    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
+        """Remove a document, unless its stored state is not the expected one; return whether."""
+        if expected is not ... and expected != self._all.known.get((source, path)):
             return False
-        self._known.pop((source, path), None)
-        gone = [
-            key
-            for key, row in self._rows.items()
-            if row.chunk.path == path and row.chunk.source == source
-        ]
-        for key in gone:
-            del self._rows[key]
+        self._all.known.pop((source, path), None)
+        self._all.days.pop((source, path), None)
+        for key in [key for key, row in self._all.rows.items() if _is_of(row, source, path)]:
+            del self._all.rows[key]
+            self._all.changes += 1
         return True
 
-    def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
-    ) -> Sequence[Missing]:
-        """Return texts or media without a vector, each once, in the order of digests."""
-        chunks = [row.chunk for row in self._rows.values() if bool(row.chunk.media) == media]
-        first = {chunk.digest: chunk for chunk in reversed(chunks)}
-        wanted = (
-            self._missing(digest, chunk)
-            for digest, chunk in sorted(first.items())
-            if digest > after and (str(fingerprint), digest) not in self._vectors
-        )
-        return list(itertools.islice(wanted, limit))
+    @synchronized
+    def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
+        """Return the chunks of a document in the order of its lines."""
+        return [row.chunk for row in self._all.rows.values() if _is_of(row, source, path)]
 
-    def _missing(self, digest: str, chunk: Chunk) -> Missing:
-        if not chunk.media:
-            return Missing(digest, chunk.embedded_text)
-        size_bytes = self._known[chunk.source, chunk.path].stat.size_bytes
-        return Missing(digest, chunk.embedded_text, chunk.path, size_bytes)
-
-    def put_vectors(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
-    ) -> None:
-        """Store vectors by the digest of their text; the first ones fix the dimensions."""
-        known = self._dimensions.get(fingerprint) or fingerprint.dimensions
-        check_vectors(vectors, count=len(digests), dimensions=known or vectors.shape[-1])
-        if len(digests):
-            self._dimensions[fingerprint] = vectors.shape[-1]
-        for digest, vector in zip(digests, vectors, strict=True):
-            self._vectors[str(fingerprint), digest] = vector.copy()
-
-    def space(self, fingerprint: Fingerprint) -> Space | None:
-        """Return what is known of a space; None when nothing of it is stored."""
-        if fingerprint not in self._dimensions:
-            return None
-        return Space(
-            self._dimensions[fingerprint],
-            self._backgrounds.get(fingerprint),
-            is_published=fingerprint == self._published,
-        )
-
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        """Remember how unrelated texts are spread in a space."""
-        self._dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
-        self._backgrounds[fingerprint] = background
-
-    def published(self) -> Fingerprint | None:
-        """Return the space that searches are served from."""
-        return self._published
-
-    def publish(self, fingerprint: Fingerprint) -> None:
-        """Serve searches from this space from now on."""
-        self._dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
-        self._published = fingerprint
-
-    def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        """Drop vectors of other spaces and of texts that no chunk holds; return how many."""
-        held = {row.chunk.digest for row in self._rows.values()}
-        kept = {str(fingerprint) for fingerprint in keep}
-        unused = [key for key in self._vectors if key[0] not in kept or key[1] not in held]
-        for key in unused:
-            del self._vectors[key]
-        for fingerprint in set(self._dimensions) - set(keep):
-            del self._dimensions[fingerprint]
-            self._backgrounds.pop(fingerprint, None)
-        if self._published not in keep:
-            self._published = None
-        return len(unused)
-
-    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
-        """Return up to `limit` chunks in scope that hold any of the terms, most distinct first."""
-        asked = set(terms)
-        shared = {
-            key: len(asked & row.words)
-            for key, row in self._rows.items()
-            if _in_scope(row.chunk, scope) and asked & row.words
-        }
-        keys = sorted(shared, key=lambda key: (-shared[key], key))[:limit]
-        lengths = [row.length for row in self._rows.values()]
-        corpus = Corpus(
-            chunks=len(self._rows),
-            mean_length=sum(lengths) / len(lengths) if lengths else 0.0,
-            frequencies={
-                term: sum(term in row.words for row in self._rows.values()) for term in asked
-            },
-        )
-        return KeywordPool(tuple(keys), corpus)
-
-    def nearest(
-        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
-    ) -> VectorPool:
-        """Return the chunks in scope whose vectors are nearest, by exact cosine."""
-        space = str(fingerprint)
-        embedded = [
-            (key, self._vectors[space, row.chunk.digest], _in_scope(row.chunk, scope))
-            for key, row in self._rows.items()
-            if (space, row.chunk.digest) in self._vectors
-        ]
-        if not embedded:
-            return VectorPool((), ())
-        cosines = np.stack([stored for _, stored, _ in embedded]) @ vector
-        allowed = np.flatnonzero([inside for _, _, inside in embedded])
-        best = allowed[top(cosines[allowed], limit)]
-        return VectorPool(
-            keys=tuple(embedded[row][0] for row in best),
-            cosines=tuple(float(cosines[row]) for row in best),
-        )
-
+    @synchronized
     def load(
         self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
     ) -> Loaded:
-        """Return chunks, term counts and vectors; keys that no longer exist are left out."""
-        present = [key for key in keys if key in self._rows]
-        rows = [self._rows[key] for key in present]
-        found = [self._vectors.get((str(fingerprint), row.chunk.digest)) for row in rows]
+        """Return chunks, term counts and vectors; skips keys that no longer exist."""
+        present = [key for key in keys if key in self._all.rows]
+        rows = [self._all.rows[key] for key in present]
+        found = [self._vector(fingerprint, row) for row in rows]
         width = next((len(stored) for stored in found if stored is not None), 0)
         vectors = np.zeros((len(rows), width), dtype=np.float32)
         has_vector = np.zeros(len(rows), dtype=np.bool_)
@@ -241,44 +182,394 @@ class RamStore:
             has_vector=has_vector,
         )
 
+    @synchronized
+    def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
+        """Return the facts in the scope's audience that no longer hold, with their successors."""
+        chunks = [row.chunk for row in self._all.rows.values()]
+        texts = {chunk.fact.id: chunk.text for chunk in reversed(chunks) if chunk.fact}
+        return [
+            SupersededFact(
+                id=fact.id,
+                text=chunk.text,
+                about=chunk.prefix,
+                by=fact.superseded_by,
+                instead=texts.get(fact.superseded_by, ""),
+            )
+            for chunk in chunks
+            if (fact := chunk.fact) is not None
+            and fact.superseded_by
+            and fact.scope in scope.audience
+            and fact.until is not None
+            and (scope.as_of is None or fact.until <= scope.as_of)
+        ]
+
+    # Keywords
+
+    @synchronized
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
+        """Return up to `limit` chunks in scope with any of the terms, most distinct terms first."""
+        asked = set(terms)
+        shared = {key: len(asked & row.words) for key, row in self._seen(scope)}
+        keys = [key for key in sorted(shared, key=lambda key: (-shared[key], key)) if shared[key]]
+        rows = self._all.rows.values()
+        corpus = Corpus(
+            chunks=len(rows),
+            mean_length=sum(row.length for row in rows) / len(rows) if rows else 0.0,
+            frequencies={term: sum(term in row.words for row in rows) for term in asked},
+        )
+        return KeywordPool(tuple(keys[:limit]), corpus)
+
+    # Vectors
+
+    @synchronized
+    def missing(
+        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
+    ) -> Sequence[Missing]:
+        """Return texts, or media files, without a vector, each once, ordered by digest."""
+        chunks = [row.chunk for row in self._all.rows.values() if bool(row.chunk.media) == media]
+        first = {chunk.digest: chunk for chunk in reversed(chunks)}
+        wanted = (
+            self._missing(digest, chunk)
+            for digest, chunk in sorted(first.items())
+            if digest > after and (str(fingerprint), digest) not in self._all.vectors
+        )
+        return list(itertools.islice(wanted, limit))
+
+    def _missing(self, digest: str, chunk: Chunk) -> Missing:
+        if not chunk.media:
+            return Missing(digest, chunk.embedded_text)
+        size_bytes = self._all.known[chunk.source, chunk.path].stat.size_bytes
+        return Missing(digest, chunk.embedded_text, chunk.path, size_bytes)
+
+    @synchronized
+    def put_vectors(
+        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+    ) -> None:
+        """Store vectors by the digest of their text; the first ones fix the dimensions."""
+        known = self._all.dimensions.get(fingerprint) or fingerprint.dimensions
+        check_vectors(vectors, count=len(digests), dimensions=known or vectors.shape[-1])
+        if len(digests):
+            self._all.dimensions[fingerprint] = vectors.shape[-1]
+        for digest, vector in zip(digests, vectors, strict=True):
+            self._all.vectors[str(fingerprint), digest] = vector.copy()
+            self._all.changes += 1
+
+    @synchronized
+    def space(self, fingerprint: Fingerprint) -> Space | None:
+        """Describe a space; None if nothing of it is stored."""
+        if fingerprint not in self._all.dimensions:
+            return None
+        return Space(
+            self._all.dimensions[fingerprint],
+            self._all.backgrounds.get(fingerprint),
+            is_published=fingerprint == self._all.published,
+        )
+
+    @synchronized
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        """Store how the cosines of unrelated texts are distributed in a space."""
+        self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
+        self._all.backgrounds[fingerprint] = background
+
+    @synchronized
+    def published(self) -> Fingerprint | None:
+        """Return the space that searches use."""
+        return self._all.published
+
+    @synchronized
+    def publish(self, fingerprint: Fingerprint) -> None:
+        """Make searches use this space."""
+        self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
+        self._all.published = fingerprint
+
+    @synchronized
+    def prune(self, *, keep: Collection[Fingerprint]) -> int:
+        """Delete vectors of other spaces and of texts that no chunk has; return how many."""
+        used = {row.chunk.digest for row in self._all.rows.values()}
+        kept = {str(fingerprint) for fingerprint in keep}
+        unused = [key for key in self._all.vectors if key[0] not in kept or key[1] not in used]
+        for key in unused:
+            del self._all.vectors[key]
+        for fingerprint in set(self._all.dimensions) - set(keep):
+            del self._all.dimensions[fingerprint]
+            self._all.backgrounds.pop(fingerprint, None)
+        if self._all.published not in keep:
+            self._all.published = None
+        return len(unused)
+
+    @synchronized
+    def nearest(
+        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
+    ) -> VectorPool:
+        """Return the chunks in scope whose vectors are nearest, by exact cosine."""
+        embedded = [
+            (key, stored)
+            for key, row in self._seen(scope)
+            if (stored := self._vector(fingerprint, row)) is not None
+        ]
+        if not embedded:
+            return VectorPool((), ())
+        cosines = np.stack([stored for _, stored in embedded]) @ vector
+        best = top(cosines, limit)
+        return VectorPool(
+            keys=tuple(embedded[row][0] for row in best),
+            cosines=tuple(float(cosines[row]) for row in best),
+        )
+
+    # Embedding log
+
+    @synchronized
+    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
+        """Return the open batches of a space: the digests in each, by the batch's name."""
+        batches = sorted(self._all.batches.items(), key=lambda batch: batch[0][1])
+        return {name: digests for (space, name), digests in batches if space == fingerprint}
+
+    @synchronized
+    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
+        """Remember a batch that was submitted."""
+        self._all.batches[fingerprint, name] = frozenset(digests)
+
+    @synchronized
+    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
+        """Forget a batch whose results are collected or lost."""
+        self._all.batches.pop((fingerprint, name), None)
+
+    @synchronized
+    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
+        """Return the digests of texts that the provider refused in the last full run."""
+        return self._all.refused.get(fingerprint, frozenset())
+
+    @synchronized
+    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
+        """Replace the digests of refused texts."""
+        self._all.refused[fingerprint] = frozenset(digests)
+
+    # Overview
+
+    @synchronized
+    def version(self) -> tuple[int, ...]:
+        """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
+        return (self._all.changes,)
+
+    @synchronized
+    def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
+        """Return documents with chunks in scope, newest first, undated last."""
+        headings: defaultdict[tuple[SourceKind, str], list[tuple[str, ...]]] = defaultdict(list)
+        for _, row in self._seen(scope):
+            headings[row.chunk.source, row.chunk.path].append(row.chunk.heading)
+
+        def newest_first(place: tuple[SourceKind, str]) -> tuple[int, str, str]:
+            when = self._all.days[place] or date.min
+            return -when.toordinal(), place[1], place[0]
+
+        places = sorted(headings, key=newest_first)
+        found = tuple(
+            summarize(
+                place[1],
+                source=place[0],
+                when=self._all.days[place],
+                size_bytes=self._all.known[place].stat.size_bytes,
+                headings=headings[place],
+            )
+            for place in places[offset : offset + limit]
+        )
+        return Documents(found, total=len(places))
+
+    @synchronized
+    def days(self, scope: Scope) -> tuple[DaySummary, ...]:
+        """Return the amount stored per day, earliest first; undated chunks come before all."""
+        paths: defaultdict[tuple[date, SourceKind], list[str]] = defaultdict(list)
+        for _, row in self._seen(scope):
+            paths[row.chunk.when or date.min, row.chunk.source].append(row.chunk.path)
+        found: defaultdict[date, dict[str, Amount]] = defaultdict(dict)
+        for (day, source), chunks in sorted(paths.items()):
+            found[day][source] = Amount(len(set(chunks)), len(chunks))
+        return tuple(
+            DaySummary(None if day == date.min else day, by_source)
+            for day, by_source in found.items()
+        )
+
+    @synchronized
+    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
+        """Return the keys of all chunks in scope that have a vector in this space, in order."""
+        keys = [key for key, row in self._seen(scope) if self._has_vector(fingerprint, row)]
+        return np.array(keys, dtype=np.int64)
+
+    @synchronized
+    def places(
+        self, keys: Sequence[int], *, fingerprint: Fingerprint
+    ) -> tuple[Sequence[ChunkPlace], Vectors]:
+        """Return the places and vectors of these chunks; skips those without a vector."""
+        loaded = self.load([ChunkKey(key) for key in keys], terms=(), fingerprint=fingerprint)
+        places = [
+            ChunkPlace(
+                key,
+                chunk.path,
+                chunk.source,
+                chunk.start_line,
+                chunk.end_line,
+                chunk.heading,
+                chunk.when,
+            )
+            for key, chunk, has_vector in zip(
+                loaded.keys, loaded.chunks, loaded.has_vector, strict=True
+            )
+            if has_vector
+        ]
+        return places, loaded.vectors[loaded.has_vector]
+
+    # Sharing
+
+    def share(self) -> tuple[RamStore, tuple[str, ...]]:
+        """Return another handle to the same contents."""
+        return RamStore(self._all), ()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Keep other threads from writing while the body reads."""
+        with self.lock:
+            yield
+
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        """Do nothing: no writer takes long."""
+        del seconds
+        return nullcontext()
+
+    def leases(self) -> RamLeases:
+        """Return a handle to the leases, for the calling thread."""
+        return RamLeases(self._all.leases, lock=self.lock)
+
+    # Upkeep
+
+    @property
+    def location(self) -> str:
+        """The address of every store in memory."""
+        return LOCATION
+
+    @property
+    def is_writable(self) -> bool:
+        """Always True."""
+        return True
+
+    @synchronized
+    def workspace(self) -> str | None:
+        """Return the workspace this store belongs to."""
+        return self._all.workspace
+
+    @synchronized
+    def claim(self, workspace: str) -> str | None:
+        """Record the workspace this store belongs to; return the previous one if it differs."""
+        previous, self._all.workspace = self._all.workspace, workspace
+        return None if previous == workspace else previous
+
+    @synchronized
     def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
         """Return sizes and counts."""
         by_source: dict[str, tuple[int, int]] = {}
-        for source, _ in self._known:
+        for source, _ in self._all.known:
             documents, chunks = by_source.get(source, (0, 0))
             by_source[source] = (documents + 1, chunks)
-        for row in self._rows.values():
+        rows = self._all.rows.values()
+        for row in rows:
             documents, chunks = by_source[row.chunk.source]
             by_source[row.chunk.source] = (documents, chunks + 1)
-        bare = [
-            row.chunk
-            for row in self._rows.values()
-            if (str(fingerprint), row.chunk.digest) not in self._vectors
-        ]
+        bare = [row.chunk for row in rows if not self._has_vector(fingerprint, row)]
         return StoreStatus(
-            location=":ram:",
+            location=self.location,
             size_bytes=0,
-            documents=len(self._known),
-            chunks=len(self._rows),
+            documents=len(self._all.known),
+            chunks=len(rows),
             by_source=by_source,
-            vectors=len(self._rows) - len(bare),
+            vectors=len(rows) - len(bare),
             pending=sum(media or not chunk.media for chunk in bare) if fingerprint else 0,
             engine="exact",
-            is_writable=True,
+            is_writable=self.is_writable,
         )
 
+    def check(self) -> list[str]:
+        """Return nothing: memory does not break."""
+        return []
+
+    def audit(self) -> list[str]:
+        """Return nothing: terms and counts are stored with their chunk."""
+        return []
+
+    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
+        """Raise the error: memory does not break, so this one is a mistake elsewhere."""
+        raise error
+
+    @synchronized
     def clear(self) -> None:
-        """Forget everything, cached vectors too."""
-        self._known.clear()
-        self._rows.clear()
-        self._vectors.clear()
-        self._dimensions.clear()
-        self._backgrounds.clear()
-        self._published = None
+        """Delete everything that can be indexed again, vectors included."""
+        self._all.known.clear()
+        self._all.days.clear()
+        self._all.rows.clear()
+        self._all.vectors.clear()
+        self._all.dimensions.clear()
+        self._all.backgrounds.clear()
+        self._all.batches.clear()
+        self._all.published = None
+        self._all.changes += 1
 
     def close(self) -> None:
-        """Release the store."""
-        self.clear()
+        """Release this handle; the last one takes the contents with it."""
+        self._all = _Contents()
+
+    def _seen(self, scope: Scope) -> Iterator[tuple[ChunkKey, _Row]]:
+        return ((key, row) for key, row in self._all.rows.items() if _in_scope(row.chunk, scope))
+
+    def _vector(self, fingerprint: Fingerprint | None, row: _Row) -> Vector | None:
+        return self._all.vectors.get((str(fingerprint), row.chunk.digest))
+
+    def _has_vector(self, fingerprint: Fingerprint | None, row: _Row) -> bool:
+        return self._vector(fingerprint, row) is not None
+
+
+class RamLeases:
+    """The leases of a store in memory."""
+
+    def __init__(self, holders: dict[str, Holder], *, lock: RLock) -> None:
+        self._holders = holders
+        self.lock = lock
+
+    @synchronized
+    def take(
+        self, name: str, wanted: Holder, *, is_gone: Callable[[Holder], bool]
+    ) -> Holder | None:
+        """Take a lease, unless a holder who is not gone has it; return that holder."""
+        holder = self._holders.get(name)
+        if holder is not None and not is_gone(holder):
+            return holder
+        self._holders[name] = wanted
+        return None
+
+    @synchronized
+    def holder(self, name: str) -> Holder | None:
+        """Return who holds a lease."""
+        return self._holders.get(name)
+
+    @synchronized
+    def beat(self, name: str, *, token: str, now: float) -> bool:
+        """Record a heartbeat; return False if another holder has taken the lease over."""
+        holder = self._holders.get(name)
+        if holder is None or holder.token != token:
+            return False
+        self._holders[name] = replace(holder, beat=now)
+        return True
+
+    @synchronized
+    def give_back(self, name: str, *, token: str) -> None:
+        """Release a lease, if this token still holds it."""
+        holder = self._holders.get(name)
+        if holder is not None and holder.token == token:
+            del self._holders[name]
+
+    def close(self) -> None:
+        """Do nothing: the handle holds no resource."""
+
+
+def _is_of(row: _Row, source: SourceKind, path: str) -> bool:
+    return row.chunk.path == path and row.chunk.source == source
 
 
 def _in_scope(chunk: Chunk, scope: Scope) -> bool:

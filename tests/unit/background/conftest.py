@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from recollect.stores.base import Store
 
 _BOUND_SECONDS = 20.0
 
@@ -22,6 +25,19 @@ def index(tmp_path: Path) -> Path:
     path = tmp_path / "index.sqlite"
     SqliteStore.open(path).close()
     return path
+
+
+@pytest.fixture
+def file_store(index: Path) -> Iterator[SqliteStore]:
+    """A store in the index file."""
+    with SqliteStore.open(index) as store:
+        yield store
+
+
+@pytest.fixture(params=["file", "ram"])
+def store(request: pytest.FixtureRequest) -> Store:
+    """A store of each kind."""
+    return request.getfixturevalue("file_store") if request.param == "file" else RamStore()
 
 
 @pytest.fixture

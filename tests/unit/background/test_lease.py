@@ -17,13 +17,16 @@ import pytest
 from recollect.errors import StoreBusyError
 from recollect.ingest import lease
 from recollect.ingest.lease import WRITER, LeaseLostError, WriterLease, is_gone
-from recollect.stores.sqlite.connect import impatient
-from recollect.stores.sqlite.leases import Holder, SqliteLeases
+from recollect.stores.base import Holder
+from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from recollect.stores.base import Leases, Store
+    from recollect.stores.sqlite import SqliteStore
 
     Eventually = Callable[[Callable[[], object]], None]
 
@@ -31,8 +34,8 @@ STEP = Step("read", 1, 2)
 
 
 @pytest.fixture
-def leases(index: Path) -> Iterator[SqliteLeases]:
-    opened = SqliteLeases(index)
+def leases(store: Store) -> Iterator[Leases]:
+    opened = store.leases()
     yield opened
     opened.close()
 
@@ -50,12 +53,12 @@ def someone(pid: int, *, host: str = "", silent_seconds: float = 0.0) -> Holder:
     return Holder("theirs", "a test", pid, host or socket.gethostname(), now, now - silent_seconds)
 
 
-def hold(leases: SqliteLeases, holder: Holder) -> None:
+def hold(leases: Leases, holder: Holder) -> None:
     assert leases.take(WRITER, holder, is_gone=lambda _: True) is None
 
 
-def test_a_lease_is_held_until_it_is_given_back(index: Path, leases: SqliteLeases) -> None:
-    own = WriterLease(index, purpose="a test")
+def test_a_lease_is_held_until_it_is_given_back(store: Store, leases: Leases) -> None:
+    own = WriterLease(store, purpose="a test")
 
     assert own.acquire(wait_seconds=0.0) is None
     held = leases.holder(WRITER)
@@ -66,13 +69,13 @@ def test_a_lease_is_held_until_it_is_given_back(index: Path, leases: SqliteLease
     assert leases.holder(WRITER) is None
 
 
-def test_who_comes_second_is_told_who_was_first(index: Path) -> None:
-    first, second = WriterLease(index, purpose="the first"), WriterLease(index, purpose="second")
+def test_who_comes_second_is_told_who_was_first(store: Store) -> None:
+    first, second = WriterLease(store, purpose="the first"), WriterLease(store, purpose="second")
     first.acquire(wait_seconds=0.0)
 
     holder = second.acquire(wait_seconds=0.0)
     second.release()
-    again = WriterLease(index, purpose="third").acquire(wait_seconds=0.0)
+    again = WriterLease(store, purpose="third").acquire(wait_seconds=0.0)
     first.release()
 
     assert holder is not None
@@ -80,8 +83,8 @@ def test_who_comes_second_is_told_who_was_first(index: Path) -> None:
     assert ("the first", "the first") == (holder.purpose, again.purpose)
 
 
-def test_waiting_says_once_for_whom_and_ends_with_the_lease(index: Path) -> None:
-    first, second = WriterLease(index, purpose="the first"), WriterLease(index, purpose="second")
+def test_waiting_says_once_for_whom_and_ends_with_the_lease(store: Store) -> None:
+    first, second = WriterLease(store, purpose="the first"), WriterLease(store, purpose="second")
     first.acquire(wait_seconds=0.0)
     told: list[str] = []
     is_told = threading.Event()
@@ -105,10 +108,10 @@ def test_waiting_says_once_for_whom_and_ends_with_the_lease(index: Path) -> None
 
 
 def test_the_lease_of_a_process_that_died_is_taken_over_at_once(
-    index: Path, leases: SqliteLeases, ended_pid: int
+    store: Store, leases: Leases, ended_pid: int
 ) -> None:
     hold(leases, someone(ended_pid))
-    own = WriterLease(index, purpose="a test")
+    own = WriterLease(store, purpose="a test")
 
     assert own.acquire(wait_seconds=0.0) is None
     own.release()
@@ -139,10 +142,10 @@ def test_a_process_that_is_alive_and_silent_for_too_long_is_gone() -> None:
 
 
 def test_the_heart_gives_signs_of_life(
-    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    store: Store, leases: Leases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
-    own = WriterLease(index, purpose="a test")
+    own = WriterLease(store, purpose="a test")
     own.acquire(wait_seconds=0.0)
     first = leases.holder(WRITER)
 
@@ -151,10 +154,10 @@ def test_the_heart_gives_signs_of_life(
 
 
 def test_a_holder_whose_lease_was_taken_over_notices_and_ends_its_work(
-    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    store: Store, leases: Leases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
-    own = WriterLease(index, purpose="a test")
+    own = WriterLease(store, purpose="a test")
     own.acquire(wait_seconds=0.0)
     progress = own.guarded(silent)
     progress(STEP)
@@ -169,10 +172,10 @@ def test_a_holder_whose_lease_was_taken_over_notices_and_ends_its_work(
 
 
 def test_a_lease_taken_again_is_not_lost(
-    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    store: Store, leases: Leases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
-    own = WriterLease(index, purpose="a test")
+    own = WriterLease(store, purpose="a test")
     own.acquire(wait_seconds=0.0)
     hold(leases, someone(1))
     eventually(lambda: own.is_lost)
@@ -187,8 +190,9 @@ def test_a_lease_taken_again_is_not_lost(
 
 
 def test_a_long_transaction_does_not_cost_the_holder_its_lease(
-    index: Path, leases: SqliteLeases, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    index: Path, file_store: SqliteStore, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    leases = file_store.leases()
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     missed = threading.Event()
     beat = SqliteLeases.beat
@@ -201,8 +205,8 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
             raise
 
     monkeypatch.setattr(SqliteLeases, "beat", counted)
-    own = WriterLease(index, purpose="a test")
-    with impatient(0.02):
+    own = WriterLease(file_store, purpose="a test")
+    with file_store.patience(0.02):
         own.acquire(wait_seconds=0.0)
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
@@ -218,25 +222,28 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
 
 
 def test_while_another_writes_without_an_end_its_holder_is_still_named(
-    index: Path, leases: SqliteLeases
+    index: Path, file_store: SqliteStore
 ) -> None:
+    leases = file_store.leases()
     hold(leases, someone(1))
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
 
-    with impatient(0.02):
-        holder = WriterLease(index, purpose="a test").acquire(wait_seconds=0.0)
+    with file_store.patience(0.02):
+        holder = WriterLease(file_store, purpose="a test").acquire(wait_seconds=0.0)
     other.close()
 
     assert "theirs" == getattr(holder, "token", None)
 
 
-def test_an_index_that_nobody_lets_write_is_named_without_sqlites_words(index: Path) -> None:
+def test_an_index_that_nobody_lets_write_is_named_without_sqlites_words(
+    index: Path, file_store: SqliteStore
+) -> None:
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
 
-    with impatient(0.02), pytest.raises(StoreBusyError) as raised:
-        WriterLease(index, purpose="a test").acquire(wait_seconds=None)
+    with file_store.patience(0.02), pytest.raises(StoreBusyError) as raised:
+        WriterLease(file_store, purpose="a test").acquire(wait_seconds=None)
     other.close()
 
     assert "locked" not in raised.value.message + raised.value.action

@@ -17,12 +17,15 @@ from recollect.ingest.lease import WRITER, WriterLease
 from recollect.ingest.refresh import RefreshOptions
 from recollect.ingest.upkeep import CHEAP_SECONDS, CHEAP_TEXTS, Fresh, Upkeep
 from recollect.reports import Failure, Report
-from recollect.stores.sqlite.leases import Holder, SqliteLeases
-from recollect.types import Degradation, Step, silent
+from recollect.stores.base import Holder
+from recollect.stores.sqlite import SqliteStore
+from recollect.types import Degradation, Document, SourceKind, Stat, Step, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from recollect.stores.base import SharedStore, Store
 
     Eventually = Callable[[Callable[[], object]], None]
 
@@ -44,18 +47,25 @@ class Refreshed:
         return Report()
 
 
-def held_by_another(index: Path) -> None:
-    leases = SqliteLeases(index)
+def held_by_another(store: SharedStore) -> None:
     now = time.time()
     other = Holder("theirs", "another", os.getppid(), socket.gethostname(), now, now)
+    leases = store.leases()
     assert leases.take(WRITER, other, is_gone=lambda _: True) is None
     leases.close()
 
 
-def test_a_search_of_an_index_that_has_something_does_what_is_cheap(index: Path) -> None:
+def filled(store: Store) -> Store:
+    """Return a store that is not new: it has a document."""
+    document = Document("a.md", SourceKind.MEMORY, "a", "d", Stat(1, 1), when=None)
+    store.put(document, [], recipe="r")
+    return store
+
+
+def test_a_search_of_an_index_that_has_something_does_what_is_cheap(store: Store) -> None:
     work = Refreshed()
 
-    fresh = Upkeep(index, refresh=work, is_new=lambda: False).freshen(progress=silent)
+    fresh = Upkeep(filled(store), refresh=work).freshen(progress=silent)
 
     assert fresh.holder is None
     assert [(CHEAP_TEXTS, CHEAP_SECONDS, False)] == [
@@ -63,33 +73,33 @@ def test_a_search_of_an_index_that_has_something_does_what_is_cheap(index: Path)
     ]
 
 
-def test_the_first_search_does_everything(index: Path) -> None:
+def test_the_first_search_does_everything(store: Store) -> None:
     work = Refreshed()
 
-    Upkeep(index, refresh=work, is_new=lambda: True).freshen(progress=silent)
+    Upkeep(store, refresh=work).freshen(progress=silent)
 
     assert [(None, None)] == [(asked.most, asked.seconds) for asked in work.asked]
 
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_while_another_is_at_it_a_search_reads_files_and_embeds_nothing(
-    index: Path, *, is_new: bool
+    store: Store, *, is_new: bool
 ) -> None:
-    held_by_another(index)
+    held_by_another(store)
     work = Refreshed()
 
-    fresh = Upkeep(index, refresh=work, is_new=lambda: is_new).freshen(progress=silent)
+    fresh = Upkeep(store if is_new else filled(store), refresh=work).freshen(progress=silent)
 
     assert "another" == getattr(fresh.holder, "purpose", None)
     assert [False] == work.granted
     assert [CHEAP_SECONDS] == [asked.seconds for asked in work.asked]
 
 
-def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(index: Path) -> None:
+def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(store: Store) -> None:
     holders: list[Holder | None] = []
 
     def work(options: RefreshOptions) -> Report:
-        leases = SqliteLeases(index)
+        leases = store.leases()
         holders.append(leases.holder(WRITER))
         assert options.is_granted()
         assert options.is_granted()
@@ -97,37 +107,35 @@ def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(inde
         leases.close()
         return Report()
 
-    fresh = Upkeep(index, refresh=work, is_new=lambda: False).freshen(progress=silent)
+    fresh = Upkeep(filled(store), refresh=work).freshen(progress=silent)
 
     assert fresh.holder is None
     assert [None, "a search"] == [holder and holder.purpose for holder in holders]
 
 
-def test_a_search_with_nothing_to_change_does_not_ask_who_is_at_work(index: Path) -> None:
-    held_by_another(index)
+def test_a_search_with_nothing_to_change_does_not_ask_who_is_at_work(store: Store) -> None:
+    held_by_another(store)
 
-    fresh = Upkeep(index, refresh=Refreshed(changes=False), is_new=lambda: False).freshen(
-        progress=silent
-    )
+    fresh = Upkeep(filled(store), refresh=Refreshed(changes=False)).freshen(progress=silent)
 
     assert fresh.holder is None
 
 
-def test_a_search_gives_the_lease_back_when_its_work_fails(index: Path) -> None:
+def test_a_search_gives_the_lease_back_when_its_work_fails(store: Store) -> None:
     def fail(options: RefreshOptions) -> Report:
         assert options.is_granted()
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Upkeep(index, refresh=fail, is_new=lambda: False).freshen(progress=silent)
+        Upkeep(filled(store), refresh=fail).freshen(progress=silent)
 
-    own = WriterLease(index, purpose="a test")
+    own = WriterLease(store, purpose="a test")
     assert own.acquire(wait_seconds=0.0) is None
     own.release()
 
 
 def test_a_run_that_lost_its_lease_waits_for_the_other_and_does_the_rest(
-    index: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    store: Store, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     steps = itertools.count()
@@ -135,20 +143,18 @@ def test_a_run_that_lost_its_lease_waits_for_the_other_and_does_the_rest(
 
     def work(options: RefreshOptions) -> Report:
         if next(steps) == 0:
-            held_by_another(index)
+            held_by_another(store)
             # Goes on for as long as nobody objects.
             eventually(lambda: options.progress(Step("read", 1, 2)))
         return Report(added=7)
 
     def tell(sentence: str) -> None:
         told.append(sentence)
-        leases = SqliteLeases(index)
+        leases = store.leases()
         leases.give_back(WRITER, token="theirs")  # noqa: S106 - a name, not a secret
         leases.close()
 
-    report = Upkeep(index, refresh=work, is_new=lambda: False).run(
-        RefreshOptions(), purpose="a test", told=tell
-    )
+    report = Upkeep(filled(store), refresh=work).run(RefreshOptions(), purpose="a test", told=tell)
 
     assert 7 == report.added
     assert 2 == next(steps)
@@ -236,7 +242,8 @@ def test_a_space_that_is_complete_and_not_published_is_so_once_nobody_else_is_at
         index = indexed(workspace, write, memory)
         apsw.Connection(str(index)).execute("UPDATE spaces SET is_published = 0")
         if is_held:
-            held_by_another(index)
+            with SqliteStore.open(index) as store:
+                held_by_another(store)
 
         memory.search("lantern")
 

@@ -31,29 +31,13 @@ from recollect.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from recollect.ingest.embed import Embedded
     from recollect.types import Vector
 
 SPACE = Fingerprint("vendor", "model", 4, "plain")
 TODAY = date(2026, 10, 2)
-
-
-class RamJobs:
-    """Batches remembered in memory: what the test says outlives a process does."""
-
-    def __init__(self) -> None:
-        self.held: dict[Fingerprint, dict[str, frozenset[str]]] = {}
-
-    def remember(self, fingerprint: Fingerprint, batch: str, digests: Collection[str]) -> None:
-        self.held.setdefault(fingerprint, {})[batch] = frozenset(digests)
-
-    def remembered(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        return dict(self.held.get(fingerprint, {}))
-
-    def forget(self, fingerprint: Fingerprint, batch: str) -> None:
-        del self.held[fingerprint][batch]
 
 
 @dataclass(eq=False)
@@ -134,7 +118,6 @@ class Patient:
 class Desk:
     store: RamStore
     vendor: RamBatches
-    jobs: RamJobs
     steps: list[Step] = field(default_factory=list)
 
     def run(self, wait: Callable[[float], bool] | None = None) -> Embedded:
@@ -142,7 +125,6 @@ class Desk:
             self.store,
             fingerprint=SPACE,
             batches=self.vendor,
-            jobs=self.jobs,
             keep=Keep(self.store, SPACE, cache=None, today=TODAY),
             progress=self.steps.append,
             poll_seconds=30.0,
@@ -182,7 +164,7 @@ SEVEN = ("a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg")
 def desk() -> Desk:
     store = RamStore()
     put(store, "memory/seven.md", *SEVEN)
-    return Desk(store, RamBatches(), RamJobs())
+    return Desk(store, RamBatches())
 
 
 def test_all_texts_get_a_vector_in_batches_no_larger_than_allowed(desk: Desk) -> None:
@@ -191,7 +173,7 @@ def test_all_texts_get_a_vector_in_batches_no_larger_than_allowed(desk: Desk) ->
     assert set() == desk.missing()
     assert (7, None, True) == (report.done, report.degradation, report.is_complete)
     assert [3, 3, 1] == [len(texts) for texts in desk.vendor.batches.values()]
-    assert {} == desk.jobs.remembered(SPACE)
+    assert {} == desk.store.batches(SPACE)
 
 
 def test_progress_ends_at_all_texts(desk: Desk) -> None:
@@ -204,7 +186,7 @@ def test_progress_ends_at_all_texts(desk: Desk) -> None:
 
 
 def test_nothing_to_do_asks_and_says_nothing() -> None:
-    desk = Desk(RamStore(), RamBatches(submit_error=lambda: pytest.fail("asked")), RamJobs())
+    desk = Desk(RamStore(), RamBatches(submit_error=lambda: pytest.fail("asked")))
 
     report = desk.run()
 
@@ -344,7 +326,7 @@ def test_batches_that_always_fail_end_the_run_with_the_reason(desk: Desk) -> Non
 
 def test_a_vendor_with_too_much_under_way_is_handed_the_rest_later(desk: Desk) -> None:
     def full() -> ProviderError | None:
-        is_full = len(desk.jobs.remembered(SPACE)) >= 1
+        is_full = len(desk.store.batches(SPACE)) >= 1
         return ProviderBusyError("Too many batches.", action="Wait.") if is_full else None
 
     desk.vendor.submit_error = full
@@ -402,7 +384,7 @@ def test_a_wrong_key_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
 
     assert report.degradation is not None
     assert "Check the key." == report.degradation.action
-    assert 3 == len(desk.jobs.remembered(SPACE))
+    assert 3 == len(desk.store.batches(SPACE))
 
 
 def test_a_vendor_that_stops_answering_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
@@ -419,7 +401,7 @@ def test_a_vendor_that_stops_answering_ends_the_run_and_forgets_nothing(desk: De
     assert report.degradation is not None
     assert report.degradation.reason.startswith("Down.")
     assert ["batch-1", "batch-2"] * 3 == asked  # three rounds, each given up early
-    assert 3 == len(desk.jobs.remembered(SPACE))
+    assert 3 == len(desk.store.batches(SPACE))
 
 
 def test_one_batch_that_cannot_be_fetched_does_not_hold_up_the_others(desk: Desk) -> None:
@@ -430,7 +412,7 @@ def test_one_batch_that_cannot_be_fetched_does_not_hold_up_the_others(desk: Desk
     report = desk.run()
 
     assert (4, 3) == (report.done, len(desk.missing()))
-    assert ["batch-1"] == list(desk.jobs.remembered(SPACE))
+    assert ["batch-1"] == list(desk.store.batches(SPACE))
 
 
 def test_passing_silences_are_waited_out(desk: Desk) -> None:
@@ -447,19 +429,19 @@ def test_passing_silences_are_waited_out(desk: Desk) -> None:
 
 def test_spaces_do_not_mix(desk: Desk) -> None:
     other = Fingerprint("vendor", "another model", 4, "plain")
-    desk.jobs.remember(other, "batch-of-another-space", ["digest"])
+    desk.store.put_batch(other, "batch-of-another-space", ["digest"])
 
     report = desk.run()
 
     assert (7, None) == (report.done, report.degradation)
-    assert ["batch-of-another-space"] == list(desk.jobs.remembered(other))
+    assert ["batch-of-another-space"] == list(desk.store.batches(other))
 
 
 def test_a_large_store_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.ingest.batches._PAGE", 2)
     store = RamStore()
     put(store, "memory/many.md", *(f"text {number}" for number in range(25)))
-    desk = Desk(store, RamBatches(most_texts=10), RamJobs())
+    desk = Desk(store, RamBatches(most_texts=10))
 
     report = desk.run()
 

@@ -9,8 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.recover import open_store
+from recollect.stores.sqlite import SqliteStore, open_file
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat, digest_of
 
@@ -63,17 +62,17 @@ def found_by_words(store: SqliteStore) -> list[int]:
 def audited(path: Path) -> list[str]:
     """What the audit says of a file that nobody has mended."""
     with SqliteStore.open(path) as store:
-        return store.inspection.audit()
+        return store.audit()
 
 
 def mended(path: Path) -> tuple[str, ...]:
     """Open the file as everyone does; see that all of it agrees then, and return the notices."""
-    store, notices = open_store(path, engine="numpy")
+    store, notices = open_file(path, engine="numpy")
     with store:
         assert [1] * len(WORDS) == found_by_words(store)
         nearest = store.nearest(SPACE, vector=vector_of("yak"), scope=Scope(), limit=1)
         assert 1.0 == pytest.approx(nearest.cosines[0])
-        assert [] == store.inspection.audit()
+        assert [] == store.audit()
     return notices
 
 
@@ -86,7 +85,7 @@ def test_lost_terms_are_written_again(path: Path, damage: apsw.Connection) -> No
     damage.execute("DELETE FROM terms WHERE rowid IN (2, 3)")
 
     assert "the keyword leg does not know as many chunks as there are" in audited(path)
-    assert ("2 entries of the index disagreed with its chunks and were mended.",) == mended(path)
+    assert ("2 entries of the index disagreed with its chunks and were repaired.",) == mended(path)
     assert () == mended(path)
 
 
@@ -94,7 +93,7 @@ def test_terms_of_no_chunk_are_dropped(path: Path, damage: apsw.Connection) -> N
     damage.execute("INSERT INTO terms (rowid, body, heading, path) VALUES (99, 'ant', '', '')")
 
     assert "the keyword leg does not know as many chunks as there are" in audited(path)
-    assert ("1 entries of the index disagreed with its chunks and were mended.",) == mended(path)
+    assert ("1 entries of the index disagreed with its chunks and were repaired.",) == mended(path)
 
 
 def test_wrong_totals_are_counted_again(path: Path, damage: apsw.Connection) -> None:
@@ -120,7 +119,7 @@ def test_codes_that_do_not_cover_the_vectors_are_given_up(
     damage.execute(sql)
 
     assert "the codes of the vector leg do not cover its vectors" in audited(path)
-    assert ("1 entries of the index disagreed with its chunks and were mended.",) == mended(path)
+    assert ("1 entries of the index disagreed with its chunks and were repaired.",) == mended(path)
     assert damage.execute("SELECT centre FROM spaces").get is None
 
 
@@ -194,7 +193,7 @@ def test_what_others_write_meanwhile_is_no_disagreement(path: Path) -> None:
     writer = threading.Thread(target=write)
     with SqliteStore.open(path) as store:
         writer.start()
-        said = [store.inspection.audit() for _ in range(40)]
+        said = [store.audit() for _ in range(40)]
         stopped.set()
         writer.join()
 
@@ -208,7 +207,7 @@ def test_two_who_open_at_once_mend_once(path: Path, damage: apsw.Connection) -> 
 
     def open_it() -> None:
         together.wait()
-        store, said = open_store(path, engine="numpy")
+        store, said = open_file(path, engine="numpy")
         notices.append(said)
         store.close()
 

@@ -41,10 +41,10 @@ def command(context: click.Context, /, **options: object) -> int:
 
 
 def examine(open_memory: Callable[[], Memory]) -> list[Check]:
-    """Check Python, SQLite, the workspace, the index and the provider, as far as each can go."""
+    """Check Python, the store's engine, the workspace, the index and the provider."""
     from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
 
-    checks = [_python(), _sqlite()]
+    checks = [_python(), _engine()]
     try:
         with open_memory() as memory:
             status = memory.status(deep=True)
@@ -65,19 +65,11 @@ def _python() -> Check:
     return Check("python", works=True, detail=platform.python_version())
 
 
-def _sqlite() -> Check:
-    import apsw  # noqa: PLC0415 - what is being checked
+def _engine() -> Check:
+    from recollect.config.agents import check_store_engine  # noqa: PLC0415 - not needed for --help
 
-    try:
-        apsw.Connection(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5(body)")
-    except apsw.Error as error:
-        return Check(
-            "sqlite",
-            works=False,
-            detail=f"SQLite {apsw.sqlite_lib_version()} has no FTS5 ({error})",
-            action="Reinstall apsw from its wheel: it brings a SQLite with FTS5.",
-        )
-    return Check("sqlite", works=True, detail=f"{apsw.sqlite_lib_version()} with FTS5")
+    engine = check_store_engine()
+    return Check(engine.name, works=engine.works, detail=engine.detail, action=engine.action)
 
 
 def _workspace(status: Status) -> Check:

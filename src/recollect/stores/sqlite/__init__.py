@@ -1,5 +1,5 @@
-"""How does one SQLite file hold an agent's memory? Connection, schema, vector engines."""
+"""How does one SQLite file hold an agent's memory? One module per role, schema, vector engines."""
 
-from recollect.stores.sqlite.store import SqliteStore
+from recollect.stores.sqlite.store import SqliteStore, open_file
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqliteStore", "open_file"]

@@ -69,7 +69,7 @@ _OLDEST = """
 _ROOM = 0.9  # trimming goes below the bound, so that it is not needed again at once
 
 
-class VectorCache:
+class SqliteVectorCache:
     """Vectors of one home. The file is opened, and made, when it is first needed.
 
     Every method raises StoreError where the file cannot be used.

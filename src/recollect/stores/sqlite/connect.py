@@ -1,4 +1,4 @@
-"""Opening the file: pragmas with their reasons, transactions, and SQLite's errors as ours."""
+"""Opens the file: pragmas with their reasons, transactions, and SQLite's errors as ours."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_BUSY_TIMEOUT_MS = 30_000  # a writer holds the file for one document at a time: far below this
-_WAL_SWITCH_ATTEMPTS = 50  # switching to WAL does not honour the busy time-out, so it is retried
+_BUSY_TIMEOUT_MS = 30_000  # a writer holds the file for one document at a time, far below this
+_WAL_SWITCH_ATTEMPTS = 50  # switching to WAL ignores the busy timeout, so we retry
 _WAL_SWITCH_PAUSE_SECONDS = 0.05
 _CACHE_KIB = 32_000
 _patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
@@ -36,8 +36,8 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
     """Open the index file with every pragma set.
 
     Raises:
-        StoreReadOnlyError: the file or its folder cannot be opened as asked.
-        StoreCorruptError: the file is not a sound SQLite database.
+        StoreReadOnlyError: the file or its folder cannot be opened this way.
+        StoreCorruptError: the file is not an intact SQLite database.
 
     """
     with translated(path):
@@ -46,7 +46,7 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
             with _folder_locked(path, is_exclusive=False):
                 return _opened(apsw.Connection(str(path)), writable=True)
         else:
-            # Immutable: a reader in a folder it cannot write has no place for WAL's shared memory.
+            # Immutable: in a read-only folder there is no place for WAL's shared memory.
             uri = f"{path.absolute().as_uri()}?immutable=1"
             connection = apsw.Connection(
                 uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -56,22 +56,22 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Run the body while no other process opens or sets aside an index of this folder.
+    """Run the body while no other process opens or replaces an index in this folder.
 
-    A file and the two beside it cannot be renamed in one step, and whoever opens them halfway
-    mixes two databases.
+    A file and its two side files cannot be renamed in one step, and a process that opened them
+    halfway through would mix two databases.
     """
     with _folder_locked(path, is_exclusive=True):
-        former = _is_alone.set(True)
+        previous = _is_alone.set(True)
         try:
             yield
         finally:
-            _is_alone.reset(former)
+            _is_alone.reset(previous)
 
 
 @contextlib.contextmanager
 def _folder_locked(path: Path, *, is_exclusive: bool) -> Iterator[None]:
-    # On Windows nobody can rename a file that another has open.
+    # On Windows an open file cannot be renamed.
     if sys.platform == "win32" or _is_alone.get():
         yield
         return
@@ -79,11 +79,11 @@ def _folder_locked(path: Path, *, is_exclusive: bool) -> Iterator[None]:
 
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        with contextlib.suppress(OSError):  # a disk without such locks is used by one machine
+        with contextlib.suppress(OSError):  # a file system without locks: one machine uses it
             fcntl.flock(folder, fcntl.LOCK_EX if is_exclusive else fcntl.LOCK_SH)
         yield
     finally:
-        os.close(folder)  # which also unlocks
+        os.close(folder)  # also unlocks
 
 
 def _opened(connection: apsw.Connection, *, writable: bool) -> apsw.Connection:
@@ -97,7 +97,7 @@ def _opened(connection: apsw.Connection, *, writable: bool) -> apsw.Connection:
 
 def _configure(connection: apsw.Connection, *, writable: bool) -> None:
     connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
-    connection.pragma("foreign_keys", True)  # a dropped document takes its chunks along
+    connection.pragma("foreign_keys", True)  # deleting a document deletes its chunks
     connection.pragma("cache_size", -_CACHE_KIB)  # the default 2 MB thrashes on vector rows
     connection.pragma("temp_store", 2)  # sorting candidates must not touch the disk
     connection.create_scalar_function("path_matches", _path_matches, 2, deterministic=True)
@@ -126,7 +126,7 @@ def _enter_wal(connection: apsw.Connection) -> None:
 
 @contextlib.contextmanager
 def writing(connection: apsw.Connection) -> Iterator[None]:
-    """Run the body as one transaction that is the only writer from its first statement on."""
+    """Run the body as one transaction that is the only writer from its start."""
     connection.set_busy_timeout(_patience_ms.get())
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -135,7 +135,7 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # SQLite has already rolled back by itself after a full disk or an I/O error.
+        # After a full disk or an I/O error SQLite has already rolled back.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -143,25 +143,22 @@ def writing(connection: apsw.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def impatient(seconds: float) -> Iterator[None]:
-    """Let the body's transactions wait no longer than this for one that another process has begun.
+def patience(seconds: float) -> Iterator[None]:
+    """Limit how long transactions of the body wait for another writer.
 
-    It holds for this thread and for every connection the body uses, however deep: whoever answers
-    a question bounds the wait once, and no stage has to pass it on.
+    It applies to this thread and every connection the body uses, however deep: the caller sets the
+    limit once, and no stage has to pass it on.
     """
-    former = _patience_ms.set(round(seconds * 1000))
+    previous = _patience_ms.set(round(seconds * 1000))
     try:
         yield
     finally:
-        _patience_ms.reset(former)
+        _patience_ms.reset(previous)
 
 
 @contextlib.contextmanager
 def reading(connection: apsw.Connection) -> Iterator[None]:
-    """Run the body on one snapshot, so that its statements agree with each other.
-
-    Inside another one it is part of that.
-    """
+    """Run the body on one snapshot; inside another transaction it joins that one."""
     is_inner = connection.in_transaction
     if not is_inner:
         connection.execute("BEGIN")
@@ -174,17 +171,17 @@ def reading(connection: apsw.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's and the file system's errors into ours, with what to do next."""
+    """Turn errors of SQLite and the file system into ours, with what to do next."""
     try:
         yield
     except apsw.BusyError as error:
         raise StoreBusyError(
             f"Another process has been writing the index {path} for longer than usual.",
-            action="Run it again when the other has finished; searching works meanwhile.",
+            action="Run it again when the other has finished; you can search meanwhile.",
         ) from error
     except apsw.FullError as error:
         raise StoreFullError(
-            f"No room left while writing the index {path} ({error}).",
+            f"No space left while writing the index {path} ({error}).",
             action="Free disk space and run `recollect index` again; what was indexed is intact.",
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
@@ -205,5 +202,34 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the index file and the two that SQLite keeps beside it."""
+    """Return the file and the two that SQLite keeps beside it."""
     return [path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")]
+
+
+class SqliteFile:
+    """An open file. Each role of a SqliteStore is a class on top of it."""
+
+    def __init__(self, connection: apsw.Connection, *, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        with translated(self._path), reading(self._connection):
+            yield self._connection
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        with translated(self._path), writing(self._connection):
+            yield self._connection
+
+    def _meta(self, key: str) -> str | None:
+        with self._reading() as connection:
+            found = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        return None if found is None else str(found)
+
+    def _put_meta(self, key: str, value: str) -> None:
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value)
+            )

@@ -1,7 +1,7 @@
-"""Finding chunks by terms: FTS5 proposes a pool, exact scoring happens above the store.
+"""Finds chunks by terms: FTS5 proposes a pool, exact scoring happens above the store.
 
-FTS5's cost is bm25() over every matching row, so the commonest words of a query are left out of
-the proposal once they would match too many rows. They still count when the pool is scored.
+FTS5 computes bm25() for every matching row. So the most common words of a query are left out of the
+FTS5 query once they would match too many rows. They still count when the pool is scored.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING
 
 from recollect.stores.base import Corpus, KeywordPool
-from recollect.stores.sqlite.facts import hidden_sql
-from recollect.stores.sqlite.scope import scope_sql
+from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.rows import hidden_sql, scope_sql
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _TERMS_BUDGET = 64  # terms in one FTS5 expression; its parser has a depth limit
 
 _FREQUENCIES = "SELECT term, doc FROM vocabulary WHERE term IN (SELECT value FROM json_each(?))"
 _TOTALS = "SELECT chunks, length FROM totals"
-# The weights (body, heading, path) order the proposal only; `search.bm25` has those that score.
+# These weights (body, heading, path) only order the pool; those that score are in `search.bm25`.
 _POOL = """
     SELECT rowid FROM terms WHERE terms MATCH ? {within}
     ORDER BY bm25(terms, 1.0, 2.0, 2.0), rowid LIMIT ?
@@ -38,23 +38,25 @@ _WITHIN = """
 """
 
 
-def keyword_pool(
-    connection: apsw.Connection, terms: Sequence[str], *, scope: Scope, limit: int
-) -> KeywordPool:
-    """Return the best chunks by FTS5's own bm25 over the affordable terms of the query."""
-    frequencies = _frequencies(connection, terms)
-    chunks, length = connection.execute(_TOTALS).get
-    corpus = Corpus(
-        chunks=chunks,
-        mean_length=length / chunks if chunks else 0.0,
-        frequencies=frequencies,
-    )
-    asked = affordable(frequencies, budget=_ROWS_BUDGET)
-    if not asked:
-        return KeywordPool((), corpus)
-    sql, bindings = pool_sql(asked, scope=scope, limit=limit)
-    rows = connection.execute(sql, bindings)
-    return KeywordPool(tuple(ChunkKey(row[0]) for row in rows), corpus)
+class SqliteKeywords(SqliteFile):
+    """The KeywordIndex role."""
+
+    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
+        """Return the best chunks by FTS5's own bm25 over the affordable terms of the query."""
+        with self._reading() as connection:
+            frequencies = _frequencies(connection, terms)
+            chunks, length = connection.execute(_TOTALS).get
+            corpus = Corpus(
+                chunks=chunks,
+                mean_length=length / chunks if chunks else 0.0,
+                frequencies=frequencies,
+            )
+            asked = affordable(frequencies, budget=_ROWS_BUDGET)
+            if not asked:
+                return KeywordPool((), corpus)
+            sql, bindings = pool_sql(asked, scope=scope, limit=limit)
+            rows = connection.execute(sql, bindings)
+            return KeywordPool(tuple(ChunkKey(row[0]) for row in rows), corpus)
 
 
 def pool_sql(
@@ -72,12 +74,12 @@ def pool_sql(
 
 
 def quoted(term: str) -> str:
-    """Return the term as an FTS5 string: no text can act as an operator."""
+    """Return the term as an FTS5 string, so that no text acts as an operator."""
     return '"' + term.replace('"', '""') + '"'
 
 
 def affordable(frequencies: Mapping[str, int], *, budget: int) -> list[str]:
-    """Return the rarest terms that together match no more rows than the budget, at least one."""
+    """Return the rarest terms that together match at most `budget` rows, at least one term."""
     asked: list[str] = []
     rows = 0
     for term in sorted(frequencies, key=lambda term: (frequencies[term], term)):

@@ -1,14 +1,10 @@
-"""Who writes: one row a lease, in the index file itself, so that no second file can disagree.
-
-A lease is a promise among processes, not a lock: SQLite's own lock already lets one transaction
-write at a time. It keeps long work from being done twice.
-"""
+"""The leases of a store: one row each in the index file, so that no second file can disagree."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.stores.base import Holder
 from recollect.stores.sqlite.connect import connect, translated, writing
 
 if TYPE_CHECKING:
@@ -23,23 +19,8 @@ _PUT = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who holds a lease, and since when."""
-
-    token: str
-    """Only the holder knows it is theirs."""
-    purpose: str
-    """What they do, in words for a user."""
-    pid: int
-    host: str
-    since: float
-    beat: float
-    """Last sign of life; both in seconds of the wall clock."""
-
-
 class SqliteLeases:
-    """The leases of one index, over a connection of their own."""
+    """The leases of one file, over their own connection, opened on first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -54,12 +35,7 @@ class SqliteLeases:
     def take(
         self, name: str, wanted: Holder, *, is_gone: Callable[[Holder], bool]
     ) -> Holder | None:
-        """Take the lease, unless someone who is not gone holds it; return who that is.
-
-        Raises:
-            StoreError: the index cannot be written.
-
-        """
+        """Take a lease, unless a holder who is not gone has it; return that holder."""
         with translated(self._path), writing(self._connection):
             holder = self._holder(name)
             if holder is not None and not is_gone(holder):
@@ -84,7 +60,7 @@ class SqliteLeases:
             return self._holder(name)
 
     def beat(self, name: str, *, token: str, now: float) -> bool:
-        """Give a sign of life; False when the lease was taken over."""
+        """Record a heartbeat; return False if another process has taken the lease over."""
         with translated(self._path), writing(self._connection):
             self._connection.execute(
                 "UPDATE leases SET beat = ? WHERE name = ? AND token = ?", (now, name, token)
@@ -92,7 +68,7 @@ class SqliteLeases:
             return self._connection.changes() == 1
 
     def give_back(self, name: str, *, token: str) -> None:
-        """Release the lease, if it is still ours."""
+        """Release a lease, if this token still holds it."""
         with translated(self._path), writing(self._connection):
             self._connection.execute(
                 "DELETE FROM leases WHERE name = ? AND token = ?", (name, token)

@@ -1,20 +1,30 @@
-"""Finding out that the parts of an index disagree, and mending them from the chunks.
+"""Finds where terms, counts and codes disagree with the chunks, and repairs them.
 
-Chunks are the truth inside the file. Terms are written anew for chunks that lack them, terms
-without a chunk are dropped, and codes that do not cover the vectors are made again. Missing vectors
-are not mended here: the next sync embeds them.
+Chunks are the truth inside the file. Opening a store compares counts and repairs: it writes the
+terms of chunks that lack them, deletes terms without a chunk, and drops codes that do not cover
+their vectors. It does not repair missing vectors: the next sync embeds them. `recollect verify`
+audits every row.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from recollect.stores import bag
+from recollect.stores.base import FIELDS
+from recollect.stores.sqlite.documents import INSERT_TERMS
 from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of
 from recollect.stores.sqlite.scan import forget_codes
+from recollect.stores.vectors import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import apsw
 
 _COUNTS = """
@@ -28,7 +38,6 @@ _WITHOUT_TERMS = f"""
     WHERE c.id NOT IN (SELECT id FROM terms_docsize)
 """  # noqa: S608 - our own column names
 _WITHOUT_CHUNK = "SELECT id FROM terms_docsize WHERE id NOT IN (SELECT id FROM chunks)"
-INSERT_TERMS = "INSERT INTO terms (rowid, body, heading, path) VALUES (?, ?, ?, ?)"
 _RECOUNT = """
     UPDATE totals SET chunks = (SELECT count(*) FROM chunks),
                       length = (SELECT coalesce(sum(length), 0) FROM chunks)
@@ -38,10 +47,30 @@ _UNCODED = """
         SELECT coalesce(sum(length(k.ids)), 0) / 8 FROM codes k WHERE k.space = s.id
     )
 """
-MISCOUNTED = """
+_MISCOUNTED = """
     SELECT s.id FROM spaces s
     WHERE s.vectors != (SELECT count(*) FROM vectors v WHERE v.space = s.id)
 """
+_CHUNKS = f"""
+    SELECT {CHUNK_COLUMNS}, c.bag, c.length, hex(c.digest) FROM chunks c
+    JOIN documents d ON d.id = c.document WHERE c.id > ? ORDER BY c.id LIMIT ?
+"""  # noqa: S608 - our own column names
+_INSTANCES = """
+    SELECT doc, term, col, count(*) FROM instances
+    WHERE doc IN (SELECT value FROM json_each(?)) GROUP BY doc, term, col
+"""
+_ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
+_MISSHAPEN = """
+    SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.space
+    WHERE length(v.vector) != s.dimensions * ?
+"""
+_CODED = """
+    SELECT v.id, v.vector FROM json_each(?1) asked
+    JOIN vectors v ON v.id = asked.value AND v.space = ?2
+"""
+_PAGE = 2000
+_FLOAT_BYTES = 4
+_ID_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +78,25 @@ class Drift:
     """What disagrees with the chunks."""
 
     counts: bool
-    """Totals or terms are not as many as chunks."""
+    """True if totals or terms do not match the number of chunks."""
     codes: tuple[int, ...]
     """Spaces whose codes do not cover their vectors."""
 
     @property
     def is_any(self) -> bool:
-        """True when something has to be mended."""
+        """True if something has to be repaired."""
         return self.counts or bool(self.codes)
 
 
 def find_drift(connection: apsw.Connection) -> Drift:
-    """Compare counts: a few milliseconds, so that every opening can afford it."""
+    """Compare counts: it takes a few milliseconds, so every opening can afford it."""
     counts = connection.execute(_COUNTS).fetchone()
     codes = tuple(int(row[0]) for row in connection.execute(_UNCODED))
     return Drift(counts=counts is not None and len(set(counts)) > 1, codes=codes)
 
 
-def mend(connection: apsw.Connection) -> int:
-    """Bring terms, totals and codes into agreement with the chunks; return how many were wrong.
+def repair(connection: apsw.Connection) -> int:
+    """Make terms, totals and codes match the chunks; return how many were wrong.
 
     Runs inside the caller's transaction.
     """
@@ -79,7 +108,7 @@ def mend(connection: apsw.Connection) -> int:
         fields = bag.field_terms(chunk_of(row))
         connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
     connection.execute(_RECOUNT)
-    wrong = {int(row[0]) for sql in (_UNCODED, MISCOUNTED) for row in connection.execute(sql)}
+    wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
     for space in wrong:
         connection.execute(
             "UPDATE spaces SET vectors = (SELECT count(*) FROM vectors WHERE space = ?1) "
@@ -88,3 +117,76 @@ def mend(connection: apsw.Connection) -> int:
         )
         forget_codes(connection, space=space)
     return len(strays) + len(bare) + len(wrong)
+
+
+def audit(connection: apsw.Connection) -> Iterator[str]:
+    """Read every row; yield a sentence for everything that disagrees with the chunks."""
+    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+    yield from (problem for problem in problems if problem != "ok")
+    if connection.execute(_ORPHANS).get:
+        yield "there are chunks without a document"
+    drift = find_drift(connection)
+    if drift.counts:
+        yield "the keyword leg does not know as many chunks as there are"
+    if drift.codes:
+        yield "the codes of the vector leg do not cover its vectors"
+    yield from _wrong_terms(connection)
+    yield from _wrong_vectors(connection)
+    yield from _wrong_codes(connection)
+
+
+def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
+    """Compare the terms that the keyword leg has for each chunk with those of its text."""
+    # A temporary table: only the audit reads it.
+    connection.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab(main, terms, instance)"
+    )
+    last = 0
+    while page := list(connection.execute(_CHUNKS, (last, _PAGE))):
+        last = int(page[-1][0])
+        indexed: dict[int, Counter[tuple[str, str]]] = {int(row[0]): Counter() for row in page}
+        for key, term, field, count in connection.execute(_INSTANCES, (json.dumps(list(indexed)),)):
+            indexed[int(key)][field, term] = int(count)
+        for row in page:
+            chunk = chunk_of(row)
+            fields = bag.field_terms(chunk)
+            place = f"{chunk.path}:{chunk.start_line}"
+            wanted = Counter(
+                (name, word) for name, words in zip(FIELDS, fields, strict=True) for word in words
+            )
+            if indexed[int(row[0])] != wanted:
+                yield f"the keyword leg holds other terms than the chunk at {place}"
+            if row[-3] != bag.pack(fields) or row[-2] != len(fields[0]):
+                yield f"the term counts of the chunk at {place} are not those of its text"
+            if str(row[-1]).lower() != chunk.digest:
+                yield f"the vector of the chunk at {place} is looked for under another text"
+
+
+def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
+    for (fingerprint,) in connection.execute(_MISSHAPEN, (_FLOAT_BYTES,)):
+        yield f"vectors of {fingerprint} are not of its length"
+    for (space,) in connection.execute(_MISCOUNTED):
+        yield f"space {space} does not hold as many vectors as it counts"
+
+
+def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:
+    coded = "SELECT id, fingerprint, centre FROM spaces WHERE centre IS NOT NULL"
+    for space, fingerprint, centre in list(connection.execute(coded)):
+        segments = "SELECT ids, codes FROM codes WHERE space = ?"
+        for ids, codes in list(connection.execute(segments, (space,))):
+            if _codes(connection, space=space, ids=ids, centre=centre) != codes:
+                yield f"codes of {fingerprint} are not those of its vectors"
+                break
+
+
+def _codes(connection: apsw.Connection, *, space: int, ids: bytes, centre: bytes) -> bytes | None:
+    """Return the codes that these vectors should have; None if they cannot have any."""
+    if len(ids) % _ID_BYTES:
+        return None
+    keys = np.frombuffer(ids, dtype=np.int64).tolist()
+    rows = dict(connection.execute(_CODED, (json.dumps(keys), space)))
+    if any(len(rows.get(key, b"")) != len(centre) for key in keys):
+        return None
+    floats = np.frombuffer(b"".join(rows[key] for key in keys), dtype=np.float32)
+    middle = np.frombuffer(centre, dtype=np.float32)
+    return encode(floats.reshape(len(keys), -1), middle).tobytes() if keys else b""

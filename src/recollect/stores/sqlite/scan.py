@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.scope import scope_sql
+from recollect.stores.sqlite.rows import scope_sql
 from recollect.stores.vectors import closest, encode, hamming, top
 from recollect.types import ChunkKey, Scope
 
@@ -63,6 +63,9 @@ class NumpyScan:
 
     exact_limit: int = EXACT_LIMIT
     name: str = "numpy"
+
+    def prepare(self, connection: apsw.Connection) -> None:
+        """Do nothing: numpy needs no extension."""
 
     def nearest(
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int

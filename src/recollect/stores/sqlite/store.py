@@ -1,77 +1,46 @@
-"""SqliteStore: documents, chunks, terms and vectors of one agent in one file, a method a step."""
+"""SqliteStore: everything about one agent in one file, opened in whatever state the file is.
+
+A damaged file is set aside and replaced, a read-only one is read, disagreements are repaired. The
+user learns about it from notices.
+"""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Protocol, Self
+import time
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
+from recollect.errors import StoreCorruptError, StoreError, StoreReadOnlyError
 from recollect.reports import StoreStatus
-from recollect.stores import bag
-from recollect.stores.base import KeywordPool, Loaded, Missing, VectorPool
-from recollect.stores.sqlite import facts, schema, spaces
-from recollect.stores.sqlite import media as files
-from recollect.stores.sqlite.batches import SqliteBatches
-from recollect.stores.sqlite.connect import connect, files_of, reading, translated, writing
-from recollect.stores.sqlite.inspection import Inspection
-from recollect.stores.sqlite.keyword import keyword_pool
-from recollect.stores.sqlite.refusals import SqliteRefusals
-from recollect.stores.sqlite.repair import INSERT_TERMS
-from recollect.stores.sqlite.rows import CHUNK_COLUMNS, HEADING_JOINT, KNOWN, chunk_of, known_of
+from recollect.stores.sqlite import schema
+from recollect.stores.sqlite.connect import (
+    alone,
+    connect,
+    files_of,
+    patience,
+    reading,
+    translated,
+)
+from recollect.stores.sqlite.documents import SqliteDocuments
+from recollect.stores.sqlite.embedding_log import SqliteEmbeddingLog
+from recollect.stores.sqlite.keyword import SqliteKeywords
+from recollect.stores.sqlite.leases import SqliteLeases
+from recollect.stores.sqlite.overview import SqliteOverview
+from recollect.stores.sqlite.repair import audit, find_drift, repair
 from recollect.stores.sqlite.scan import NumpyScan
-from recollect.stores.sqlite.vec import SqliteVec, load_extension
-from recollect.types import ChunkKey
+from recollect.stores.sqlite.vec import SqliteVec
+from recollect.stores.sqlite.vectors import SqliteVectors, space_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
     import apsw
 
-    from recollect.stores.base import Over, Space
-    from recollect.types import (
-        Background,
-        Chunk,
-        Document,
-        Fingerprint,
-        Known,
-        Scope,
-        SourceKind,
-        Vector,
-        Vectors,
-    )
+    from recollect.stores.sqlite.vectors import Engine
+    from recollect.types import Fingerprint
 
-_FLOAT_BYTES = 4
-
-_INSERT_DOCUMENT = """
-    INSERT INTO documents (source, path, digest, size_bytes, mtime_ns, is_settled, recipe, day)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_INSERT_CHUNK = """
-    INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag, text,
-                        day, speaker, moment)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_MISSING = """
-    SELECT digest, prefix, text FROM chunks WHERE id IN (
-        -- Walks the digest index alone: texts are read for the few that are wanted.
-        SELECT min(c.id) FROM chunks c
-        WHERE c.digest > ?2 AND c.id NOT IN (SELECT chunk FROM media)
-          AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ?1 AND v.digest = c.digest)
-        GROUP BY c.digest ORDER BY c.digest LIMIT ?3
-    ) ORDER BY digest
-"""
-_LOAD = f"""
-    SELECT {CHUNK_COLUMNS}, c.bag, c.length, v.vector
-    FROM json_each(?) asked
-    JOIN chunks c ON c.id = asked.value
-    JOIN documents d ON d.id = c.document
-    LEFT JOIN vectors v ON v.space = ? AND v.digest = c.digest
-    ORDER BY asked.key
-"""  # noqa: S608 - our own column names
+_RECENT_SECONDS = 60.0  # a file created since then is another process's answer to the same damage
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
     FROM documents d LEFT JOIN chunks c ON c.document = d.id GROUP BY d.source
@@ -80,8 +49,10 @@ _EMBEDDED = """
     SELECT count(*) FROM chunks c
     WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
 """
-_FEW = 256  # unused vectors that are left where they are
-_FEW_SHARE = 0.1  # of all vectors
+_MEDIA_WAITING = """
+    SELECT count(*) FROM media m JOIN chunks c ON c.id = m.chunk
+    WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
+"""
 _CLEAR = """
     DELETE FROM documents;
     DELETE FROM batches;
@@ -91,28 +62,15 @@ _CLEAR = """
 """
 
 
-class Engine(spaces.Derived, Protocol):
-    """How vectors are searched inside the file."""
-
-    @property
-    def name(self) -> str:
-        """Return the name shown in status."""
-
-    def nearest(
-        self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
-    ) -> VectorPool:
-        """Return the chunks in scope nearest to the vector, best first."""
-
-
-class SqliteStore:
-    """A Store in one SQLite file. Use `SqliteStore.open`."""
+class SqliteStore(
+    SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteEmbeddingLog, SqliteOverview
+):
+    """A Store in one SQLite file. Use `open_file`, or `SqliteStore.open` without repairs."""
 
     def __init__(
         self, connection: apsw.Connection, *, path: Path, engine: Engine, is_writable: bool
     ) -> None:
-        self._connection = connection
-        self._path = path
-        self._engine = engine
+        super().__init__(connection, path=path, engine=engine)
         self._is_writable = is_writable
 
     @classmethod
@@ -122,248 +80,65 @@ class SqliteStore:
         """Open or create the file and bring its tables up to date.
 
         Raises:
-            StoreError: and its kinds, when the file cannot be used.
+            StoreError: or a subclass, if the file cannot be used.
 
         """
-        connection = connect(path, writable=writable)
-        try:
-            with translated(path):
-                if writable:
-                    schema.migrate(connection, path=path)
-                else:
-                    schema.check(connection, path=path)
-                if engine == "sqlite-vec":
-                    load_extension(connection)
-        except BaseException:
-            connection.close()
-            raise
         if isinstance(engine, str):
             engine = SqliteVec() if engine == "sqlite-vec" else NumpyScan()
+        connection = _connected(path, engine=engine, writable=writable)
         return cls(connection, path=path, engine=engine, is_writable=writable)
+
+    def share(self) -> tuple[SqliteStore, tuple[str, ...]]:
+        """Open the same file for another thread, with notices for the user."""
+        return open_file(self._path, engine=self._engine)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Make all reads inside see one state of the file."""
+        return reading(self._connection)
+
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        """Limit how long writes inside wait for another writer."""
+        return patience(seconds)
+
+    def leases(self) -> SqliteLeases:
+        """Return a handle to the file's leases, with its own connection."""
+        return SqliteLeases(self._path)
+
+    @property
+    def location(self) -> str:
+        """The path of the file."""
+        return str(self._path)
 
     @property
     def is_writable(self) -> bool:
-        """False when the file or its folder could not be opened for writing."""
+        """False if the file or its folder could only be opened for reading."""
         return self._is_writable
 
-    @property
-    def inspection(self) -> Inspection:
-        """A close look at the file itself."""
-        return Inspection(self._connection, path=self._path)
+    def workspace(self) -> str | None:
+        """Return the workspace this store belongs to; None if it predates this field."""
+        return self._meta("workspace")
 
-    @property
-    def batches(self) -> SqliteBatches:
-        """The batches that vendors have in hand."""
-        return SqliteBatches(self._connection, path=self._path)
-
-    @property
-    def refusals(self) -> SqliteRefusals:
-        """The texts that providers refused."""
-        return SqliteRefusals(self._connection, path=self._path)
-
-    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        """Return what is stored of each document, by source and path."""
-        with translated(self._path):
-            rows = map(known_of, self._connection.execute(KNOWN))
-            return {(row.source, row.path): row for row in rows}
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reading inside see one state of the file."""
-        return reading(self._connection)
-
-    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        """Return what is stored of one document."""
-        return self.inspection.known_of(path, source=source)
-
-    def put(
-        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, over: Over = ...
-    ) -> bool:
-        """Store a document with its chunks in one transaction, in the place of `over`."""
-        fields = [bag.field_terms(chunk) for chunk in chunks]
-        with translated(self._path), writing(self._connection):
-            if not self._delete(document.path, document.source, over):
-                return False
-            self._connection.execute(
-                _INSERT_DOCUMENT,
-                (
-                    document.source.value,
-                    document.path,
-                    document.digest,
-                    document.stat.size_bytes,
-                    document.stat.mtime_ns,
-                    int(document.is_settled),
-                    recipe,
-                    document.when.isoformat() if document.when else None,
-                ),
-            )
-            owner = self._connection.last_insert_rowid()
-            for chunk, words in zip(chunks, fields, strict=True):
-                self._insert_chunk(owner, chunk, words)
-        return True
-
-    def _insert_chunk(self, owner: int, chunk: Chunk, fields: tuple[list[str], ...]) -> None:
-        self._connection.execute(
-            _INSERT_CHUNK,
-            (
-                owner,
-                chunk.start_line,
-                chunk.end_line,
-                bytes.fromhex(chunk.digest),
-                len(fields[0]),
-                HEADING_JOINT.join(chunk.heading),
-                chunk.prefix,
-                bag.pack(fields),
-                chunk.text,
-                chunk.when.isoformat() if chunk.when else None,
-                chunk.speaker,
-                chunk.moment,
-            ),
-        )
-        key = self._connection.last_insert_rowid()
-        files.put(self._connection, key, chunk)
-        facts.put(self._connection, key, chunk)
-        self._connection.execute(INSERT_TERMS, (key, *(" ".join(words) for words in fields)))
-
-    def touch(self, document: Document) -> None:
-        """Remember a new stat of a document whose content did not change."""
-        with translated(self._path), writing(self._connection):
-            self._connection.execute(
-                "UPDATE documents SET size_bytes = ?, mtime_ns = ?, is_settled = ? "
-                "WHERE source = ? AND path = ? AND digest = ?",
-                (
-                    document.stat.size_bytes,
-                    document.stat.mtime_ns,
-                    int(document.is_settled),
-                    document.source.value,
-                    document.path,
-                    document.digest,
-                ),
-            )
-
-    def drop(self, path: str, *, source: SourceKind, over: Over = ...) -> bool:
-        """Forget a document, unless another one than `over` is there; vectors stay."""
-        with translated(self._path), writing(self._connection):
-            return self._delete(path, source, over)
-
-    def _delete(self, path: str, source: SourceKind, over: Over) -> bool:
-        if over is not ... and over != self.known_of(path, source=source):
-            return False
-        self._connection.execute(
-            "DELETE FROM documents WHERE source = ? AND path = ?", (source.value, path)
-        )
-        return True
-
-    def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
-    ) -> Sequence[Missing]:
-        """Return texts or media without a vector, each once, in the order of digests."""
-        with translated(self._path):
-            space = spaces.id_of(self._connection, fingerprint)
-            if media:
-                return files.missing(self._connection, space=space, limit=limit, after=after)
-            rows = self._connection.execute(_MISSING, (space, bytes.fromhex(after), limit))
-            return [
-                Missing(digest.hex(), f"{prefix}\n{text}" if prefix else text)
-                for digest, prefix, text in rows
-            ]
-
-    def put_vectors(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
-    ) -> None:
-        """Store vectors by the digest of their text, in one transaction."""
-        with translated(self._path), writing(self._connection):
-            spaces.put_vectors(
-                self._connection,
-                fingerprint,
-                digests=digests,
-                vectors=vectors,
-                derived=self._engine,
-            )
-
-    def space(self, fingerprint: Fingerprint) -> Space | None:
-        """Return what is known of a space; None when nothing of it is stored."""
-        with translated(self._path):
-            return spaces.describe(self._connection, fingerprint)
-
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        """Remember how unrelated texts are spread in a space."""
-        with translated(self._path), writing(self._connection):
-            spaces.put_background(self._connection, fingerprint, background)
-
-    def published(self) -> Fingerprint | None:
-        """Return the space that searches are served from."""
-        with translated(self._path):
-            return spaces.published(self._connection)
-
-    def publish(self, fingerprint: Fingerprint) -> None:
-        """Serve searches from this space from now on, in one transaction."""
-        with translated(self._path), writing(self._connection):
-            spaces.publish(self._connection, fingerprint)
-
-    def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        """Drop vectors of other spaces and of texts that no chunk holds, if there are many."""
-        kept = json.dumps([str(fingerprint) for fingerprint in keep])
-        with translated(self._path):
-            unused = spaces.count_unused(self._connection, kept=kept)
-            stored = int(self._connection.execute("SELECT sum(vectors) FROM spaces").get or 0)
-            if unused <= max(_FEW, _FEW_SHARE * stored):
-                return 0
-            with writing(self._connection):
-                spaces.drop_unused(self._connection, kept=kept, derived=self._engine)
-            return unused
-
-    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
-        """Return up to `limit` chunks in scope that hold any of the terms."""
-        with translated(self._path), reading(self._connection):
-            return keyword_pool(self._connection, terms, scope=scope, limit=limit)
-
-    def nearest(
-        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
-    ) -> VectorPool:
-        """Return the chunks in scope whose vectors are nearest, within one space only."""
-        with translated(self._path), reading(self._connection):
-            space = spaces.id_of(self._connection, fingerprint)
-            if space is None:
-                return VectorPool((), ())
-            return self._engine.nearest(
-                self._connection, space=space, vector=vector, scope=scope, limit=limit
-            )
-
-    def load(
-        self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
-    ) -> Loaded:
-        """Return chunks, term counts and vectors; keys that no longer exist are left out."""
-        with translated(self._path), reading(self._connection):
-            space = spaces.id_of(self._connection, fingerprint)
-            rows = list(self._connection.execute(_LOAD, (json.dumps(list(keys)), space)))
-        width = next((len(row[-1]) // _FLOAT_BYTES for row in rows if row[-1] is not None), 0)
-        vectors = np.zeros((len(rows), width), dtype=np.float32)
-        has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
-        for place, row in enumerate(rows):
-            if row[-1] is not None:
-                vectors[place] = np.frombuffer(row[-1], dtype=np.float32)
-        return Loaded(
-            keys=tuple(ChunkKey(row[0]) for row in rows),
-            chunks=tuple(chunk_of(row) for row in rows),
-            counts=bag.count([row[-3] for row in rows], terms),
-            lengths=np.array([row[-2] for row in rows], dtype=np.int64),
-            vectors=vectors,
-            has_vector=has_vector,
-        )
+    def claim(self, workspace: str) -> str | None:
+        """Record the workspace this store belongs to; return the previous one if it differs."""
+        previous = self.workspace()
+        if previous == workspace:
+            return None
+        self._put_meta("workspace", workspace)
+        return previous
 
     def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
         """Return sizes and counts."""
-        with translated(self._path), reading(self._connection):
+        with self._reading() as connection:
             by_source = {
                 source: (documents, chunks)
-                for source, documents, chunks in self._connection.execute(_BY_SOURCE)
+                for source, documents, chunks in connection.execute(_BY_SOURCE)
             }
-            space = spaces.id_of(self._connection, fingerprint)
-            embedded = self._connection.execute(_EMBEDDED, (space,)).get
-            excused = 0 if media else files.waiting(self._connection, space=space)
+            space = space_id(connection, fingerprint)
+            embedded = connection.execute(_EMBEDDED, (space,)).get
+            excused = 0 if media else connection.execute(_MEDIA_WAITING, (space,)).get
         chunks = sum(counts[1] for counts in by_source.values())
         return StoreStatus(
-            location=str(self._path),
+            location=self.location,
             size_bytes=sum(file.stat().st_size for file in files_of(self._path) if file.exists()),
             documents=sum(counts[0] for counts in by_source.values()),
             chunks=chunks,
@@ -374,11 +149,48 @@ class SqliteStore:
             is_writable=self._is_writable,
         )
 
-    def clear(self) -> None:
-        """Forget everything, cached vectors too, and give the room back."""
+    def check(self) -> list[str]:
+        """Read the whole file and return what is broken: nothing if it is sound."""
         with translated(self._path):
-            with writing(self._connection):
-                self._connection.execute(_CLEAR)
+            rows = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
+        return [row for row in rows if row != "ok"]
+
+    def audit(self) -> list[str]:
+        """Return where terms, counts or codes disagree with the chunks."""
+        # On one snapshot: a write of another process is not a disagreement.
+        with self._reading() as connection:
+            return list(audit(connection))
+
+    def repair(self) -> int:
+        """Make terms, counts and codes match the chunks; return how many were wrong."""
+        with translated(self._path):
+            if not find_drift(self._connection).is_any:
+                return 0
+        with self._writing() as connection:
+            return repair(connection)
+
+    def record_replacement(self) -> None:
+        """Record that this file has just replaced a damaged one."""
+        self._put_meta("begun", str(time.time()))
+
+    def is_recent_replacement(self) -> bool:
+        """Return True if this file replaced a damaged one less than a minute ago."""
+        begun = self._meta("begun")
+        return begun is not None and time.time() - float(begun) < _RECENT_SECONDS
+
+    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
+        """Set the damaged file aside and continue with an empty one; return notices."""
+        self.close()
+        fresh, notices = _replaced(self._path, engine=self._engine, error=error)
+        self._connection = fresh._connection  # noqa: SLF001 - of the same class
+        self._is_writable = fresh.is_writable
+        return notices
+
+    def clear(self) -> None:
+        """Delete everything that can be indexed again, and free the space."""
+        with self._writing() as connection:
+            connection.execute(_CLEAR)
+        with translated(self._path):
             self._connection.execute("VACUUM")
 
     def close(self) -> None:
@@ -395,3 +207,96 @@ class SqliteStore:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def open_file(path: Path, *, engine: str | Engine) -> tuple[SqliteStore, tuple[str, ...]]:
+    """Open or create a file in whatever state it is; return it with notices for the user.
+
+    Raises:
+        StoreError: there is no way to use it.
+
+    """
+    try:
+        return _repaired(SqliteStore.open(path, engine=engine))
+    except StoreCorruptError as error:
+        return _replaced(path, engine=engine, error=error)
+    except StoreReadOnlyError as error:
+        if not path.is_file():
+            raise
+        notice = f"{error.message} You can search it, but it is not updated. {error.action}"
+        return SqliteStore.open(path, engine=engine, writable=False), (notice,)
+
+
+def _repaired(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
+    try:
+        count = store.repair()
+    except BaseException:
+        store.close()
+        raise
+    notice = f"{count} entries of the index disagreed with its chunks and were repaired."
+    return store, (notice,) if count else ()
+
+
+def _replaced(
+    path: Path, *, engine: str | Engine, error: StoreCorruptError
+) -> tuple[SqliteStore, tuple[str, ...]]:
+    """Set a damaged file aside and return an empty store in its place.
+
+    Several processes notice the damage at once: the first one replaces the file, the others use
+    the new one.
+    """
+    with translated(path), alone(path):
+        store = _recent_replacement(path, engine=engine)
+        if store is not None:
+            return store, (f"{error.message} It was set aside and is rebuilt from the files.",)
+        kept = _set_aside(path)
+        store = SqliteStore.open(path, engine=engine)
+        store.record_replacement()
+    notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files."
+    return store, (notice,)
+
+
+def _recent_replacement(path: Path, *, engine: str | Engine) -> SqliteStore | None:
+    """Return the store that another process has just put in place of a damaged one, if sound."""
+    if not path.is_file():
+        return None
+    try:
+        store = SqliteStore.open(path, engine=engine)
+    except StoreError:
+        return None
+    try:
+        if store.is_recent_replacement() and not store.check():
+            return store
+    except StoreError:
+        pass
+    store.close()
+    return None
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged file and its side files; return the new name.
+
+    It is kept, not deleted, so that someone can find out what happened.
+    """
+    number = 1
+    while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    for file, target in zip(files_of(path), files_of(kept), strict=True):
+        if file.exists():
+            file.rename(target)
+    return kept
+
+
+def _connected(path: Path, *, engine: Engine, writable: bool) -> apsw.Connection:
+    connection = connect(path, writable=writable)
+    try:
+        with translated(path):
+            if writable:
+                schema.migrate(connection, path=path)
+            else:
+                schema.check(connection, path=path)
+            engine.prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

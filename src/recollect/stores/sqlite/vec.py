@@ -1,6 +1,6 @@
-"""Finding chunks by vector in SQL, with the sqlite-vec extension: exact, simple, slower.
+"""Finds chunks by vector in SQL, with the sqlite-vec extension: exact, simple, slower.
 
-For people who want cosine inside SQLite. Nothing but the vectors table is read or kept.
+For people who want cosine inside SQLite. It uses the vectors table and nothing else.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
 from recollect.stores.base import VectorPool
+from recollect.stores.sqlite.rows import scope_sql
 from recollect.stores.sqlite.scan import forget_codes
-from recollect.stores.sqlite.scope import scope_sql
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
@@ -35,6 +35,24 @@ class SqliteVec:
 
     name: str = "sqlite-vec"
 
+    def prepare(self, connection: apsw.Connection) -> None:
+        """Load the extension.
+
+        Raises:
+            StoreError: it is not installed or does not load.
+
+        """
+        try:
+            import sqlite_vec  # noqa: PLC0415 - an optional dependency
+        except ImportError as error:
+            raise StoreError(
+                'vector.engine = "sqlite-vec" is set, but sqlite-vec is not installed.',
+                action="Install it with `pip install '.[vec]'`, or remove the setting.",
+            ) from error
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+        connection.enable_load_extension(False)
+
     def nearest(
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
@@ -50,29 +68,10 @@ class SqliteVec:
         )
 
     def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
-        """Drop the other engine's codes: they would miss the vectors just stored."""
+        """Drop the other engine's codes, which would miss the new vectors."""
         del ids
         forget_codes(connection, space=space)
 
     def removed(self, connection: apsw.Connection, *, space: int) -> None:
-        """Drop the other engine's codes: they would name vectors that are gone."""
+        """Drop the other engine's codes, which would name deleted vectors."""
         forget_codes(connection, space=space)
-
-
-def load_extension(connection: apsw.Connection) -> None:
-    """Load sqlite-vec into the connection.
-
-    Raises:
-        StoreError: the extension is not installed or does not load.
-
-    """
-    try:
-        import sqlite_vec  # noqa: PLC0415 - an optional dependency
-    except ImportError as error:
-        raise StoreError(
-            'vector.engine = "sqlite-vec" is set, but sqlite-vec is not installed.',
-            action="Install it with `pip install '.[vec]'`, or remove the setting.",
-        ) from error
-    connection.enable_load_extension(True)
-    connection.load_extension(sqlite_vec.loadable_path())
-    connection.enable_load_extension(False)

@@ -1,0 +1,129 @@
+"""Which stores are there? Opens one by its address; a new kind of store is one more row.
+
+An address is `ram:`, or `file:` with a path; a `Path` alone is a file. Heavy modules load only when
+a store is opened. Nothing above this package knows what kind of file a store is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.errors import ConfigError, StoreReadOnlyError
+from recollect.stores.base import EngineCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recollect.stores.base import Store, VectorCache
+
+    Opened = tuple[Store, tuple[str, ...]]
+    """A store, and notices for the user about how it was opened."""
+
+SUFFIX = ".sqlite"
+"""Of the files that hold stores and vector caches."""
+_SIDE_FILES = ("", "-wal", "-shm", "-journal")
+
+
+def _open_file(path: str, engine: str) -> Opened:
+    from recollect.stores.sqlite import open_file  # noqa: PLC0415 - heavy
+
+    return open_file(Path(path), engine=engine)
+
+
+def _open_ram(_path: str, _engine: str) -> Opened:
+    from recollect.stores.ram import RamStore  # noqa: PLC0415 - heavy
+
+    return RamStore(), ()
+
+
+_OPENERS: dict[str, Callable[[str, str], Opened]] = {"file": _open_file, "ram": _open_ram}
+KINDS = tuple(f"{scheme}:" for scheme in _OPENERS)
+"""What an address may start with."""
+
+
+def open_store(address: str | Path, *, engine: str = "numpy") -> Opened:
+    """Open the store at an address; return it with notices for the user.
+
+    Args:
+        address: `ram:`, `file:` with a path, or a `Path`.
+        engine: how a file searches vectors: `numpy` or `sqlite-vec`.
+
+    Raises:
+        ConfigError: there is no such kind of store.
+        StoreError: the store cannot be used.
+
+    """
+    scheme, _, path = _parts(address)
+    if scheme not in _OPENERS:
+        raise ConfigError(
+            f"The store `{address}` is of an unknown kind.",
+            action=f"Start the address with one of {', '.join(KINDS)}",
+        )
+    return _OPENERS[scheme](path, engine)
+
+
+def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCache | None:
+    """Return the home's vector cache for a store, or None if that store uses none.
+
+    Its file is opened, and created, on first use.
+    """
+    if not max_bytes or _parts(address)[0] == "ram":
+        return None
+    from recollect.stores.sqlite.cache import SqliteVectorCache  # noqa: PLC0415 - heavy
+
+    return SqliteVectorCache(path, max_bytes=max_bytes)
+
+
+def is_shared(address: str | Path) -> bool:
+    """Return True if other processes can open the store at this address."""
+    return _parts(address)[0] != "ram"
+
+
+def inspect_file(path: Path) -> Store:
+    """Open an existing file only to look at it: damage is reported, not repaired.
+
+    Raises:
+        StoreError: the file cannot be read.
+
+    """
+    from recollect.stores.sqlite import SqliteStore  # noqa: PLC0415 - heavy
+
+    try:
+        return SqliteStore.open(path)
+    except StoreReadOnlyError:
+        return SqliteStore.open(path, writable=False)
+
+
+def remove_file(path: Path) -> bool:
+    """Delete a store's file with its side files; return False if there was none."""
+    was_there = path.is_file()
+    for suffix in _SIDE_FILES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return was_there
+
+
+def is_store_file(path: str) -> bool:
+    """Return True if a store writes this file, by its name alone."""
+    return path.endswith(tuple(SUFFIX + suffix for suffix in _SIDE_FILES))
+
+
+def check_engine() -> EngineCheck:
+    """Check that the library behind files can do keyword search."""
+    import apsw  # noqa: PLC0415 - heavy
+
+    version = apsw.sqlite_lib_version()
+    try:
+        apsw.Connection(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5(body)")
+    except apsw.Error as error:
+        return EngineCheck(
+            "sqlite",
+            works=False,
+            detail=f"SQLite {version} has no FTS5 ({error})",
+            action="Reinstall apsw from its wheel: it includes SQLite with FTS5.",
+        )
+    return EngineCheck("sqlite", works=True, detail=f"{version} with FTS5")
+
+
+def _parts(address: str | Path) -> tuple[str, str, str]:
+    return ("file", ":", str(address)) if isinstance(address, Path) else address.partition(":")

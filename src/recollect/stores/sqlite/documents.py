@@ -1,0 +1,209 @@
+"""Documents, their chunks and terms in the file: one transaction per document."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.stores import bag
+from recollect.stores.base import Loaded
+from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.rows import (
+    CHUNK_COLUMNS,
+    KNOWN,
+    as_of,
+    audience_of,
+    chunk_of,
+    fact_row,
+    join_heading,
+    known_of,
+)
+from recollect.types import ChunkKey, SupersededFact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import apsw
+
+    from recollect.stores.base import Expected
+    from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
+
+_FLOAT_BYTES = 4
+_INSERT_DOCUMENT = """
+    INSERT INTO documents (source, path, digest, size_bytes, mtime_ns, is_settled, recipe, day)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_INSERT_CHUNK = """
+    INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag, text,
+                        day, speaker, moment)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+INSERT_TERMS = "INSERT INTO terms (rowid, body, heading, path) VALUES (?, ?, ?, ?)"
+_INSERT_MEDIA = "INSERT INTO media (chunk, content) VALUES (?, ?)"
+_INSERT_FACT = """
+    INSERT INTO facts (chunk, id, scope, since, until, superseded_by) VALUES (?, ?, ?, ?, ?, ?)
+"""
+_TOUCH = """
+    UPDATE documents SET size_bytes = ?, mtime_ns = ?, is_settled = ?
+    WHERE source = ? AND path = ? AND digest = ?
+"""
+_CHUNKS_OF = f"""
+    SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
+    WHERE d.source = ? AND d.path = ? ORDER BY c.id
+"""  # noqa: S608 - our own column names
+_LOAD = f"""
+    SELECT {CHUNK_COLUMNS}, c.bag, c.length, v.vector
+    FROM json_each(?) asked
+    JOIN chunks c ON c.id = asked.value
+    JOIN documents d ON d.id = c.document
+    LEFT JOIN vectors v ON v.digest = c.digest
+        AND v.space = (SELECT id FROM spaces WHERE fingerprint = ?)
+    ORDER BY asked.key
+"""  # noqa: S608 - our own column names
+_SUPERSEDED = """
+    SELECT f.id, c.text, c.prefix, f.superseded_by,
+           coalesce((SELECT n.text FROM facts g JOIN chunks n ON n.id = g.chunk
+                     WHERE g.id = f.superseded_by), '')
+    FROM facts f JOIN chunks c ON c.id = f.chunk
+    WHERE f.superseded_by != '' AND f.until <= ?
+      AND f.scope IN (SELECT value FROM json_each(?))
+"""
+
+
+class SqliteDocuments(SqliteFile):
+    """The DocumentStore role."""
+
+    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
+        """Return the stored state of every document, by source and path."""
+        with self._reading() as connection:
+            rows = map(known_of, connection.execute(KNOWN))
+            return {(row.source, row.path): row for row in rows}
+
+    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
+        """Return the stored state of one document."""
+        with self._reading() as connection:
+            row = connection.execute(
+                f"{KNOWN} WHERE source = ? AND path = ?", (source.value, path)
+            ).fetchone()
+        return None if row is None else known_of(row)
+
+    def is_empty(self) -> bool:
+        """Return True if no document is stored; takes constant time."""
+        with self._reading() as connection:
+            return not connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
+
+    def put(
+        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
+    ) -> bool:
+        """Store a document with its chunks, unless its stored state is not the expected one."""
+        fields = [bag.field_terms(chunk) for chunk in chunks]
+        with self._writing() as connection:
+            if not self._delete(document.path, document.source, expected):
+                return False
+            connection.execute(
+                _INSERT_DOCUMENT,
+                (
+                    document.source.value,
+                    document.path,
+                    document.digest,
+                    document.stat.size_bytes,
+                    document.stat.mtime_ns,
+                    int(document.is_settled),
+                    recipe,
+                    document.when.isoformat() if document.when else None,
+                ),
+            )
+            owner = connection.last_insert_rowid()
+            for chunk, words in zip(chunks, fields, strict=True):
+                _insert_chunk(connection, owner, chunk, words)
+        return True
+
+    def touch(self, document: Document) -> None:
+        """Update the stat of a document, if its stored digest is still the same."""
+        with self._writing() as connection:
+            connection.execute(
+                _TOUCH,
+                (
+                    document.stat.size_bytes,
+                    document.stat.mtime_ns,
+                    int(document.is_settled),
+                    document.source.value,
+                    document.path,
+                    document.digest,
+                ),
+            )
+
+    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
+        """Remove a document, unless its stored state is not the expected one; return whether."""
+        with self._writing():
+            return self._delete(path, source, expected)
+
+    def _delete(self, path: str, source: SourceKind, expected: Expected) -> bool:
+        if expected is not ... and expected != self.known_of(path, source=source):
+            return False
+        self._connection.execute(
+            "DELETE FROM documents WHERE source = ? AND path = ?", (source.value, path)
+        )
+        return True
+
+    def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
+        """Return the chunks of a document in the order of its lines."""
+        with self._reading() as connection:
+            return [chunk_of(row) for row in connection.execute(_CHUNKS_OF, (source.value, path))]
+
+    def load(
+        self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
+    ) -> Loaded:
+        """Return chunks, term counts and vectors; skips keys that no longer exist."""
+        with self._reading() as connection:
+            rows = list(connection.execute(_LOAD, (json.dumps(list(keys)), str(fingerprint))))
+        width = next((len(row[-1]) // _FLOAT_BYTES for row in rows if row[-1] is not None), 0)
+        vectors = np.zeros((len(rows), width), dtype=np.float32)
+        has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
+        for place, row in enumerate(rows):
+            if row[-1] is not None:
+                vectors[place] = np.frombuffer(row[-1], dtype=np.float32)
+        return Loaded(
+            keys=tuple(ChunkKey(row[0]) for row in rows),
+            chunks=tuple(chunk_of(row) for row in rows),
+            counts=bag.count([row[-3] for row in rows], terms),
+            lengths=np.array([row[-2] for row in rows], dtype=np.int64),
+            vectors=vectors,
+            has_vector=has_vector,
+        )
+
+    def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
+        """Return the facts in the scope's audience that no longer hold, with their successors."""
+        with self._reading() as connection:
+            rows = connection.execute(_SUPERSEDED, (as_of(scope), audience_of(scope)))
+            return [SupersededFact(*map(str, row)) for row in rows]
+
+
+def _insert_chunk(
+    connection: apsw.Connection, owner: int, chunk: Chunk, fields: tuple[list[str], ...]
+) -> None:
+    connection.execute(
+        _INSERT_CHUNK,
+        (
+            owner,
+            chunk.start_line,
+            chunk.end_line,
+            bytes.fromhex(chunk.digest),
+            len(fields[0]),
+            join_heading(chunk.heading),
+            chunk.prefix,
+            bag.pack(fields),
+            chunk.text,
+            chunk.when.isoformat() if chunk.when else None,
+            chunk.speaker,
+            chunk.moment,
+        ),
+    )
+    key = connection.last_insert_rowid()
+    if chunk.media:
+        connection.execute(_INSERT_MEDIA, (key, bytes.fromhex(chunk.media)))
+    if chunk.fact is not None:
+        connection.execute(_INSERT_FACT, (key, *fact_row(chunk.fact)))
+    connection.execute(INSERT_TERMS, (key, *(" ".join(words) for words in fields)))

@@ -1,0 +1,123 @@
+"""What the file holds, counted and sampled within a Scope."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.reports import Amount, DaySummary, Documents
+from recollect.stores.base import ChunkPlace
+from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.rows import day_of, scope_sql, split_heading
+from recollect.stores.sqlite.vectors import space_id
+from recollect.stores.summary import summarize
+from recollect.types import ChunkKey, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from recollect.types import Fingerprint, Scope, Vectors
+
+_DOCUMENTS = """
+    SELECT d.path, d.source, d.day, d.size_bytes, json_group_array(c.heading ORDER BY c.id)
+    FROM documents d JOIN chunks c ON c.document = d.id WHERE {condition}
+    GROUP BY d.id ORDER BY d.day IS NULL, d.day DESC, d.path, d.source LIMIT ? OFFSET ?
+"""
+_COUNT_DOCUMENTS = """
+    SELECT count(DISTINCT d.id) FROM documents d JOIN chunks c ON c.document = d.id
+    WHERE {condition}
+"""
+_DAYS = """
+    SELECT c.day, d.source, count(DISTINCT d.id), count(*)
+    FROM chunks c JOIN documents d ON d.id = c.document WHERE {condition}
+    GROUP BY c.day, d.source ORDER BY c.day, d.source
+"""
+_EMBEDDED = """
+    SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document
+    WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
+      AND {condition} ORDER BY c.id
+"""
+_PLACES = """
+    SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.heading, c.day, v.vector
+    FROM json_each(?) asked JOIN chunks c ON c.id = asked.value
+    JOIN documents d ON d.id = c.document
+    JOIN vectors v ON v.space = ? AND v.digest = c.digest ORDER BY asked.key
+"""
+_VERSION = """
+    SELECT ifnull(max(id), 0), (SELECT chunks FROM totals), (SELECT ifnull(max(id), 0) FROM vectors)
+    FROM chunks
+"""
+
+
+class SqliteOverview(SqliteFile):
+    """The StoreOverview role."""
+
+    def version(self) -> tuple[int, ...]:
+        """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
+        # Chunks are never changed in place, and no id is used twice.
+        with self._reading() as connection:
+            return tuple(connection.execute(_VERSION).get)
+
+    def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
+        """Return documents with chunks in scope, newest first, undated last."""
+        condition, bindings = scope_sql(scope)
+        with self._reading() as connection:
+            total = connection.execute(_COUNT_DOCUMENTS.format(condition=condition), bindings).get
+            rows = connection.execute(
+                _DOCUMENTS.format(condition=condition), (*bindings, limit, offset)
+            )
+            found = tuple(
+                summarize(
+                    path,
+                    source=SourceKind(source),
+                    when=day_of(day),
+                    size_bytes=size_bytes,
+                    headings=[split_heading(heading) for heading in json.loads(headings)],
+                )
+                for path, source, day, size_bytes, headings in rows
+            )
+        return Documents(found, total=int(total))
+
+    def days(self, scope: Scope) -> tuple[DaySummary, ...]:
+        """Return the amount stored per day, earliest first; undated chunks come before all."""
+        condition, bindings = scope_sql(scope)
+        found: dict[str | None, dict[str, Amount]] = {}
+        with self._reading() as connection:
+            rows = connection.execute(_DAYS.format(condition=condition), bindings)
+            for day, source, documents, chunks in rows:
+                found.setdefault(day, {})[source] = Amount(documents, chunks)
+        return tuple(DaySummary(day_of(day), by_source) for day, by_source in found.items())
+
+    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
+        """Return the keys of all chunks in scope that have a vector in this space, in order."""
+        condition, bindings = scope_sql(scope)
+        with self._reading() as connection:
+            space = space_id(connection, fingerprint)
+            rows = connection.execute(_EMBEDDED.format(condition=condition), (space, *bindings))
+            return np.fromiter((row[0] for row in rows), dtype=np.int64)
+
+    def places(
+        self, keys: Sequence[int], *, fingerprint: Fingerprint
+    ) -> tuple[Sequence[ChunkPlace], Vectors]:
+        """Return the places and vectors of these chunks; skips those without a vector."""
+        with self._reading() as connection:
+            space = space_id(connection, fingerprint)
+            rows = list(connection.execute(_PLACES, (json.dumps(list(keys)), space)))
+        places = [
+            ChunkPlace(
+                ChunkKey(key),
+                path,
+                SourceKind(source),
+                start_line,
+                end_line,
+                split_heading(heading),
+                day_of(day),
+            )
+            for key, path, source, start_line, end_line, heading, day, _ in rows
+        ]
+        vectors = np.frombuffer(b"".join(row[-1] for row in rows), dtype=np.float32)
+        return places, vectors.reshape(len(rows), -1 if rows else 0)
