@@ -1,56 +1,58 @@
-"""Memory: the façade. Opens the parts, hands the work to them, holds no logic of its own.
+"""Memory: the façade, and the only place where settings, stores, providers and stages meet.
 
-The only place where settings, stores, providers and stages meet.
+It composes the parts and hands the work to them; it has no logic of its own.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from threading import RLock
 from typing import TYPE_CHECKING, Self
 
 from recollect.background.spawn import spawn
 from recollect.background.watch import Watcher
 from recollect.background.worker import Worker
 from recollect.config import Setup
-from recollect.config.schema import read_setting
 from recollect.errors import NotFoundError
-from recollect.facts.book import audience_of
-from recollect.facts.source import FACTS_FOLDER
+from recollect.facts.book import FactBook, audience_of
+from recollect.facts.extract.run import Extractor
+from recollect.facts.source import FACTS_FOLDER, FactsSource
 from recollect.facts.visible import visible_text
-from recollect.ingest.excerpt import excerpt
-from recollect.ingest.locate import locate
-from recollect.ingest.read import UnreadableError, read
-from recollect.ingest.refresh import RefreshOptions
+from recollect.ingest.documents import find_staleness
+from recollect.ingest.read import UnreadableError, excerpt, read
+from recollect.ingest.source import NotesSource
+from recollect.ingest.sync import Syncer, SyncOptions
+from recollect.ingest.vectors import Embedder
 from recollect.ingest.verify import verify
-from recollect.parts import Parts, today_here
-from recollect.reports import RecallForm
-from recollect.search.copies import mark_copies
-from recollect.search.fuse.base import VECTOR
-from recollect.search.options import adapted
-from recollect.search.pipeline import search
-from recollect.search.question import ask, kind_of
+from recollect.ingest.walk import Watched, locate, watched
+from recollect.providers.chain import Chain
+from recollect.providers.chat.table import open_chat
+from recollect.providers.cross_encoder import open_cross_encoder
+from recollect.reports import RecallForm, Status
+from recollect.search.answer import Searcher
+from recollect.search.expand import AnswerCache, QueryExpander
+from recollect.search.overview import Overview
 from recollect.search.recall import CANDIDATES, recall_block
-from recollect.search.serve import finished, serve
-from recollect.sessions.source import NOT_SEARCHED, SESSIONS_TOP
+from recollect.sessions.book import SessionBook
+from recollect.sessions.project import ProjectOptions
+from recollect.sessions.source import SESSIONS_TOP, SessionPlaces, SessionSource
+from recollect.stores.registry import open_cache, open_store
 from recollect.stores.synchronized import synchronized
-from recollect.types import Leg, Scope, SourceKind, silent
+from recollect.types import Leg, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from datetime import date
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
     from recollect.config import Config
     from recollect.errors import RecollectError
-    from recollect.facts.book import FactBook
-    from recollect.facts.extract.run import Extractor
-    from recollect.providers.base import Provider
-    from recollect.reports import CacheStatus, Excerpt, Recalled, Report, Status, Verification
-    from recollect.search.overview import Atlas
-    from recollect.sessions.book import SessionBook
+    from recollect.ingest.source import Source
+    from recollect.reports import CacheStatus, Excerpt, Recalled, Report, Verification
+    from recollect.stores.base import Store
     from recollect.types import Progress, Results
 
 
@@ -60,14 +62,81 @@ class Memory:
     Threads may share one: their calls run one after the other.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self.workspace = parts.setup.workspace
-        self.agent = parts.setup.agent
-        self.lock = parts.lock
-        self._parts = parts
+    def __init__(
+        self, setup: Setup, *, store: Store, notices: Sequence[str] = (), purpose: str
+    ) -> None:
+        """Compose the parts around an open store.
+
+        Args:
+            setup: what the memory was opened with.
+            store: holds its chunks, terms and vectors.
+            notices: what the user should know of how the store was opened.
+            purpose: the name under which other processes see this one at work.
+
+        """
+        config = setup.config
+        self.workspace = setup.workspace
+        self.agent = setup.agent
+        self.lock = RLock()
+        """Held by the thread that is at work: a connection serves one thread at a time."""
+        self._setup = setup
+        self._store = store
+        self._cache = open_cache(
+            setup.store_address, setup.places.cache, max_bytes=config.cache_bytes
+        )
+        self._chain = Chain(config.provider, cache=setup.places.models)
+        self._chat = open_chat(config.chat) if config.chat.provider is not None else None
+        self._reranker = open_cross_encoder(config.provider, cache=setup.places.models)
+        self._session_source = _session_source(setup)
+        self._syncer = Syncer(
+            store,
+            sources=_sources(setup, store=store, sessions=self._session_source),
+            embedder=Embedder(
+                store=store,
+                chain=self._chain,
+                cache=self._cache,
+                media_root=setup.workspace if config.ingest.takes_media else None,
+                uses_batches=config.provider.remote.batch,
+                today=_today,
+            ),
+            purpose=purpose,
+            notices=notices,
+        )
+        audience = partial(audience_of, allowed=setup.scopes)
+        self._searcher = Searcher(
+            store=store,
+            syncer=self._syncer,
+            expander=QueryExpander(self._chat, options=config.wording, cache=AnswerCache()),
+            chain=self._chain,
+            reranker=self._reranker,
+            options=config.search,
+            audience=audience,
+            workspace=setup.workspace,
+            sources=config.sources,
+            sync_on_search=config.sync_on_search,
+            today=_today,
+        )
+        self.facts = FactBook(
+            setup.workspace, store=store, chain=self._chain, lock=self.lock, now=_now
+        )
+        """The facts of this memory: remember, look up, supersede, forget."""
+        self.sessions = SessionBook(self._session_source, store=store, lock=self.lock)
+        """The conversations of this memory: list, import, forget."""
+        self.overview = Overview(
+            store, chain=self._chain, lock=self.lock, audience=audience, now=_now
+        )
+        """This memory seen from above: its documents, its days, a map by meaning."""
+        self.extractor = Extractor(
+            setup.workspace,
+            book=self.facts,
+            state=setup.places.ingested_of(setup.agent),
+            chat=self._chat,
+            usual=config.ingest_paths,
+        )
+        """Extracts facts from files with the configured language model."""
 
     @classmethod
-    def open(  # noqa: PLR0913 - how a memory can be named
+    def open(  # noqa: PLR0913 - the ways to name a memory
         cls,
         workspace: Path | str | None = None,
         *,
@@ -80,38 +149,44 @@ class Memory:
         """Open the memory of a workspace, creating its index if there is none.
 
         Args:
-            workspace: the folder with MEMORY.md and memory/; None looks from the current one up.
+            workspace: the folder with MEMORY.md and memory/; None searches from the current
+                folder upwards.
             agent: id of the index; None derives one that only this workspace has.
-            config_file: read instead of the user's own settings file.
-            settings: win over every file and variable, by the names of docs/settings.md.
-            scopes: of facts that may ever be seen or named here; None is all, for their owner.
-            environ: read instead of the process' environment.
+            config_file: read instead of your own settings file.
+            settings: win over every file and variable; docs/settings.md has the names.
+            scopes: the only scopes of facts that may be seen or named; None allows all.
+            environ: read instead of the environment of this process.
 
         Raises:
-            WorkspaceError: there is no such folder.
+            WorkspaceError: the folder does not exist.
             ConfigError: a setting is wrong.
             StoreError: the index cannot be used.
 
         """
         setup = Setup.of(
             workspace, agent=agent, config_file=config_file, settings=settings, environ=environ
-        )
-        return cls(Parts.open(setup.limited_to(scopes)))
+        ).limited_to(scopes)
+        store, notices = open_store(setup.store_address, engine=setup.config.vector_engine)
+        if store.is_writable:
+            previous = store.claim(str(setup.workspace))
+            if previous is not None:
+                notices += (f"This index belonged to {previous}; now it is this workspace's.",)
+        return cls(setup, store=store, notices=notices, purpose="recollect index")
 
     @property
     def config(self) -> Config:
         """The settings in force, and where each was set."""
-        return self._parts.setup.config
+        return self._setup.config
 
     @property
     def is_writable(self) -> bool:
-        """False when the index can be searched but not brought up to date."""
-        return self._parts.store.is_writable
+        """False if the index can be searched but not brought up to date."""
+        return self._store.is_writable
 
     @property
     def is_behind(self) -> bool:
-        """True when the last search left work that nobody has taken up."""
-        return self._parts.is_behind
+        """True if the last search left work that no other process is doing."""
+        return self._syncer.is_behind
 
     @synchronized
     def sync(
@@ -119,29 +194,28 @@ class Memory:
         *,
         force: bool = False,
         retry: bool = True,
-        most: int | None = None,
+        max_texts: int | None = None,
         progress: Progress = silent,
-        told: Callable[[str], None] = lambda _sentence: None,
+        on_wait: Callable[[str], None] = lambda _sentence: None,
     ) -> Report:
-        """Bring the index into agreement with the files; waits for another process that does.
+        """Bring the index into agreement with the files, after any process that is doing so.
 
         Args:
-            force: look at every file again, whatever its stat says.
+            force: read every file again, whatever its stat says.
             retry: try to fetch a missing model even if that failed a moment ago.
-            most: embed so many texts at most; None is all of them.
-            progress: is told how far the work has come.
-            told: is called with a sentence when another process has to be waited for.
+            max_texts: embed at most so many texts; None embeds all.
+            progress: called with each step.
+            on_wait: called with a sentence if another process has to finish first.
 
         Raises:
             WorkspaceError: the folder is gone; nothing was changed.
             StoreError: the index cannot be written; what it held is intact.
 
         """
-        options = RefreshOptions(force=force, retry=retry, most=most, progress=progress)
-        report = self._parts.sync(options, told=told)
-        return replace(report, notices=(*self._parts.take_notices(), *report.notices))
+        options = SyncOptions(force=force, retry=retry, max_texts=max_texts, progress=progress)
+        report = self._syncer.sync(options, on_wait=on_wait)
+        return replace(report, notices=(*self._syncer.take_notices(), *report.notices))
 
-    @synchronized
     def search(  # noqa: PLR0913 - each argument narrows the question
         self,
         text: str,
@@ -168,97 +242,60 @@ class Memory:
 
         Args:
             text: the question, in any words and any language.
-            max_results: how many hits at most; None is the setting.
-            min_score: leave out hits that score lower; None is the fusion's own floor.
-            source: only this kind of source.
+            max_results: the most hits to return; None is the setting.
+            min_score: leave out hits with a lower score; None is the fusion's own floor.
+            source: only this kind of source: `memory`, `sessions` or `facts`.
             since: only hits dated on or after this day.
             before: only hits dated before this day.
             path: only files that match this glob.
-            scopes: facts of these scopes too, besides the global ones: `user:ada`.
+            scopes: also facts of these scopes, such as `user:ada`, besides the global ones.
             as_of: facts as they held at this moment; None is now.
-            include_superseded: also facts that others took the place of.
+            include_superseded: also facts that others have replaced.
             fusion: `calibrated`, `weighted` or `rrf`; None is the setting.
-            vector_weight: the vector leg's part in the last two; None is the settings' weights.
-            legs: which retrieval paths may answer; all unless one is to be seen alone.
+            vector_weight: the vector leg's weight in the last two; None is the setting.
+            legs: the retrieval paths that may answer; all by default.
             rerank: let a model read the best candidates again; None is the setting.
-            today: what "yesterday" in the question counts from; None is the clock's day.
+            today: the day that "yesterday" in the question counts from; None is the clock's day.
             explain: keep in each hit the trace of how its score came about.
             sync: look for changed files first; None is the setting.
-            progress: is told how far reading, embedding or a download has come.
+            progress: called with each step of reading, embedding or downloading.
 
         Raises:
             QueryError: the question is empty or an argument is out of range.
             StoreError: the index cannot be read.
 
         """
-        if vector_weight is not None:
-            read_setting("vector_weight", vector_weight, origin="search")
-        options = adapted(
-            self.config.search,
+        request = SearchRequest(
+            text=text,
+            max_results=max_results,
+            min_score=min_score,
+            source=source,
+            since=since,
+            before=before,
+            path=path,
+            scopes=tuple(scopes),
+            as_of=as_of,
+            include_superseded=include_superseded,
             fusion=fusion,
-            min_score=min_score,
             vector_weight=vector_weight,
+            legs=tuple(legs),
             rerank=rerank,
-        )
-        query = ask(
-            text,
-            max_results=options.max_results if max_results is None else max_results,
-            min_score=min_score,
-            scope=Scope(
-                source=kind_of(source),
-                since=since,
-                before=before,
-                path=path,
-                audience=audience_of(scopes, allowed=self._parts.setup.scopes),
-                as_of=as_of or datetime.now(tz=UTC),
-                with_superseded=include_superseded,
-            ),
-            legs=legs,
-        )
-        query, missed = self._parts.worded(query)
-        if options.rank.rerank.enabled:
-            self._parts.fetch_reranker(progress)
-        if sync or (sync is None and self.config.sync_on_search):
-            self._parts.freshen(progress)
-
-        def answered(provider: Provider | None) -> Results:
-            return self._parts.recovering(
-                lambda: search(
-                    query,
-                    store=self._parts.store,
-                    provider=provider,
-                    reranker=self._parts.reranker,
-                    options=options,
-                    today=today or today_here(),
-                )
-            )
-
-        serving = self._parts.recovering(
-            lambda: serve(self._parts.store, chain=self._parts.chain, progress=progress)
-        )
-        results = answered(serving.provider)
-        if serving.second is not None and VECTOR in (results.degraded or {}):
-            results = answered(serving.second)
-        notices = self._parts.take_notices()
-        if not results.hits and self._parts.store.is_empty():
-            notices = (*notices, self._why_empty(sync=sync))
-        if source == SourceKind.SESSIONS and SourceKind.SESSIONS.value not in self.config.sources:
-            notices = (*notices, NOT_SEARCHED)
-        known = self._parts.store.superseded(query.scope)
-        results = mark_copies(results, superseded=known)
-        return finished(
-            results,
-            serving=serving,
-            trouble=self._parts.trouble,
-            missed=missed,
-            notices=notices,
+            today=today,
             explain=explain,
+            sync=sync,
         )
+        return self.answer(request, progress=progress)
 
-    def _why_empty(self, *, sync: bool | None) -> str:
-        if sync is False or (sync is None and not self.config.sync_on_search):
-            return "The index is empty. Run `recollect index`."
-        return f"{self.workspace} holds no memory files. Name a workspace with -w."
+    @synchronized
+    def answer(self, request: SearchRequest, *, progress: Progress = silent) -> Results:
+        """Answer a request: `search` with its arguments in one record.
+
+        Raises:
+            QueryError: the question is empty or an argument is out of range.
+            StoreError: the index cannot be read.
+
+        """
+        return self._searcher.answer(request, progress=progress)
 
     def recall(
         self,
@@ -285,130 +322,147 @@ class Memory:
 
     def finish_in_background(self) -> int:
         """Start a process that does what the last search left; return its id."""
-        options, environ = self._parts.setup.command()
-        self._parts.is_behind = False
+        options, environ = self._setup.command()
+        self._syncer.hand_over()
         return spawn([*options, "index"], environ=environ)
 
     def worker(
-        self, *, done: Callable[[Report | RecollectError], None], told: Callable[[str], None]
+        self,
+        *,
+        on_sync: Callable[[Report | RecollectError], None],
+        on_notice: Callable[[str], None],
     ) -> Worker:
         """Return a worker that keeps the index fresh; start and stop it.
 
         Args:
-            done: is told, in the worker's thread, how each sync ended.
-            told: is called with a sentence when the system cannot watch the files.
+            on_sync: called in the worker's thread with how each sync ended.
+            on_notice: called with a sentence if the system cannot watch the files.
 
         """
-        config = self.config
+        watch = self.config.watch
         return Worker(
-            lambda: type(self)(
-                Parts.open(self._parts.setup, purpose="recollect watch", share=self._parts.store)
+            self._for_another_thread,
+            watcher=lambda on_change: Watcher(
+                self._watched,
+                on_change=on_change,
+                on_notice=on_notice,
+                pause_ms=watch.debounce_ms,
             ),
-            watcher=lambda changed: Watcher(
-                self._parts.watched,
-                changed=changed,
-                told=told,
-                pause_ms=config.watch.debounce_ms,
-            ),
-            done=done,
-            interval_seconds=config.watch.interval_minutes * 60.0,
+            on_sync=on_sync,
+            interval_seconds=watch.interval_minutes * 60.0,
         )
+
+    def _for_another_thread(self) -> Self:
+        store, notices = self._store.share()
+        return type(self)(self._setup, store=store, notices=notices, purpose="recollect watch")
+
+    def _watched(self) -> list[Watched]:
+        found = watched(self.workspace, options=self.config.ingest.walk)
+        if SourceKind.SESSIONS in self.config.sources:
+            found += [Watched(place, is_deep=True) for place in self._session_source.places()]
+        return found
 
     @synchronized
     def get(self, path: str, *, start_line: int = 1, lines: int = 120) -> Excerpt:
         """Read part of a memory file.
 
         Raises:
-            NotFoundError: there is no such file, or it is not a memory file.
+            NotFoundError: the file does not exist, or is not a memory file.
 
         """
-        if path.startswith(SESSIONS_TOP) and SourceKind.SESSIONS.value in self.config.sources:
-            return self._parts.sessions.excerpt(path, start_line=start_line, lines=lines)
+        if path.startswith(SESSIONS_TOP) and SourceKind.SESSIONS in self.config.sources:
+            return self._session_source.excerpt(path, start_line=start_line, lines=lines)
         found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
         try:
-            document = read(found, now_ns=time.time_ns())
+            text = read(found, now_ns=time.time_ns()).text
         except UnreadableError as error:
             raise NotFoundError(
                 f"{path}: {error.failure.reason}", action=error.failure.action
             ) from error
-        text = document.text
-        scopes = self._parts.setup.scopes
+        scopes = self._setup.scopes
         if scopes is not None and found.path.startswith(f"{FACTS_FOLDER}/"):
             text = visible_text(found.path.rpartition("/")[2], text, scopes=scopes)
         return excerpt(text, path=found.path, start_line=start_line, lines=lines)
 
     @synchronized
     def status(self, *, deep: bool = False) -> Status:
-        """Tell what is indexed, by whom it is embedded and what is stale.
+        """Return what is indexed, which provider embeds it, and what is stale.
 
         Args:
             deep: also embed one text, to see that the provider really works.
 
         """
-        return self._parts.status(deep=deep)
-
-    @property
-    def facts(self) -> FactBook:
-        """The facts of this memory: write them down, look them up, supersede, forget."""
-        return self._parts.facts
-
-    @property
-    def atlas(self) -> Atlas:
-        """This memory seen from above: its documents, its days, a map by meaning."""
-        return self._parts.atlas
-
-    @property
-    def extractor(self) -> Extractor:
-        """Takes facts out of files, by the language model that is set."""
-        return self._parts.extractor
-
-    @property
-    def sessions(self) -> SessionBook:
-        """The conversations that belong to this memory: list them, keep them, forget them."""
-        return self._parts.session_book
+        config = self.config
+        staleness = find_staleness(self._syncer.sources, store=self._store)
+        published = self._store.published()
+        probe = self._chain.probe(published) if deep else None
+        expected = self._chain.expected(published)
+        space = self._store.space(expected) if expected else None
+        return Status(
+            workspace=str(self.workspace),
+            agent=self.agent,
+            store=self._store.status(expected, media=config.ingest.takes_media),
+            requested_provider=config.provider.provider,
+            provider=expected.provider if expected else None,
+            model=expected.model if expected else None,
+            dimensions=(space.dimensions if space else None)
+            or (expected.dimensions if expected else None),
+            fingerprint=str(expected) if expected else None,
+            published=str(published) if published else None,
+            staleness=staleness,
+            skipped=self._chain.choice.skipped if self._chain.choice else {},
+            cache=self._cache.status() if self._cache else None,
+            probe=probe,
+            notices=self._syncer.take_notices(),
+        )
 
     @synchronized
     def cache_status(self) -> CacheStatus | None:
-        """Tell how full the embedding cache of this home is; None when there is none."""
-        return self._parts.cache.status() if self._parts.cache else None
+        """Return how full the embedding cache of this home is; None if there is none."""
+        return self._cache.status() if self._cache else None
 
     @synchronized
     def prune_cache(self, *, unused_days: int | None = None) -> int:
-        """Drop vectors unused for so many days, or all; return how many. Indexes keep theirs."""
-        since = None if unused_days is None else today_here() - timedelta(days=unused_days)
-        return self._parts.cache.prune(unused_since=since) if self._parts.cache else 0
+        """Drop cached vectors unused for so many days, or all; return how many. Indexes stay."""
+        since = None if unused_days is None else _today() - timedelta(days=unused_days)
+        return self._cache.prune(unused_since=since) if self._cache else 0
 
     @synchronized
     def paths(self) -> frozenset[str]:
         """Return the paths of all indexed files."""
-        return frozenset(path for _, path in self._parts.store.known())
+        return frozenset(path for _, path in self._store.known())
 
     @synchronized
     def reset(self) -> None:
         """Drop the derived index; the files it came from are not touched."""
-        self._parts.store.clear()
+        self._store.clear()
 
     @synchronized
     def verify(self, *, progress: Progress = silent) -> Verification:
-        """Prove that the index equals the files and that all legs know the same chunks."""
-        store = self._parts.store
+        """Check that the index equals the files and that all legs know the same chunks."""
         found = verify(
-            self._parts.sources,
-            store=store,
-            fingerprint=self._parts.chain.expected(store.published()),
+            self._syncer.sources,
+            store=self._store,
+            fingerprint=self._chain.expected(self._store.published()),
             progress=progress,
         )
-        return replace(found, notices=self._parts.take_notices())
+        return replace(found, notices=self._syncer.take_notices())
 
     @synchronized
-    def verify_store(self) -> list[str]:
-        """Return what is wrong with the index file, read in full: nothing when it is sound."""
-        return self._parts.store.check()
+    def verify_store(self) -> Sequence[str]:
+        """Read the whole index and return what is broken: nothing if it is sound."""
+        return self._store.check()
 
     @synchronized
     def close(self) -> None:
         """Release the index and the models."""
-        self._parts.close()
+        self._store.close()
+        self._reranker.close()
+        self._chain.close()
+        if self._chat is not None:
+            self._chat.close()
+        if self._cache is not None:
+            self._cache.close()
 
     def __enter__(self) -> Self:
         return self
@@ -420,3 +474,36 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _now() -> datetime:
+    return datetime.now(tz=UTC)
+
+
+def _today() -> date:
+    """Return the day by the user's own calendar."""
+    return _now().astimezone().date()
+
+
+def _sources(setup: Setup, *, store: Store, sessions: SessionSource) -> list[Source]:
+    """Return the configured places that texts come from."""
+    ingest = setup.config.ingest
+    # The ledger is found as facts, not a second time as a note.
+    walk = replace(ingest.walk, exclude=(*ingest.walk.exclude, FACTS_FOLDER))
+    notes = NotesSource(setup.workspace, options=replace(ingest, walk=walk))
+    chosen = [source for source in (notes, sessions) if source.kind in setup.config.sources]
+    return [*chosen, FactsSource(setup.workspace, store=store)]
+
+
+def _session_source(setup: Setup) -> SessionSource:
+    chunk = setup.config.ingest.chunk
+    places = SessionPlaces(
+        workspace=setup.workspace,
+        agent=setup.named_agent,
+        user_home=setup.places.user,
+        environ=setup.environ,
+        extra=setup.config.session_paths,
+        archive=setup.places.archive_of(setup.agent),
+    )
+    options = ProjectOptions(tokens=chunk.tokens, overlap=chunk.overlap, zone=None)
+    return SessionSource(places, options=options)

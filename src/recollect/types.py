@@ -275,6 +275,29 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A question as a caller asks it; what is None is left to the settings."""
+
+    text: str
+    max_results: int | None = None
+    min_score: float | None = None
+    source: SourceKind | str | None = None
+    since: date | None = None
+    before: date | None = None
+    path: str | None = None
+    scopes: tuple[str, ...] = ()
+    as_of: datetime | None = None
+    include_superseded: bool = False
+    fusion: str | None = None
+    vector_weight: float | None = None
+    legs: tuple[Leg | str, ...] = tuple(Leg)
+    rerank: bool | None = None
+    today: date | None = None
+    explain: bool = False
+    sync: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A validated question."""
 

@@ -15,7 +15,6 @@ LAYERS = (
     ("shells",),
     ("async_memory", "evaluate", "install", "retrievers"),
     ("memory",),
-    ("parts",),
     ("config",),
     ("background", "facts", "sessions"),
     ("search",),
@@ -37,7 +36,6 @@ SHELLS_MAY_USE = {
 }  # fmt: skip
 ROOT_MODULES = {
     "__init__", "__main__", "types", "reports", "errors", "memory", "async_memory", "version",
-    "parts",  # going away
 }  # fmt: skip
 STILL_DUPLICATED = {
     "Agent", "Answer", "Block", "Call", "Draft", "Format", "Found", "Kind", "Ledger", "Limits",

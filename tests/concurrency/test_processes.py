@@ -319,7 +319,7 @@ def test_fifty_starts_and_stops_of_a_worker_leave_no_thread_and_no_descriptor(
     synced = threading.Event()
 
     def start_and_stop(memory: Memory) -> None:
-        worker = memory.worker(done=lambda _: synced.set(), told=print)
+        worker = memory.worker(on_sync=lambda _: synced.set(), on_notice=print)
         worker.start()
         assert synced.wait(PATIENCE_SECONDS)
         worker.stop()

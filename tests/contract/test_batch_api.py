@@ -15,7 +15,7 @@ from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
 
 from recollect.errors import ProviderBusyError, ProviderSetupError
 from recollect.ingest.batches import embed_by_batch
-from recollect.ingest.vector_cache import Keep
+from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import ProviderOptions, RemoteOptions
 from recollect.providers.batch.table import open_batches
 from recollect.providers.gemini import open_gemini
@@ -363,7 +363,7 @@ def test_a_batch_holds_no_more_than_its_vendor_and_one_download_take(counter: Co
 
 
 class ForgetfulStore(RamStore):
-    """Dies, as a process does, before it noted the first batch down."""
+    """Dies, as a process does, before it stored the first batch."""
 
     deaths_left = 1
 
@@ -390,7 +390,7 @@ def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(
             store,
             fingerprint=space,
             batches=counter.batches(),
-            keep=Keep(store, space, cache=None, today=date(2026, 10, 2)),
+            vectors=CachedVectors(store, space, cache=None, today=date(2026, 10, 2)),
             progress=silent,
             poll_seconds=0.0,
             wait=lambda _seconds: True,

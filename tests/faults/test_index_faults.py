@@ -118,7 +118,7 @@ def test_a_store_without_room_says_so_and_keeps_what_it_has(
     settings = {"provider": "none"}
     with Memory.open(workspace, environ=environ, settings=settings) as memory:
         memory.sync()
-        store = memory._parts.store
+        store = memory._store
         assert isinstance(store, SqliteStore)
         pages = store._connection.pragma("page_count")
         store._connection.pragma("max_page_count", pages)

@@ -17,7 +17,7 @@ from recollect.errors import (
     VectorsRejectedError,
 )
 from recollect.ingest.embed import Embedded, embed_missing
-from recollect.ingest.vector_cache import Keep
+from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import Limits
 from recollect.stores.ram import RamStore
 from recollect.types import Background, Chunk, Document, Fingerprint, Role, SourceKind, Stat, silent
@@ -91,9 +91,9 @@ def run(
     most: int | None = None,
     progress: Progress = silent,
 ) -> Embedded:
-    keep = Keep(store, SPACE, cache=None, today=date(2026, 1, 1))
+    vectors = CachedVectors(store, SPACE, cache=None, today=date(2026, 1, 1))
     return embed_missing(
-        store, provider=provider, keep=keep, pending=100, progress=progress, most=most
+        store, provider=provider, vectors=vectors, pending=100, progress=progress, max_texts=most
     )
 
 

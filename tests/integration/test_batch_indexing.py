@@ -89,7 +89,7 @@ def test_a_run_killed_while_it_waits_is_collected_by_the_next_without_paying_twi
     monkeypatch.setattr(vectors, "_wait", lambda _seconds: True)
     (workspace / "memory" / "later.md").write_text("A later note.\n", encoding="utf-8")
     with Memory.open(workspace, environ=remote) as memory:
-        during = memory.sync(most=64)
+        during = memory.sync(max_texts=64)
         after = memory.sync()
 
     assert {1} == set(desk.embedded.values())

@@ -456,7 +456,7 @@ def test_threads_may_share_one_memory(memory: Memory, write: Callable[[str, str]
             memory.sync()
         if number % 7 == 0:
             memory.facts.remember(f"The door number {number} is blue.")
-        memory.atlas.timeline()
+        memory.overview.timeline()
         return memory.search(f"lamp number {number % 20}", legs=["keyword"]).hits[0].path
 
     with ThreadPoolExecutor(max_workers=6) as threads:
@@ -466,7 +466,7 @@ def test_threads_may_share_one_memory(memory: Memory, write: Callable[[str, str]
 
 
 def test_a_source_that_does_not_exist_is_named(memory: Memory) -> None:
-    with pytest.raises(QueryError, match="'diary' is no source"):
+    with pytest.raises(QueryError, match="'diary' is not a valid source"):
         memory.search("lamp", source="diary")
 
 

@@ -75,7 +75,7 @@ def test_the_old_vectors_answer_until_the_new_ones_are_all_there(
 
     with Memory.open(workspace, environ=changed) as memory:
         before = memory.search(QUESTION, sync=False)
-        part = memory.sync(most=60)
+        part = memory.sync(max_texts=60)
         during = memory.search(QUESTION, sync=False)
         rest = memory.sync()
         after = memory.search(QUESTION, sync=False)
@@ -94,7 +94,7 @@ def test_with_equal_dimensions_no_search_compares_across_the_two(
     write_notes(workspace, 40)
     for model in (OLD, NEW, OLD, NEW):
         with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": model}) as memory:
-            memory.sync(most=25)
+            memory.sync(max_texts=25)
             results = memory.search(QUESTION, sync=False)
             alone = memory.search(QUESTION, legs=(Leg.VECTOR,), sync=False)
         serving = str(results.model)
@@ -115,7 +115,7 @@ def test_when_the_old_model_does_not_answer_the_new_vectors_serve_as_they_arrive
     )
 
     with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": NEW}) as memory:
-        memory.sync(most=30)
+        memory.sync(max_texts=30)
         results = memory.search(QUESTION, sync=False)
 
     assert_space(results, workspace, model=NEW)

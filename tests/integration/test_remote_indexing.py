@@ -17,7 +17,7 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang, refuse, slow
 
 from recollect import Memory
-from recollect.ingest import upkeep
+from recollect.ingest import sync
 from recollect.providers.calibrate import NOTES, QUESTIONS
 from recollect.providers.remote import provider
 from recollect.text.size import estimate_tokens
@@ -320,7 +320,7 @@ def test_a_server_that_hangs_does_not_hang_a_search(
 ) -> None:
     write_notes(workspace, 5)
     released = threading.Event()
-    monkeypatch.setattr(upkeep, "EMBED_SECONDS", 0.2)
+    monkeypatch.setattr(sync, "EMBED_SECONDS", 0.2)
     with Memory.open(workspace, environ=remote) as memory:
         memory.sync()
         (workspace / "memory" / "later.md").write_text("A later lantern.\n", encoding="utf-8")

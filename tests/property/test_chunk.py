@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.ingest.chunk import ChunkOptions, chunk
-from recollect.ingest.markdown import Kind, blocks
+from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.graphemes import split_line
 from recollect.text.size import weigh
 from recollect.types import Chunk, Document, SourceKind, Stat
@@ -138,7 +138,7 @@ def test_a_chunk_is_within_the_limit_unless_headings_and_one_line_are_more(
     headings = {
         number
         for block in blocks(text.split("\n"))
-        if block.kind is Kind.HEADING
+        if block.kind is BlockKind.HEADING
         for number in range(block.start, block.end + 1)
     }
     for each in chunks(text, path=path):
@@ -198,7 +198,7 @@ def test_the_prefix_holds_just_the_headings_the_text_does_not_show(text: str) ->
         shown = {
             block.title
             for block in blocks(text.split("\n"))
-            if block.kind is Kind.HEADING and each.start_line <= block.start <= each.end_line
+            if block.kind is BlockKind.HEADING and each.start_line <= block.start <= each.end_line
         }
         unseen = each.prefix.split(" > ") if each.prefix else []
 

@@ -63,7 +63,7 @@ def test_a_few_vectors_have_a_plane_too(count: int) -> None:
 
 
 def test_texts_about_one_thing_lie_nearer_to_each_other_than_to_the_rest(wren: Memory) -> None:
-    points = wren.atlas.map().points
+    points = wren.overview.map().points
     places = np.array([(point.x, point.y) for point in points])
     foreign = np.array([point.path.startswith(("memory/zh/", "memory/ja/")) for point in points])
     inside = np.linalg.norm(places[foreign] - places[foreign].mean(axis=0), axis=1).mean()
@@ -73,8 +73,8 @@ def test_texts_about_one_thing_lie_nearer_to_each_other_than_to_the_rest(wren: M
 
 
 def test_a_map_is_the_same_every_time_and_within_bounds(wren: Memory) -> None:
-    first = wren.atlas.map("what does the cat eat")
-    again = wren.atlas.map("what does the cat eat")
+    first = wren.overview.map("what does the cat eat")
+    again = wren.overview.map("what does the cat eat")
 
     assert first == again
     assert all(abs(point.x) <= 1 and abs(point.y) <= 1 for point in first.points)
@@ -85,7 +85,7 @@ def test_a_map_is_the_same_every_time_and_within_bounds(wren: Memory) -> None:
 def test_a_query_lies_among_its_nearest_and_they_are_those_of_the_vector_leg(
     wren: Memory,
 ) -> None:
-    drawn = wren.atlas.map("what does the cat eat")
+    drawn = wren.overview.map("what does the cat eat")
     hits = wren.search("what does the cat eat", legs=[Leg.VECTOR], max_results=5).hits
     nearest = [
         (drawn.points[place].path, drawn.points[place].start_line) for place in drawn.nearest
@@ -97,9 +97,9 @@ def test_a_query_lies_among_its_nearest_and_they_are_those_of_the_vector_leg(
 
 
 def test_a_sample_is_spread_evenly_and_holds_the_nearest_all_the_same(wren: Memory) -> None:
-    whole = wren.atlas.map()
-    part = wren.atlas.map(most=50)
-    asked = wren.atlas.map("what does the cat eat", most=50)
+    whole = wren.overview.map()
+    part = wren.overview.map(most=50)
+    asked = wren.overview.map("what does the cat eat", most=50)
 
     assert (50, whole.total) == (len(part.points), part.total)
     assert whole.points[0].path == part.points[0].path
@@ -109,21 +109,21 @@ def test_a_sample_is_spread_evenly_and_holds_the_nearest_all_the_same(wren: Memo
 
 
 def test_a_map_follows_the_index(wren: Memory) -> None:
-    before = wren.atlas.map().total
+    before = wren.overview.map().total
     note = wren.workspace / "memory" / "2026-10-05.md"
     note.write_text("# Fresh\n\nThe cat has found the herring.\n", encoding="utf-8")
     wren.sync()
-    during = wren.atlas.map()
+    during = wren.overview.map()
     note.unlink()
     wren.sync()
 
     assert before + 1 == during.total
     assert "memory/2026-10-05.md" in {point.path for point in during.points}
-    assert before == wren.atlas.map().total
+    assert before == wren.overview.map().total
 
 
 def test_a_query_in_a_script_the_model_does_not_read_is_not_placed(wren: Memory) -> None:
-    drawn = wren.atlas.map("猫吃什么")
+    drawn = wren.overview.map("猫吃什么")
 
     assert drawn.query is None
     assert drawn.points
@@ -136,8 +136,8 @@ def test_without_vectors_the_map_says_why_it_is_empty(
     write("memory/2026-02-01.md", "# Anchor\n\nGreen.\n")
     with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
         memory.sync()
-        drawn = memory.atlas.map()
-        asked = memory.atlas.map("anchor")
+        drawn = memory.overview.map()
+        asked = memory.overview.map("anchor")
 
     assert () == drawn.points
     assert "the provider is none" in (drawn.degraded or {})[Leg.VECTOR].reason
@@ -152,7 +152,7 @@ def test_days_are_counted_by_source_and_what_has_none_apart(
     write("MEMORY.md", "# Lasting\n\nAlways.\n")
     with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
         memory.sync()
-        found = memory.atlas.timeline()
+        found = memory.overview.timeline()
 
     counted = [(day.date, day.total.documents, day.total.chunks) for day in found.days]
     assert [(date(2026, 2, 1), 1, 2), (date(2026, 2, 3), 1, 1)] == counted
@@ -168,8 +168,8 @@ def test_documents_come_the_newest_first_page_by_page(
     write("MEMORY.md", "# Lasting\n\nAlways.\n")
     with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
         memory.sync()
-        pages = [memory.atlas.documents(limit=2, offset=offset) for offset in (0, 2, 4)]
-        one_day = memory.atlas.documents(since=date(2026, 2, 2), before=date(2026, 2, 3))
+        pages = [memory.overview.documents(limit=2, offset=offset) for offset in (0, 2, 4)]
+        one_day = memory.overview.documents(since=date(2026, 2, 2), before=date(2026, 2, 3))
 
     paths = [each.path for page in pages for each in page.documents]
     assert [f"memory/2026-02-0{day}.md" for day in (3, 2, 1)] + ["MEMORY.md"] == paths
@@ -188,11 +188,11 @@ def test_facts_of_other_scopes_are_neither_counted_nor_listed(
         memory.facts.remember("Ada hid the anchor", scope="user:ada")
         memory.facts.remember("The anchor is green")
         memory.sync()
-        everyone = memory.atlas.timeline().days[0].total.chunks
-        ada = memory.atlas.timeline(scopes=["user:ada"]).days[0].total.chunks
+        everyone = memory.overview.timeline().days[0].total.chunks
+        ada = memory.overview.timeline(scopes=["user:ada"]).days[0].total.chunks
     with Memory.open(workspace, environ=environ, settings=WORDS, scopes=[]) as memory:
-        limited = memory.atlas.timeline(scopes=["user:ada"]).days[0].total.chunks
-        listed = memory.atlas.documents(scopes=["user:ada"]).documents
+        limited = memory.overview.timeline(scopes=["user:ada"]).days[0].total.chunks
+        listed = memory.overview.documents(scopes=["user:ada"]).documents
 
     assert (1, 2, 1) == (everyone, ada, limited)
     assert 1 == sum(each.chunks for each in listed)
@@ -201,13 +201,13 @@ def test_facts_of_other_scopes_are_neither_counted_nor_listed(
 def test_arguments_out_of_range_are_refused(workspace: Path, environ: dict[str, str]) -> None:
     with Memory.open(workspace, environ=environ, settings=WORDS) as memory:
         with pytest.raises(UsageError, match="most must be from 1 to 20000"):
-            memory.atlas.map(most=0)
+            memory.overview.map(most=0)
         with pytest.raises(UsageError, match="limit must be"):
-            memory.atlas.documents(limit=5000)
+            memory.overview.documents(limit=5000)
         with pytest.raises(UsageError, match="offset must be at least 0"):
-            memory.atlas.documents(offset=-1)
+            memory.overview.documents(offset=-1)
 
 
 def test_an_empty_query_is_refused(wren: Memory) -> None:
     with pytest.raises(QueryError):
-        wren.atlas.map("  ")
+        wren.overview.map("  ")

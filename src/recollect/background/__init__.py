@@ -1,1 +1,1 @@
-"""Who keeps the store fresh while others search it: the lease, the worker, the watcher."""
+"""What keeps a store fresh while others search it? The watcher and the worker."""

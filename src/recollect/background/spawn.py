@@ -1,4 +1,4 @@
-"""Finishing an index in a process of its own, while the command that needed it is long gone."""
+"""Finishes an index in a separate process, after the command that started it has ended."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def spawn(arguments: Sequence[str], *, environ: Mapping[str, str]) -> int:
         start_new_session=True,  # the end of this terminal is not its end
         close_fds=True,
     )
-    # It outlives this process; without this the interpreter would warn that nobody waited for it.
+    # It outlives this process; without this the interpreter would warn that nothing waited for it.
     started.returncode = 0
     if os.name != "nt":
-        # Where this process outlives it, as a server does, someone has to take note of its end.
+        # If this process outlives it, as a server does, something has to collect its exit status.
         threading.Thread(
             target=_reap, args=(started.pid,), name="recollect-spawned", daemon=True
         ).start()

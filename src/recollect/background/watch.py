@@ -1,7 +1,7 @@
-"""Noticing that files changed: the operating system's own notices, or a look now and then.
+"""Notices that files changed: by the operating system's notifications, or by looking now and then.
 
 Only the places of a memory are watched, not the whole workspace, which may hold a hundred thousand
-files of other kinds. It knows nothing of what a change means: it says that something changed.
+other files. It does not know what a change means, only that something changed.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ if TYPE_CHECKING:
     from recollect.ingest.walk import Watched
 
     Place = tuple[Path, int, int]
-    """A path, and which folder or file is there: its device and its number on it."""
+    """A path, and which file it is: its device and inode."""
 
-_PATIENCE = 10  # pauses; a file that is written without a pause is looked at after so many
-_WAKE_MS = 500  # how soon a watcher notices that it was stopped, or that a place is another one
-_SCAN_SECONDS = 5.0  # between looks, where the system gives no notices
+_PATIENCE = 10  # pauses after which a file that is written without a pause is read
+_WAKE_MS = 500  # how soon a watcher notices that it was stopped or that a place was replaced
+_SCAN_SECONDS = 5.0  # between looks if the system cannot notify
 
 
 class Watcher:
-    """Watches places from threads of its own and calls back after a pause in the changes."""
+    """Watches places in its own threads and calls back after a pause in the changes."""
 
     def __init__(
         self,
         places: Callable[[], Sequence[Watched]],
         *,
-        changed: Callable[[], None],
-        told: Callable[[str], None],
+        on_change: Callable[[], None],
+        on_notice: Callable[[str], None],
         pause_ms: int,
     ) -> None:
-        """Store what to watch and whom to tell.
+        """Store the arguments.
 
         Args:
-            places: what to watch; asked again and again, since folders come and go.
-            changed: called when something changed, or may have.
-            told: called with a sentence when the system cannot watch.
+            places: returns what to watch; called repeatedly, since folders come and go.
+            on_change: called when something changed, or may have.
+            on_notice: called with a sentence if the system cannot watch.
             pause_ms: how long changes must have paused.
 
         """
         self._places = places
-        self._changed = changed
-        self._told = told
+        self._on_change = on_change
+        self._on_notice = on_notice
         self._pause_ms = pause_ms
         self._stopped = threading.Event()
-        self._was_told = threading.Lock()
+        self._notice_lock = threading.Lock()
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start watching."""
         self._stopped.clear()
-        self._was_told = threading.Lock()
+        self._notice_lock = threading.Lock()
         self._threads = [
             threading.Thread(
                 target=self._watch, args=(is_deep,), name="recollect-watch", daemon=True
@@ -67,7 +67,7 @@ class Watcher:
             thread.start()
 
     def stop(self) -> None:
-        """Stop watching; returns when nothing watches any more."""
+        """Stop watching; returns when its threads have ended."""
         self._stopped.set()
         for thread in self._threads:
             thread.join()
@@ -83,8 +83,8 @@ class Watcher:
                 else:
                     self._stopped.wait(_WAKE_MS / 1000)
             except FileNotFoundError:
-                # A place vanished between being asked for and being watched.
-                self._changed()
+                # A place vanished before it could be watched.
+                self._on_change()
                 self._stopped.wait(self._pause_ms / 1000)
             except PermissionError as error:
                 if is_lenient:
@@ -98,7 +98,7 @@ class Watcher:
         return [_place(path) for path in wanted if path.exists()]
 
     def _listen(self, wanted: Sequence[Place], *, is_deep: bool, is_lenient: bool) -> None:
-        """Pass changes on until stopped, or until there are other places to watch."""
+        """Report changes until stopped, or until there are other places to watch."""
         import watchfiles  # noqa: PLC0415 - only a watcher needs it
 
         is_first = True
@@ -113,15 +113,15 @@ class Watcher:
             stop_event=self._stopped,
             recursive=is_deep,
             raise_interrupt=False,
-            # Only where it must be: it makes the library silent about the system's limit, too.
+            # Only if needed: it also hides that the system's limit was reached.
             ignore_permission_denied=is_lenient,
         ):
-            # What happened before the system began to watch is in no notice: once, look anyway.
+            # Changes before the system started watching are not reported: look once anyway.
             if changes or is_first:
-                self._changed()
+                self._on_change()
             is_first = False
-            # A folder that was removed and made again has its old path, and often its old number,
-            # and nobody watches it.
+            # A folder that was removed and made again has its old path, and often its old inode,
+            # and is not watched.
             is_gone = any(
                 kind is watchfiles.Change.deleted and path in places for kind, path in changes
             )
@@ -129,20 +129,20 @@ class Watcher:
                 return
 
     def _scan(self, error: Exception) -> None:
-        """Say that the system cannot watch, and have a look now and then instead."""
-        if self._was_told.acquire(blocking=False):  # once, not once a thread
-            self._told(
-                f"The system cannot watch the files ({error}): they are looked through every "
+        """Report that the system cannot watch, and look now and then instead."""
+        if self._notice_lock.acquire(blocking=False):  # once, not once per thread
+            self._on_notice(
+                f"The system cannot watch the files ({error}): they are checked every "
                 f"{_SCAN_SECONDS:.0f} seconds instead."
             )
         while not self._stopped.wait(_SCAN_SECONDS):
-            self._changed()
+            self._on_change()
 
 
 def _is_foreign(_kind: object, path: str) -> bool:
-    """Tell whether a change can be news; which files count is decided where they are walked.
+    """Tell whether a change matters; which files count is decided in `walk`.
 
-    An index inside a watched folder is written by every sync: that would lead to the next one.
+    Every sync writes the index: if that is inside a watched folder, it must not cause the next one.
     """
     return not is_store_file(path)
 

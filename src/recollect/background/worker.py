@@ -1,6 +1,6 @@
-"""Keeping an index fresh from a thread of its own: sync at the start, after changes, on time.
+"""Keeps an index fresh in its own thread: syncs at the start, after changes, and at intervals.
 
-Start and stop are explicit; a stopped worker has left no thread and no open file behind.
+Start and stop are explicit; a stopped worker leaves no thread and no open file behind.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class WatchOptions:
 
 
 class Syncs(Protocol):
-    """What a worker works on."""
+    """What a worker syncs."""
 
-    def sync(self, *, retry: bool, progress: Progress, told: Callable[[str], None]) -> Report:
+    def sync(self, *, retry: bool, progress: Progress, on_wait: Callable[[str], None]) -> Report:
         """Bring the index into agreement with the files."""
 
 
 class _InterruptedError(Exception):
-    """A sync ended early: the worker is to stop, or another process is at work. Never gets out."""
+    """Ends a sync early: the worker has to stop, or another process is at work. Caught here."""
 
 
 class Worker:
@@ -57,30 +57,30 @@ class Worker:
         opened: Callable[[], AbstractContextManager[Syncs]],
         *,
         watcher: Callable[[Callable[[], None]], Watcher],
-        done: Callable[[Report | RecollectError], None],
+        on_sync: Callable[[Report | RecollectError], None],
         interval_seconds: float = 0.0,
     ) -> None:
         """Store the parts.
 
         Args:
             opened: opens what is synced, in the worker's own thread: a connection belongs to one.
-            watcher: makes the watcher that is to call back when something changed.
-            done: is told how each sync ended.
-            interval_seconds: also sync this often; 0 is only after changes.
+            watcher: makes the watcher, given what to call after a change.
+            on_sync: called with how each sync ended.
+            interval_seconds: also sync this often; 0 syncs only after changes.
 
         """
         self._opened = opened
-        self._done = done
+        self._on_sync = on_sync
         self._interval_seconds = interval_seconds
         self._due = threading.Event()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._watcher = watcher(self._due.set)
         self.is_syncing = False
-        """Whether a sync is under way, for those who watch it."""
+        """Whether a sync is running."""
 
     def start(self) -> None:
-        """Begin: the first sync is due at once."""
+        """Start; the first sync is due at once."""
         self._stopped.clear()
         self._due.set()
         self._thread = threading.Thread(target=self._work, name="recollect-worker", daemon=True)
@@ -88,13 +88,13 @@ class Worker:
         self._watcher.start()
 
     def wake(self) -> None:
-        """Sync now, or right after the sync that is under way."""
+        """Sync now, or right after the sync that is running."""
         self._due.set()
 
     def stop(self) -> None:
-        """Stop at the next file or answer of the sync that is under way; what it did is kept.
+        """Stop at the next file or answer of a running sync; what it did is kept.
 
-        Returns when all is released.
+        Returns when everything is released.
         """
         self._stopped.set()
         self._due.set()
@@ -109,13 +109,13 @@ class Worker:
                 with self._opened() as memory:
                     self._serve(memory)
             except RecollectError as error:
-                # What cannot be opened now, a full disk or a file in the way, may be later.
-                self._done(error)
+                # What cannot be opened now, because of a full disk say, may be later.
+                self._on_sync(error)
                 self._stopped.wait(_RETRY_SECONDS)
-            except Exception:  # noqa: BLE001 - a mistake of ours must not end the watch unseen
+            except Exception:  # noqa: BLE001 - a bug must not end the worker unseen
                 _LOG.exception("A sync in the background failed; it is tried again.")
                 self._stopped.wait(_RETRY_SECONDS)
-            # What was due when it failed still is.
+            # What was due when it failed is still due.
             self._due.set()
 
     def _serve(self, memory: Syncs) -> None:
@@ -126,12 +126,12 @@ class Worker:
             self._due.clear()
             self.is_syncing = True
             try:
-                report = memory.sync(retry=False, progress=self._go_on, told=self._leave)
+                report = memory.sync(retry=False, progress=self._go_on, on_wait=self._leave)
             except _InterruptedError:
                 self._stopped.wait(_HELD_SECONDS)
                 self._due.set()
             else:
-                self._done(report)
+                self._on_sync(report)
             finally:
                 self.is_syncing = False
 
@@ -140,5 +140,5 @@ class Worker:
             raise _InterruptedError
 
     def _leave(self, _sentence: str) -> None:
-        """Do not wait for the other process in there, where nobody could stop it."""
+        """Do not wait for the other process inside the sync, where nothing could stop it."""
         raise _InterruptedError

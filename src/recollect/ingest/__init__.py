@@ -1,1 +1,1 @@
-"""How do files become stored chunks? walk, read, date, chunk, plan, embed: one file a step."""
+"""How do files become stored chunks and vectors? `sync` is the orchestrator."""

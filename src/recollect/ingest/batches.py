@@ -1,8 +1,8 @@
-"""Giving vectors to texts by a vendor's Batch API: hand in, come back later, collect.
+"""Embeds texts through a vendor's Batch API: submit, come back later, collect.
 
-A batch may take a day, longer than a process lives. So each one is remembered with its digests as
-soon as it is handed in, and the next run goes on from there: it collects what is finished and hands
-in only what is in no batch. What a vendor refuses or loses is a value, never the end of the run.
+A batch may take a day, longer than a process lives. So each one is stored with its digests as soon
+as it is submitted, and the next run goes on from there: it collects what is finished and submits
+only texts that are in no batch. What a vendor refuses or loses is a value and never ends the run.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from recollect.types import Degradation, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recollect.ingest.vector_cache import Keep
+    from recollect.ingest.vectors import CachedVectors
     from recollect.providers.base import BatchApi
     from recollect.stores.base import Store
     from recollect.types import Fingerprint, Progress, Vector
 
-_PAGE = 1024  # texts asked of the store at once
+_PAGE = 1024  # texts fetched from the store at once
 _GROUP = 256  # vectors stored in one step
-_UNANSWERED = 2  # batches in a row that the vendor did not answer for: no more are asked about
-_SETBACKS = 3  # such rounds in a row: the vendor is gone
+_MOST_UNANSWERED = 2  # batches in a row without an answer: the rest is not asked about
+_MOST_SETBACKS = 3  # such rounds in a row: the vendor is gone
 
 
-def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memory and clock
+def embed_by_batch(  # noqa: PLR0913 - the parts that meet here
     store: Store,
     *,
     fingerprint: Fingerprint,
     batches: BatchApi,
-    keep: Keep,
+    vectors: CachedVectors,
     progress: Progress,
     poll_seconds: float,
     wait: Callable[[float], bool],
@@ -43,25 +43,25 @@ def embed_by_batch(  # noqa: PLR0913 - what is joined here: texts, vendor, memor
     """Embed every text that has no vector, through batches of earlier runs and of this one.
 
     Args:
-        store: where texts are missing vectors.
+        store: lists the texts without a vector, and the batches of earlier runs.
         fingerprint: the space of the vectors.
-        batches: who embeds.
-        keep: where vectors are stored, and looked up first.
-        progress: is told how far the work has come.
+        batches: the vendor's Batch API.
+        vectors: where vectors are looked up first, and stored.
+        progress: called with each step.
         poll_seconds: how long to wait before asking again.
-        wait: waits so long; False when there is no time to wait any more.
-        collect_only: hand nothing in; only take what earlier runs are owed.
+        wait: waits so long; returns False to stop waiting.
+        collect_only: submit nothing; only collect the batches of earlier runs.
 
     """
-    run = _Run(store, fingerprint, batches=batches, keep=keep, progress=progress)
+    run = _BatchRun(store, fingerprint, batches=batches, vectors=vectors, progress=progress)
     run.resume(collect_only=collect_only)
     while run.advance() and wait(poll_seconds):
         pass
     return run.finished()
 
 
-class _Run:
-    """One process's time with the batches."""
+class _BatchRun:
+    """The batches as one run sees them."""
 
     def __init__(
         self,
@@ -69,116 +69,116 @@ class _Run:
         fingerprint: Fingerprint,
         *,
         batches: BatchApi,
-        keep: Keep,
+        vectors: CachedVectors,
         progress: Progress,
     ) -> None:
         self._store = store
         self._fingerprint = fingerprint
         self._batches = batches
-        self._keep = keep
+        self._vectors = vectors
         self._progress = progress
         self._report = Embedded()
-        self._under_way: dict[str, frozenset[str]] = {}
+        self._running: dict[str, frozenset[str]] = {}
         self._own: set[str] = set()
-        """Batches that this run handed in."""
+        """Batches that this run submitted."""
         self._refused: dict[str, str] = {}
-        """Texts that own batches brought no vector of, and why: not asked for again."""
+        """Texts for which batches of this run returned no vector, and why: not sent again."""
         self._failed: dict[str, str] = {}
-        """Texts of own batches that failed as a whole."""
+        """Texts of batches of this run that failed as a whole."""
         self._done_at_release = 0
-        self._is_all_handed_in = False
+        self._is_all_submitted = False
         self._setbacks = 0
         self._trouble: ProviderError | None = None
         """Why the last round got no further."""
         self._end: ProviderError | None = None
-        """Why nothing more is handed in."""
+        """Why nothing more is submitted."""
         self._total = 0
 
     def resume(self, *, collect_only: bool) -> None:
-        """Take over what earlier runs handed in."""
-        self._is_all_handed_in = collect_only
-        self._under_way = dict(self._store.batches(self._fingerprint))
+        """Take over what earlier runs submitted."""
+        self._is_all_submitted = collect_only
+        self._running = dict(self._store.batches(self._fingerprint))
 
     def advance(self) -> bool:
-        """Do all that can be done now; tell whether there is something to wait for."""
+        """Do all that can be done now; return whether there is something to wait for."""
         self._trouble = None
         try:
             self._collect_finished()
         except ProviderError as error:
             return self._set_back(error)
         try:
-            self._hand_in_missing()
+            self._submit_missing()
         except ProviderBusyError as error:
-            # Often too many batches are under way: when one of them ends there is room.
-            if not self._under_way:
+            # Often too many batches are running: there is room once one of them ends.
+            if not self._running:
                 return self._set_back(error)
             self._trouble = error
         except ProviderError as error:
             self._end = error
         self._setbacks = 0
-        return bool(self._under_way)
+        return bool(self._running)
 
     def finished(self) -> Embedded:
         """Return what was done, and why not more."""
         reasons = []
         action = (
-            "Run `recollect index` again later: it collects what is finished and hands nothing "
-            "in twice."
+            "Run `recollect index` again later: it collects what is finished and submits nothing "
+            "twice."
         )
         error = self._end or self._trouble
         if error is not None:
             reasons.append(error.message)
             action = error.action
-        elif not self._under_way:
+        elif not self._running:
             action = (
                 "Run `recollect index` again; with remote.batch = false it embeds what is left "
                 "directly."
             )
         if lost := self._failed | self._refused:
             why = next(iter(lost.values())).rstrip(".")
-            reasons.append(f"{len(lost):,} of the texts came back without a vector ({why}).")
-        if texts := sum(map(len, self._under_way.values())):
-            reasons.append(f"The vendor is not done yet with {texts:,} of the texts.")
+            reasons.append(f"{len(lost):,} texts came back without a vector ({why}).")
+        if texts := sum(map(len, self._running.values())):
+            reasons.append(f"The vendor has not finished {texts:,} texts yet.")
         if reasons:
             self._report.degradation = Degradation(" ".join(reasons), action)
-        # A line's reason may be the text's fault or the vendor's: neither counts as an answer.
-        self._report.is_complete = self._is_all_handed_in and not reasons
+        # The fault may be the text's or the vendor's: neither counts as an answer.
+        self._report.is_complete = self._is_all_submitted and not reasons
         return self._report
 
     def _set_back(self, error: ProviderError) -> bool:
-        """Note an error; tell whether waiting may help."""
+        """Record an error; return whether waiting may help."""
         self._trouble = error
         self._setbacks += 1
-        return isinstance(error, ProviderBusyError) and self._setbacks < _SETBACKS
+        return isinstance(error, ProviderBusyError) and self._setbacks < _MOST_SETBACKS
 
     def _collect_finished(self) -> None:
-        """Visit every batch; one that cannot be fetched does not stand in the others' way."""
+        """Visit every batch; one that cannot be fetched does not block the others."""
         running = 0
         unanswered = 0
-        for batch, digests in list(self._under_way.items()):
+        for batch, digests in list(self._running.items()):
             try:
                 running += self._visit(batch, digests)
                 unanswered = 0
             except ProviderBusyError as error:
                 self._trouble = error
                 unanswered += 1
-                if unanswered == _UNANSWERED:
+                if unanswered == _MOST_UNANSWERED:
                     raise
-        self._tell_progress(running)
-        if self._trouble is not None and unanswered == len(self._under_way):
+        self._report_progress(running)
+        if self._trouble is not None and unanswered == len(self._running):
             raise self._trouble
 
     def _visit(self, batch: str, digests: frozenset[str]) -> int:
-        """Collect a batch that is over; return how far one is that is not."""
+        """Collect a finished batch; of an unfinished one return how many texts are done."""
         state = self._batches.look(batch)
         if not state.is_over:
             return state.done
         if state.failure is None:
             self._collect(batch, digests)
-        elif batch in self._own:  # what failed in an earlier run is handed in again
+        elif batch in self._own:  # what failed in an earlier run is submitted again
             self._failed.update(dict.fromkeys(digests, state.failure))
         self._store.drop_batch(self._fingerprint, batch)
-        del self._under_way[batch]
+        del self._running[batch]
         return 0
 
     def _collect(self, batch: str, digests: frozenset[str]) -> None:
@@ -200,41 +200,41 @@ class _Run:
 
     def _store_vectors(self, group: dict[str, Vector]) -> None:
         if group:
-            self._keep.store(list(group), np.stack(list(group.values())))
+            self._vectors.put(list(group), np.stack(list(group.values())))
             self._report.done += len(group)
             group.clear()
 
-    def _hand_in_missing(self) -> None:
+    def _submit_missing(self) -> None:
         self._release_failed()
-        if self._is_all_handed_in or self._end is not None:
+        if self._is_all_submitted or self._end is not None:
             return
         for texts in self._packed():
             batch = self._batches.submit(texts)
             self._store.put_batch(self._fingerprint, batch, texts.keys())
             self._own.add(batch)
-            self._under_way[batch] = frozenset(texts)
-            self._tell_progress(0)
-        self._is_all_handed_in = True
+            self._running[batch] = frozenset(texts)
+            self._report_progress(0)
+        self._is_all_submitted = True
 
     def _release_failed(self) -> None:
-        """Let failed batches be handed in again once all others are over, if that got further.
+        """Submit failed batches again once all others are over, if those got further.
 
-        A vendor that lets few tokens queue up fails the batches behind them, not for good.
+        A vendor with a short queue fails the batches that do not fit, but not forever.
         """
-        if self._failed and not self._under_way and self._report.done > self._done_at_release:
+        if self._failed and not self._running and self._report.done > self._done_at_release:
             self._failed.clear()
             self._done_at_release = self._report.done
-            self._is_all_handed_in = False
+            self._is_all_submitted = False
 
     def _packed(self) -> Iterator[dict[str, str]]:
-        """Return the texts that are in no batch, as many at once as a batch may hold."""
-        taken = frozenset(self._failed).union(self._refused, *self._under_way.values())
+        """Yield the texts that are in no batch, as many at once as a batch may hold."""
+        taken = frozenset(self._failed).union(self._refused, *self._running.values())
         held: dict[str, str] = {}
         after = ""
         while page := self._store.missing(self._fingerprint, limit=_PAGE, after=after):
             after = page[-1].digest
             wanted = [missing for missing in page if missing.digest not in taken]
-            known = self._keep.reuse([missing.digest for missing in wanted])
+            known = self._vectors.reuse([missing.digest for missing in wanted])
             self._report.reused += len(known)
             for missing in wanted:
                 if missing.digest in known:
@@ -246,8 +246,8 @@ class _Run:
         if held:
             yield held
 
-    def _tell_progress(self, running: int) -> None:
+    def _report_progress(self, running: int) -> None:
         done = self._report.done + self._report.reused
-        self._total = max(self._total, done + sum(map(len, self._under_way.values())))
+        self._total = max(self._total, done + sum(map(len, self._running.values())))
         if self._total:
             self._progress(Step("embed", min(done + running, self._total), self._total))

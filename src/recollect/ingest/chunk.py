@@ -1,34 +1,34 @@
-"""Dividing a document into chunks along its Markdown structure.
+"""Divides a document into chunks along its Markdown structure.
 
-A heading begins a chunk and stays with what follows it; whole blocks are packed until the next
-one would not fit. Decisions look only backwards, so appending to a file leaves every chunk but
-the last as it was, and only what changed is embedded again. It knows nothing of files, stores
-or models.
+A heading starts a chunk and stays with what follows it; whole blocks are packed until the next one
+would not fit. Decisions look only backwards, so appending to a file leaves every chunk but the last
+as it was, and only what changed is embedded again. It knows nothing of files, stores or models.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.ingest.curated import is_curated, without_annotations
-from recollect.ingest.markdown import Kind, blocks
-from recollect.ingest.pack import Line, Packer
+from recollect.ingest.markdown import BlockKind, blocks
+from recollect.text.graphemes import split_line
 from recollect.text.setting import setting, whole
 from recollect.text.size import CHARS_PER_TOKEN, weigh
-from recollect.types import Chunk
+from recollect.types import HEADING_SEPARATOR, Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from recollect.ingest.markdown import Block
     from recollect.types import Document
 
 CHUNK_VERSION = 1
-"""To be raised when equal documents and options give other chunks than before."""
+"""Raise it when equal documents and options give other chunks than before."""
 
 _MIN_LIMIT = 32
-"""Weight below which chunks would be shreds of words; as in OpenClaw."""
+"""Below this weight chunks would be fragments of words; the same as in OpenClaw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
     if has_entries:
         texts = [without_annotations(line) for line in texts]
     found = blocks(texts, first=document.body_line)
-    packer = Packer(
+    packer = ChunkPacker(
         document,
         lines=[Line(number, text, weigh(text) + 1) for number, text in enumerate(texts, 1)],
         starts={block.start for block in found},
@@ -59,8 +59,8 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
     )
     placed = 0
     for block, last in zip(found, _last_lines(found), strict=True):
-        # A heading longer than a chunk is a paragraph that begins with a `#`.
-        if block.kind is Kind.HEADING and packer.fits(block):
+        # A heading longer than a chunk is a paragraph that starts with a `#`.
+        if block.kind is BlockKind.HEADING and packer.fits(block):
             packer.begin_section(block)
         elif block.start > placed:
             if has_entries and _is_entry(block, texts[block.start - 1]):
@@ -85,11 +85,11 @@ def _label(document: Document) -> Chunk:
 
 
 def _is_entry(block: Block, line: str) -> bool:
-    return block.kind is Kind.BULLET and line[0] in "-*"
+    return block.kind is BlockKind.BULLET and line[0] in "-*"
 
 
 def _last_lines(found: Sequence[Block]) -> list[int]:
-    """Return per block the last line of it and of all that is nested in it."""
+    """Return the last line of each block including everything nested in it."""
     lasts = [block.end for block in found]
     around: list[int] = []
     for index, block in enumerate(found):
@@ -99,3 +99,198 @@ def _last_lines(found: Sequence[Block]) -> list[int]:
     for index in around:
         lasts[index] = found[-1].end
     return lasts
+
+
+class Line(NamedTuple):
+    """A line of the document, or a piece of one that is longer than a chunk."""
+
+    number: int
+    text: str
+    weight: int
+
+    @property
+    def is_blank(self) -> bool:
+        """True if it is empty."""
+        return not self.text.strip()
+
+
+class ChunkPacker:
+    """Fills chunks with lines: what fits stays together, a cut leaves an overlap."""
+
+    def __init__(
+        self,
+        document: Document,
+        *,
+        lines: Sequence[Line],
+        starts: Collection[int],
+        limit: int,
+        overlap: int,
+    ) -> None:
+        """Store what to pack and the limits.
+
+        Args:
+            document: where the lines are from.
+            lines: all of them, weighed.
+            starts: numbers of the lines with which blocks begin.
+            limit: what a chunk may weigh.
+            overlap: what a chunk may repeat of the one before.
+
+        """
+        self._document = document
+        self._all = lines
+        self._sums = [0, *accumulate(line.weight for line in lines)]
+        self._starts = starts
+        self._limit = limit
+        # More than half would repeat the chunk before rather than lead over from it.
+        self._overlap = min(overlap, limit // 2)
+        self._chunks: list[Chunk] = []
+        self._path: list[Block] = []
+        self._lines: list[Line] = []
+        self._taken = 0  # what they weigh
+        self._heads = 0  # how many of them are headings, with the blank lines between
+        self._is_opening = True  # they only introduce what comes, so it should not go elsewhere
+
+    def fits(self, block: Block) -> bool:
+        """Tell whether a block is no more than a chunk."""
+        return self._weight(block.start, block.end) <= self._limit
+
+    def begin_section(self, heading: Block) -> None:
+        """Begin a chunk with a heading, unless it is the first below the heading before it."""
+        is_first_below = bool(self._path) and heading.level > self._path[-1].level
+        if self._has_body or not is_first_below:
+            self._emit()
+        self._path = [*(above for above in self._path if above.level < heading.level), heading]
+        self._extend(heading.start, heading.end)
+        self._heads = len(self._lines)
+
+    def begin_entry(self) -> None:
+        """Begin a chunk, unless there is nothing but headings to keep the entry company."""
+        if self._has_body:
+            self._emit()
+
+    def place(self, start: int, end: int) -> bool:
+        """Take in lines as one, here or in the next chunk; False if they are too many."""
+        if not self._fits(start, end):
+            if self._is_opening or self._weight(start, end) > self._limit:
+                return False
+            self._turn(start, end)
+        self._extend(start, end)
+        self._is_opening = False
+        return True
+
+    def place_lines(self, block: Block, *, is_opening: bool) -> None:
+        """Take in a block by its lines.
+
+        Args:
+            block: what does not fit as a whole.
+            is_opening: whether it only introduces the blocks nested in it.
+
+        """
+        if not self._is_opening:
+            self._turn(block.start, block.end if self.fits(block) else block.start)
+        for number in range(block.start, block.end + 1):
+            self._place_line(number)
+        self._is_opening = is_opening
+
+    def close(self) -> list[Chunk]:
+        """Return all chunks."""
+        self._emit()
+        return self._chunks
+
+    @property
+    def _has_body(self) -> bool:
+        return len(self._lines) > self._heads
+
+    def _weight(self, start: int, end: int) -> int:
+        return self._sums[end] - self._sums[start - 1]
+
+    def _from(self, start: int) -> int:
+        """Return the first line to add: blank lines before it only matter inside a chunk."""
+        return self._lines[-1].number + 1 if self._lines else start
+
+    def _fits(self, start: int, end: int) -> bool:
+        return self._taken + self._weight(self._from(start), end) <= self._limit
+
+    def _extend(self, start: int, end: int) -> None:
+        start = self._from(start)
+        self._taken += self._weight(start, end)
+        self._lines += self._all[start - 1 : end]
+
+    def _place_line(self, number: int) -> None:
+        if self._weight(number, number) > self._limit:
+            self._place_pieces(number)
+            return
+        # A heading keeps its first line even if both are more than the limit.
+        stays = not self._has_body and self._weight(self._from(number), number) <= self._limit
+        if not stays and not self._fits(number, number):
+            self._turn(number, number)
+        self._extend(number, number)
+
+    def _place_pieces(self, number: int) -> None:
+        if self._has_body or self._weight(self._from(number), number - 1) > self._limit:
+            self._emit()
+        self._extend(number, number - 1)
+        divided = split_line(
+            self._all[number - 1].text,
+            first=max(self._limit - self._taken, self._limit // 2) - 1,
+            limit=self._limit - 1,
+            overlap=self._overlap,
+        )
+        for index, piece in enumerate(divided):
+            if index:
+                self._emit()
+            self._lines.append(Line(number, piece, weigh(piece) + 1))
+            self._taken += self._lines[-1].weight
+
+    def _turn(self, start: int, end: int) -> None:
+        """Begin the next chunk with the end of this one, as far as it leaves room for lines."""
+        room = self._limit - self._weight(self._from(start), end)
+        carried = self._carried(min(self._overlap, room))
+        self._emit()
+        self._start_over(carried)
+
+    def _carried(self, room: int) -> list[Line]:
+        body = self._lines[self._heads :]
+        first = next((at for at, line in enumerate(body) if not line.is_blank), len(body))
+        kept = len(body)
+        # Not the first line: then nothing but the heading would tell the two chunks apart.
+        while kept > first + 1 and body[kept - 1].weight <= room:
+            kept -= 1
+            room -= body[kept].weight
+        whole = (at for at in range(kept, len(body)) if body[at].number in self._starts)
+        kept = next(whole, kept)
+        while kept < len(body) and body[kept].is_blank:
+            kept += 1
+        return body[kept:]
+
+    def _start_over(self, lines: list[Line]) -> None:
+        self._lines = lines
+        self._taken = sum(line.weight for line in lines)
+        self._heads = 0
+        self._is_opening = True
+
+    def _emit(self) -> None:
+        lines = self._lines
+        start, end = 0, len(lines)
+        while start < end and lines[start].is_blank:
+            start += 1
+        while end > start and lines[end - 1].is_blank:
+            end -= 1
+        if start < end:
+            self._chunks.append(self._made_of(lines[start:end]))
+        self._start_over([])
+
+    def _made_of(self, lines: Sequence[Line]) -> Chunk:
+        first, last = lines[0].number, lines[-1].number
+        titled = [heading for heading in self._path if heading.title]
+        unseen = [heading.title for heading in titled if not first <= heading.start <= last]
+        return Chunk(
+            path=self._document.path,
+            source=self._document.source,
+            start_line=first,
+            end_line=last,
+            text="\n".join(line.text for line in lines),
+            heading=tuple(heading.title for heading in titled),
+            prefix=HEADING_SEPARATOR.join(unseen),
+            when=self._document.when,
+        )

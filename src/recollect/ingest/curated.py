@@ -1,14 +1,11 @@
-"""The two hand-kept files at the workspace root, and the annotations their entries may carry.
-
-It knows their names and the form of an annotation, not what an annotation means.
-"""
+"""The two hand-kept files at the workspace root, and the annotations of their entries."""
 
 from __future__ import annotations
 
 import re
 
 CURATED = ("MEMORY.md", "USER.md")
-"""Files of single entries that speak of no date, in the order in which they are taken in."""
+"""Files of separate, undated entries, in the order in which they are indexed."""
 
 _ANNOTATION = re.compile(r"<!--\s*(?:trigger|importance|project)\s*:")
 
@@ -19,7 +16,7 @@ def is_curated(path: str) -> bool:
 
 
 def without_annotations(line: str) -> str:
-    """Return the line without the annotations at its end."""
+    """Return the line without its trailing annotations."""
     end = len(line.rstrip())
     while line.endswith("-->", 0, end):
         start = line.rfind("<!--", 0, end)

@@ -1,8 +1,8 @@
-"""Giving vectors to texts and media files that have none: from the cache, else from the provider.
+"""Embeds texts and media files that have no vector: from the cache, else through the provider.
 
-Texts of all files are packed together, several requests are under way at once, and each answer is
-stored as soon as it is there: whatever ends the run, no text that was embedded has to be embedded
-again. A provider that gives up is a value, and what it embedded before is kept.
+Texts of all files are packed together, several requests are in flight at once, and each answer is
+stored as soon as it arrives: whatever ends the run, no text is embedded twice. A provider that
+fails is a value, and what it embedded before is kept.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from recollect.errors import (
     VectorsRejectedError,
 )
 from recollect.ingest.media import load_media
-from recollect.ingest.requests import Packer, Parcel, Sizes
-from recollect.ingest.worker_pool import Crew
+from recollect.ingest.requests import EmbedRequest, RequestPacker, RequestSizes, WorkerPool
 from recollect.providers.base import Charge, EmbedsMedia
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
@@ -32,18 +31,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from recollect.ingest.vector_cache import Keep
+    from recollect.ingest.vectors import CachedVectors
     from recollect.providers.base import Provider
     from recollect.stores.base import Missing, Store
     from recollect.types import Progress, Vector, Vectors
 
-_PAGE = 1024  # texts asked of the store at once
-_UNANSWERED = 3  # parcels in a row that nobody answered: the server is gone
-_REFUSED_AT_ONCE = 3  # texts refused before any was taken: it is not the texts
-_LEAST_TOKENS = 128  # a text below this is not refused for its length
+_PAGE = 1024  # texts fetched from the store at once
+_MOST_UNANSWERED = 3  # requests in a row without an answer: the server is gone
+_MOST_REFUSED_FIRST = 3  # texts refused before any was accepted: it is not the texts
+_LEAST_TOKENS = 128  # a shorter text is not refused for its length
 _EXCLUDE = "Make such a file smaller or shorter, or name it in the setting `exclude`."
-_SMALL = 8  # texts of a parcel where time is short
-_GRACE_SECONDS = 5.0  # an interrupted run waits so long for what is paid already
+_SMALL_REQUEST = 8  # texts per request if there is a deadline and no thread
+_GRACE_SECONDS = 5.0  # an interrupted run waits so long for answers that are already paid for
 
 
 @dataclass(slots=True)
@@ -57,179 +56,156 @@ class Embedded:
     tokens: int = 0
     """Estimated tokens of what was embedded."""
     cost: float | None = None
-    """Estimated US dollars; None where nothing is paid or no price is known."""
+    """Estimated US dollars; None if nothing is paid or the price is unknown."""
     degradation: Degradation | None = None
     """Why texts were left without a vector."""
     refused: tuple[str, ...] = ()
-    """Digests of texts that the provider does not take."""
+    """Digests of texts that the provider does not accept."""
     is_complete: bool = False
-    """Every text was sent and answered, be it by a refusal of the text itself."""
+    """Every text was sent and answered, even if the answer was a refusal of that text."""
 
 
 def embed_missing(  # noqa: PLR0913 - the parts that meet here
     store: Store,
     *,
     provider: Provider,
-    keep: Keep,
+    vectors: CachedVectors,
     pending: int,
     progress: Progress,
-    most: int | None = None,
+    max_texts: int | None = None,
     deadline: float | None = None,
-    left_alone: frozenset[str] = frozenset(),
-    is_owed: bool = False,
+    skipped: frozenset[str] = frozenset(),
+    is_awaiting_more: bool = False,
     media_root: Path | None = None,
 ) -> Embedded:
     """Embed every text that has no vector in the provider's space, then every media file.
 
     Args:
-        store: where texts are missing vectors.
-        provider: who embeds.
-        keep: where vectors are stored, and looked up first.
-        pending: about how many are missing, for the progress.
-        progress: is told how far the work has come.
-        most: stop after so many texts; None is all of them.
+        store: lists the texts without a vector.
+        provider: embeds them.
+        vectors: where vectors are looked up first, and stored.
+        pending: about how many texts are missing, for the progress.
+        progress: called with each step.
+        max_texts: stop after so many texts; None embeds all.
         deadline: a time of the monotonic clock; what is not answered by then is left.
-        left_alone: digests of texts not to ask for: refused before, or to come by a batch.
-        is_owed: some of those are still to come.
-        media_root: where the paths of media files begin; None leaves those alone.
+        skipped: digests of texts to leave out: refused before, or expected from a batch.
+        is_awaiting_more: whether a batch will still bring some of those.
+        media_root: where the paths of media files start; None leaves media files alone.
 
     """
-    run = _Run(provider, keep=keep, pending=pending, progress=progress, deadline=deadline)
-    texts = _missing(store, run=run, keep=keep, provider=provider, most=most, left_alone=left_alone)
-    run.embed(texts, ask=run.ask_texts)
+    run = _EmbedRun(provider, vectors=vectors, pending=pending, progress=progress)
+    run.deadline = deadline
+
+    def missing(*, media: bool) -> Iterator[Missing]:
+        """Yield what has to be embedded; what the cache holds is stored on the way."""
+        after = ""
+        while max_texts is None or run.seen < max_texts:
+            page = store.missing(provider.fingerprint, limit=_PAGE, after=after, media=media)
+            if not page:
+                return
+            after = page[-1].digest
+            page = [each for each in page if each.digest not in skipped]
+            if max_texts is not None:
+                page = page[: max_texts - run.seen]
+            known = vectors.reuse([each.digest for each in page])
+            run.found(page=len(page), reused=len(known))
+            yield from (each for each in page if each.digest not in known)
+
+    run.embed(missing(media=False), ask=run.ask_texts)
     if media_root is not None and isinstance(provider, EmbedsMedia):
-        files = _missing(
-            store,
-            run=run,
-            keep=keep,
-            provider=provider,
-            most=most,
-            left_alone=left_alone,
-            media=True,
-        )
-        run.embed(files, ask=partial(run.ask_media, provider, media_root))
-    is_whole = most is None or run.seen < most
-    return run.finished(is_whole=is_whole and not is_owed)
-
-
-def _missing(  # noqa: PLR0913 - as above
-    store: Store,
-    *,
-    run: _Run,
-    keep: Keep,
-    provider: Provider,
-    most: int | None,
-    left_alone: frozenset[str],
-    media: bool = False,
-) -> Iterator[Missing]:
-    """Return the texts that nobody embedded before; those in the cache are stored on the way."""
-    after = ""
-    while most is None or run.seen < most:
-        page = store.missing(provider.fingerprint, limit=_PAGE, after=after, media=media)
-        if not page:
-            return
-        after = page[-1].digest
-        page = [missing for missing in page if missing.digest not in left_alone]
-        if most is not None:
-            page = page[: most - run.seen]
-        known = keep.reuse([missing.digest for missing in page])
-        run.found(page=len(page), reused=len(known))
-        yield from (missing for missing in page if missing.digest not in known)
+        run.embed(missing(media=True), ask=partial(run.ask_media, provider, media_root))
+    is_whole = max_texts is None or run.seen < max_texts
+    return run.finished(is_whole=is_whole and not is_awaiting_more)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """The vectors that a request brought."""
+class _Embeddings:
+    """The vectors that a request returned."""
 
     texts: tuple[Missing, ...]
     vectors: Vectors | None
-    """None where there was nothing to ask for."""
+    """None if there was nothing to ask for."""
     charge: Charge
 
 
-class _Run:
+class _EmbedRun:
     """One pass over the missing texts, and one over the missing media files."""
 
+    deadline: float | None = None
+
     def __init__(
-        self,
-        provider: Provider,
-        *,
-        keep: Keep,
-        pending: int,
-        progress: Progress,
-        deadline: float | None,
+        self, provider: Provider, *, vectors: CachedVectors, pending: int, progress: Progress
     ) -> None:
         self._provider = provider
-        self._keep = keep
+        self._vectors = vectors
         self._pending = pending
         self._progress = progress
-        self._sizes = Sizes()
+        self._sizes = RequestSizes()
         self._report = Embedded()
-        self._returned: collections.deque[Parcel] = collections.deque()
+        self._returned: collections.deque[EmbedRequest] = collections.deque()
         self._unanswered = 0
         self._refused: list[Missing] = []
         self._dollars: float | None = 0.0
         self._left_out: ProviderError | None = None
         self._end: ProviderError | None = None
-        self._deadline = deadline
         self._is_late = False
         self.seen = 0
-        """Texts that were missing, as far as the run came."""
+        """Texts without a vector that the run has come across."""
 
-    def embed(self, texts: Iterator[Missing], *, ask: Callable[[Parcel], _Answer]) -> None:
-        """Send parcels until all are answered or there is no sense in going on."""
+    def embed(
+        self, texts: Iterator[Missing], *, ask: Callable[[EmbedRequest], _Embeddings]
+    ) -> None:
+        """Send requests until all are answered, or going on makes no sense."""
         limits = self._provider.limits
-        if self._deadline is not None and limits.in_flight == 1:
-            # Between parcels is where a run without threads can stop: they are small then.
-            limits = replace(limits, texts=min(limits.texts, _SMALL))
-        crew: Crew[Parcel, _Answer] = Crew(ask, size=limits.in_flight)
-        self._sizes = Sizes()  # how many texts a server takes says nothing of media files
-        packer = Packer(texts, limits=limits)
-        taking: tuple[Parcel, _Answer | BaseException] | None = None
+        if self.deadline is not None and limits.in_flight == 1:
+            # Without threads a run can stop only between requests, so they are small.
+            limits = replace(limits, texts=min(limits.texts, _SMALL_REQUEST))
+        pool: WorkerPool[EmbedRequest, _Embeddings] = WorkerPool(ask, size=limits.in_flight)
+        self._sizes = RequestSizes()  # how many texts fit says nothing about media files
+        packer = RequestPacker(texts, limits=limits)
+        taking: tuple[EmbedRequest, _Embeddings | BaseException] | None = None
         try:
             while True:
-                while crew.has_room and self._end is None and self._time_left() != 0:
-                    parcel = self._next_parcel(packer)
-                    if parcel is None:
+                while pool.has_room and self._end is None and self._time_left() != 0:
+                    request = self._next_request(packer)
+                    if request is None:
                         break
-                    self._tell_progress()
-                    crew.start(parcel)
-                if crew.is_idle:
+                    self._report_progress()
+                    pool.start(request)
+                if pool.is_idle:
                     break
-                ended = crew.next_outcome(wait_seconds=self._time_left())
-                if ended is None:  # the answers may still come; nobody waits for them
+                taking = pool.next_outcome(wait_seconds=self._time_left())
+                if taking is None:  # the answers may still come, but nobody waits for them
                     self._is_late = True
                     return
-                taking = ended
-                self._take(ended)
+                self._take(*taking)
                 taking = None
             self._is_late = self._time_left() == 0
         except BaseException:
-            self._keep_paid(crew, taking)
+            self._store_paid(pool, taking)
             raise
-        self._tell_progress()
+        self._report_progress()
 
-    def _keep_paid(
+    def _store_paid(
         self,
-        crew: Crew[Parcel, _Answer],
-        taking: tuple[Parcel, _Answer | BaseException] | None,
+        pool: WorkerPool[EmbedRequest, _Embeddings],
+        taking: tuple[EmbedRequest, _Embeddings | BaseException] | None,
     ) -> None:
-        """Store what is paid for already; a second interruption ends this wait too."""
+        """Store what is already paid for; a second interruption ends this wait, too."""
         if taking is not None:
-            # It was just being stored, and is stored again: vectors are kept once in any case.
-            self._take(taking)
-        while not crew.is_idle:
-            ended = crew.next_outcome(wait_seconds=_GRACE_SECONDS)
-            if ended is None:
+            self._take(*taking)  # it was just being stored; storing a vector twice is harmless
+        while not pool.is_idle:
+            finished = pool.next_outcome(wait_seconds=_GRACE_SECONDS)
+            if finished is None:
                 break
-            self._take(ended)
+            self._take(*finished)
 
     def _time_left(self) -> float | None:
-        """Return the seconds there are, 0 when there are none; None is no limit."""
-        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+        """Return the seconds left, 0 at the deadline; None is no limit."""
+        return None if self.deadline is None else max(self.deadline - time.monotonic(), 0.0)
 
     def found(self, *, page: int, reused: int) -> None:
-        """Count texts that were missing, and those of them that need no embedding."""
+        """Count texts without a vector, and those of them that the cache had."""
         self.seen += page
         self._report.reused += reused
 
@@ -239,36 +215,36 @@ class _Run:
         self._report.is_complete = is_whole and self._end is None and not self._is_late
         self._report.refused = tuple(missing.digest for missing in self._refused)
         if error is not None:
-            message = error.message + _named(self._refused)
+            message = error.message + _left_out_sentence(self._refused)
             is_files = self._end is None and all(missing.path for missing in self._refused)
             self._report.degradation = Degradation(message, _EXCLUDE if is_files else error.action)
         return self._report
 
-    def _next_parcel(self, packer: Packer) -> Parcel | None:
+    def _next_request(self, packer: RequestPacker) -> EmbedRequest | None:
         """Return what came back before what is fresh, and nothing of a size known to be refused."""
-        most = self._sizes.most
+        max_texts = self._sizes.max_texts
         if not self._returned:
-            return packer.next(most)
-        parcel = self._returned.popleft()
-        while most is not None and len(parcel.texts) > most:
-            parcel, rest = parcel.halves()
+            return packer.next(max_texts)
+        request = self._returned.popleft()
+        while max_texts is not None and len(request.texts) > max_texts:
+            request, rest = request.halves()
             self._returned.appendleft(rest)
-        return parcel
+        return request
 
-    def ask_texts(self, parcel: Parcel) -> _Answer:
-        """Return the vectors of a parcel of texts."""
-        texts = [missing.text for missing in parcel.texts]
+    def ask_texts(self, request: EmbedRequest) -> _Embeddings:
+        """Return the vectors of a request of texts."""
+        texts = [missing.text for missing in request.texts]
         vectors = self._provider.embed(texts, role=Role.DOCUMENT)
-        return _Answer(parcel.texts, vectors, self._charge(parcel))
+        return _Embeddings(request.texts, vectors, self._charge(request))
 
-    def ask_media(self, provider: EmbedsMedia, root: Path, parcel: Parcel) -> _Answer:
+    def ask_media(self, provider: EmbedsMedia, root: Path, request: EmbedRequest) -> _Embeddings:
         """Return the vectors of media files; one that changed is left for the next sync."""
-        loaded = [(missing, load_media(missing, workspace=root)) for missing in parcel.texts]
+        loaded = [(missing, load_media(missing, workspace=root)) for missing in request.texts]
         held = [(missing, media) for missing, media in loaded if media is not None]
         files = [media for _, media in held]
         charges = [provider.charge(media) for media in files]
         dollars = [charge.dollars for charge in charges if charge.dollars is not None]
-        return _Answer(
+        return _Embeddings(
             texts=tuple(missing for missing, _ in held),
             vectors=provider.embed_media(files) if files else None,
             charge=Charge(
@@ -277,18 +253,15 @@ class _Run:
             ),
         )
 
-    def _charge(self, parcel: Parcel) -> Charge:
+    def _charge(self, request: EmbedRequest) -> Charge:
         price = self._provider.price
-        return Charge(parcel.tokens, None if price is None else parcel.tokens * price / 1e6)
+        return Charge(request.tokens, None if price is None else request.tokens * price / 1e6)
 
-    def _take(self, ended: tuple[Parcel, _Answer | BaseException] | None) -> None:
-        if ended is None:
-            return
-        parcel, outcome = ended
+    def _take(self, request: EmbedRequest, outcome: _Embeddings | BaseException) -> None:
         if isinstance(outcome, ProviderBusyError):
-            self._take_unanswered(parcel, outcome)
+            self._take_unanswered(request, outcome)
         elif isinstance(outcome, (RequestRefusedError, VectorsRejectedError)):
-            self._take_refused(parcel, outcome)
+            self._take_refused(request, outcome)
         elif isinstance(outcome, ProviderError):
             self._end = outcome
         elif isinstance(outcome, BaseException):
@@ -297,33 +270,33 @@ class _Run:
             self._store(outcome.texts, outcome.vectors, outcome.charge)
 
     def _store(self, texts: tuple[Missing, ...], vectors: Vectors, charge: Charge) -> None:
-        self._keep.store([missing.digest for missing in texts], vectors)
+        self._vectors.put([missing.digest for missing in texts], vectors)
         self._unanswered = 0
         self._sizes.taken(len(texts))
         self._report.done += len(texts)
         self._report.tokens += charge.tokens
-        # One price that is not known makes the sum unknown, whatever else was paid.
+        # One unknown price makes the sum unknown, whatever else was paid.
         if self._dollars is not None:
             self._dollars = None if charge.dollars is None else self._dollars + charge.dollars
         self._report.cost = self._dollars
 
-    def _take_unanswered(self, parcel: Parcel, error: ProviderBusyError) -> None:
-        """Put the parcel last: it may be a bad moment, or a bad server."""
+    def _take_unanswered(self, request: EmbedRequest, error: ProviderBusyError) -> None:
+        """Send the request again later: it may be a bad moment, or a bad server."""
         self._unanswered += 1
-        if self._unanswered >= _UNANSWERED or parcel.attempts + 1 >= _UNANSWERED:
+        attempts = request.attempts + 1
+        if self._unanswered >= _MOST_UNANSWERED or attempts >= _MOST_UNANSWERED:
             self._end = error
         else:
-            again = Parcel(parcel.texts, parcel.tokens, parcel.attempts + 1)
-            self._returned.append(again)
+            self._returned.append(replace(request, attempts=attempts))
 
-    def _take_refused(self, parcel: Parcel, error: ProviderError) -> None:
+    def _take_refused(self, request: EmbedRequest, error: ProviderError) -> None:
         """Send less at once; a text refused by itself is sent in parts, or left out."""
-        self._sizes.refused(len(parcel.texts))
-        if len(parcel.texts) > 1:
+        self._sizes.refused(len(request.texts))
+        if len(request.texts) > 1:
             # First: the sooner the right size is known, the fewer requests are refused.
-            self._returned.extendleft(reversed(parcel.halves()))
+            self._returned.extendleft(reversed(request.halves()))
             return
-        [refused] = parcel.texts
+        [refused] = request.texts
         if refused.path:
             self._leave_out(refused, error)
             return
@@ -331,18 +304,18 @@ class _Run:
             vector = _embed_in_parts(self._provider, refused.text)
         except (RequestRefusedError, VectorsRejectedError):
             self._leave_out(refused, error)
-            if not self._report.done and len(self._refused) >= _REFUSED_AT_ONCE:
+            if not self._report.done and len(self._refused) >= _MOST_REFUSED_FIRST:
                 self._end = error
         except ProviderError as failure:
             self._end = failure
         else:
-            self._store(parcel.texts, vector[np.newaxis], self._charge(parcel))
+            self._store(request.texts, vector[np.newaxis], self._charge(request))
 
     def _leave_out(self, refused: Missing, error: ProviderError) -> None:
         self._refused.append(refused)
         self._left_out = error
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         report = self._report
         done = report.done + report.reused
         total = max(self._pending, done)
@@ -350,15 +323,15 @@ class _Run:
             self._progress(Step("embed", done, total, report.tokens, report.cost))
 
 
-def _named(refused: list[Missing]) -> str:
-    """Return what to say of what was left out; a file by its path, since that can be excluded."""
+def _left_out_sentence(refused: list[Missing]) -> str:
+    """Return what was left out; files by their path, since those can be excluded."""
     files = sorted(missing.path for missing in refused if missing.path)
     texts = len(refused) - len(files)
-    said = f" {texts} texts were left out." if texts else ""
+    sentence = f" {texts} texts were left out." if texts else ""
     if files:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        said += f" Left out: {files[0]}{more}."
-    return said
+        sentence += f" Left out: {files[0]}{more}."
+    return sentence
 
 
 def _embed_in_parts(provider: Provider, text: str) -> Vector:

@@ -1,9 +1,8 @@
-"""Looking through one place for the files that are wanted.
+"""Searches one place for wanted files.
 
-Each folder is listed once and each file is asked for its stat once. Symbolic links are followed
-only while they stay inside a boundary, because a note is no permission to read the rest of the
-disk; what is left out for such a reason is reported. It does not know which places belong to a
-memory.
+Each folder is listed once, each file has one stat call. Symbolic links are followed only while they
+stay inside a boundary: a link in a note folder is not permission to read the rest of the disk. What
+is left out for that reason is reported. It does not know which places belong to a memory.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
-"""Folders of other tools. Hidden ones, such as .git and .venv, are skipped by their name."""
+"""Folders of other tools. Hidden ones, such as .git and .venv, are always skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A file that is there."""
+    """A file that was found."""
 
     path: str
     """As stored: relative to the workspace, with forward slashes."""
     file: str
     real: str
-    """Where it is when all links are followed: one file has one."""
+    """Its path with all links resolved, which identifies the file."""
     stat: Stat
 
 
@@ -45,8 +44,8 @@ class _Place:
     depth: int
 
 
-class Look:
-    """One look through a place: call `at`, then read what was seen and what failed."""
+class FolderSearch:
+    """One search of a place: call `at`, then read `seen` and `failures`."""
 
     def __init__(
         self,
@@ -56,13 +55,13 @@ class Look:
         is_excluded: Callable[[str], bool],
         max_depth: int | None = None,
     ) -> None:
-        """Store what limits the look.
+        """Store the limits.
 
         Args:
-            boundary: real path that links may not leave.
-            is_wanted: tells by a file's name whether it is looked for.
-            is_excluded: tells of a stored path whether to leave it out.
-            max_depth: how many folders deep to go; None goes to the bottom.
+            boundary: resolved path that links may not leave.
+            is_wanted: tells by a file's name whether it is wanted.
+            is_excluded: tells whether to leave a stored path out.
+            max_depth: how many folders deep to go; None is no limit.
 
         """
         self.seen: list[Seen] = []
@@ -76,10 +75,10 @@ class Look:
         self._visited: set[str] = set()
 
     def at(self, path: str, file: str) -> None:
-        """Look at a file or a folder and everything below it."""
+        """Search a file or a folder and everything below it."""
         if not self._is_excluded(path):
             self._links.append(_Place(path, file, file, 0))
-        # Links come last, so that a file inside the place is known by its own name.
+        # Links come last, so that a file inside the place is found under its own name.
         while self._folders or self._links:
             if self._folders:
                 self._list(self._folders.pop())
@@ -125,7 +124,7 @@ class Look:
             mode = os.stat(real).st_mode  # noqa: PTH116 - the rest of this module speaks os
         except OSError as error:
             if is_named or self._is_wanted(link.path):
-                reason = f"is a link that leads nowhere: {error.strerror}"
+                reason = f"is a broken link: {error.strerror}"
                 self._fail(link.path, reason, "Correct or remove the link.")
             return
         is_folder = modes.S_ISDIR(mode)
@@ -146,7 +145,7 @@ class Look:
         self._visited.add(place.real)
         try:
             status = entry.stat()
-        except FileNotFoundError:  # deleted since the folder was listed, so not there
+        except FileNotFoundError:  # deleted since the folder was listed
             return
         except OSError as error:
             self._fail(place.path, f"cannot be looked at: {error.strerror}", "Make it readable.")

@@ -1,7 +1,8 @@
-"""Holding the writer's lease: taken, kept alive by a heartbeat, taken over from the dead.
+"""The writer's lease: taken before long work, kept alive by a heartbeat, taken over from the dead.
 
-Whoever does long work on an index holds it. Another process waits, or leaves the work to the
-holder, and can say who that is. Reading never needs it.
+A process that does long work on a store holds the lease. Another process waits, or leaves the work
+to the holder, and can say who that is. Reading never needs it. The lease is a promise among
+processes, not a lock: the store itself lets one transaction write at a time.
 """
 
 from __future__ import annotations
@@ -21,25 +22,23 @@ from recollect.stores.base import Holder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recollect.stores.base import Leases, SharedStore
+    from recollect.stores.base import Leases, Store
     from recollect.types import Progress, Step
 
 WRITER = "writer"
 _BEAT_SECONDS = 5.0
-_SILENT_SECONDS = (
-    30.0  # a holder on this machine that is dead is noticed at once; this is for hung ones
-)
+_SILENT_SECONDS = 30.0  # for holders that hang; a dead one on this machine is noticed at once
 _ASK_AGAIN_SECONDS = 0.2
 
 
 class LeaseLostError(Exception):
-    """Another process took the lease over. Never leaves the background: the work is begun anew."""
+    """Another process took the lease over. Never leaves `ingest`: the work is started again."""
 
 
 class WriterLease:
-    """One process's claim to do the long work on an index."""
+    """One process's claim to do the long work on a store."""
 
-    def __init__(self, store: SharedStore, *, purpose: str) -> None:
+    def __init__(self, store: Store, *, purpose: str) -> None:
         self._store = store
         self._purpose = purpose
         self._token = ""
@@ -47,37 +46,32 @@ class WriterLease:
         self._heart: threading.Thread | None = None
         self._is_lost = False
 
-    @property
-    def is_lost(self) -> bool:
-        """True when another process took over: this one was silent for too long."""
-        return self._is_lost
-
     def acquire(
         self,
         *,
         wait_seconds: float | None,
-        told: Callable[[Holder], None] = lambda _holder: None,
+        on_wait: Callable[[Holder], None] = lambda _holder: None,
     ) -> Holder | None:
-        """Take the lease; return who holds it instead, when the wait was in vain.
+        """Take the lease; return its holder if it could not be taken in time.
 
         Args:
-            wait_seconds: how long to wait for another holder; None is for ever.
-            told: is called once with the holder that is waited for.
+            wait_seconds: how long to wait for another holder; None waits forever.
+            on_wait: called once with the holder it waits for.
 
         Raises:
-            StoreError: the index cannot be written.
+            StoreError: the store cannot be written.
 
         """
         leases = self._store.leases()
         started = time.monotonic()
-        was_told = False
+        is_waiting = False
         try:
             while (holder := self._take(leases)) is not None:
                 if wait_seconds is not None and time.monotonic() - started >= wait_seconds:
                     return holder
-                if not was_told:
-                    told(holder)
-                    was_told = True
+                if not is_waiting:
+                    on_wait(holder)
+                    is_waiting = True
                 time.sleep(_ASK_AGAIN_SECONDS)
         finally:
             leases.close()
@@ -85,7 +79,7 @@ class WriterLease:
         return None
 
     def release(self) -> None:
-        """Give the lease back; harmless when it is not held."""
+        """Give the lease back; harmless if it is not held."""
         if self._heart is None:
             return
         self._ended.set()
@@ -93,10 +87,10 @@ class WriterLease:
         self._heart = None
 
     def guarded(self, progress: Progress) -> Progress:
-        """Return a progress that ends the work it is told of once the lease is lost.
+        """Return a progress callback that ends the work once the lease is lost.
 
-        A process that was stopped for a while, by a signal or a laptop's lid, finds another one at
-        its work: two of them would do everything twice.
+        A process that was suspended, by a signal or a closed laptop, wakes up to find another one
+        doing its work: both would do everything twice.
         """
 
         def check(step: Step) -> None:
@@ -110,7 +104,7 @@ class WriterLease:
         try:
             return leases.take(WRITER, self._claim(), is_gone=is_gone)
         except StoreBusyError:
-            # A transaction that does not end, of a stopped process say: reading needs no turn.
+            # A transaction that does not end, of a suspended process say: reading still works.
             holder = leases.holder(WRITER)
             if holder is None:
                 raise
@@ -124,16 +118,15 @@ class WriterLease:
     def _start_heart(self) -> None:
         self._ended.clear()
         self._is_lost = False
-        # In the caller's context: who is in a hurry does not wait long to give the lease back.
-        live = contextvars.copy_context().run
+        # In the caller's context: a caller with little patience also has little when releasing.
+        run = contextvars.copy_context().run
         self._heart = threading.Thread(
-            target=live, args=(self._live,), name="recollect-lease", daemon=True
+            target=run, args=(self._beat_until_released,), name="recollect-lease", daemon=True
         )
         self._heart.start()
 
-    def _live(self) -> None:
-        # A connection belongs to one thread: the heart has its own.
-        leases = self._store.leases()
+    def _beat_until_released(self) -> None:
+        leases = self._store.leases()  # a connection belongs to one thread
         try:
             while not self._ended.wait(_BEAT_SECONDS):
                 self._beat(leases)
@@ -141,8 +134,8 @@ class WriterLease:
                     return
             leases.give_back(WRITER, token=self._token)
         except StoreError:
-            # The index cannot be written: whoever works on it finds that out and reports it. A
-            # lease that could not be given back lapses, as that of a silent holder does.
+            # The store cannot be written: the work itself finds that out and reports it. A lease
+            # that could not be given back lapses like that of a silent holder.
             self._is_lost = True
         finally:
             leases.close()
@@ -152,6 +145,12 @@ class WriterLease:
             self._is_lost = not leases.beat(WRITER, token=self._token, now=time.time())
         except StoreBusyError:
             return  # a long transaction, maybe our own: the next beat tells
+
+
+def describe(holder: Holder) -> str:
+    """Return who holds a lease, in words."""
+    seconds = max(time.time() - holder.since, 0)
+    return f"{holder.purpose} (process {holder.pid}, for {seconds:.0f} s)"
 
 
 def is_gone(holder: Holder) -> bool:
@@ -174,7 +173,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Tell whether a process ended and only waits for its parent to notice, where that shows."""
+    """Tell whether a process has ended but its parent has not noticed, where the OS shows it."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

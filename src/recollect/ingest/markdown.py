@@ -1,9 +1,9 @@
-"""The block structure of Markdown lines, as far as dividing a text needs it.
+"""The block structure of Markdown lines, as far as chunking needs it, and the titles of headings.
 
-It follows CommonMark and GFM tables, and knows nothing of sizes or chunks. Blocks are read line
-by line and never regrouped by what follows them, so that appending to a file cannot change how
-its beginning was read: a Setext heading is one line long, and a table that begins inside a
-paragraph begins at its first `|`.
+It follows CommonMark and GFM tables, and knows nothing of sizes or chunks. Blocks are read line by
+line and never regrouped by what follows them, so that appending to a file cannot change how its
+start was read: a Setext heading is one line long, and a table that starts inside a paragraph starts
+at its first `|`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from recollect.ingest.titles import MAX_TITLE_CHARS, title_of
+from recollect.text.graphemes import boundary_before
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_INDENT = 3
 """Deeper than this a line is code, not a heading or a fence."""
 _MAX_MARKER_GAP = 4
-"""A list entry's text that starts further right begins with code."""
+"""A list entry's text that starts further right is code."""
 
 _RULE_MARKS = 3
 
@@ -40,10 +40,10 @@ _BEGINNING = re.compile(
     r"|(?P<bullet>(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))",
     re.IGNORECASE,
 )
-"""What an unindented line begins, by the name of its Kind."""
+"""What an unindented line starts, by the name of its BlockKind."""
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     """What a block is."""
 
     HEADING = "heading"
@@ -62,7 +62,7 @@ class Kind(StrEnum):
 class Block:
     """Adjacent lines that belong together; blank lines between blocks belong to none."""
 
-    kind: Kind
+    kind: BlockKind
     start: int
     """First line, 1-based."""
     end: int
@@ -76,14 +76,14 @@ class Block:
 
 def blocks(lines: Sequence[str], *, first: int = 1) -> list[Block]:
     """Return the blocks of the lines from line `first` (1-based) on, in order."""
-    reader = _Reader(lines)
+    reader = _BlockReader(lines)
     for number in range(first, len(lines) + 1):
         reader.read(number)
     return reader.close()
 
 
-class _Reader:
-    """What is open at the line being read."""
+class _BlockReader:
+    """Reads lines one by one, and knows what is open at each."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -104,7 +104,7 @@ class _Reader:
         return self._done
 
     def read(self, number: int) -> None:
-        """Take in the next line."""
+        """Read the next line."""
         line = self._lines[number - 1]
         text = line.strip()
         if not text:
@@ -117,7 +117,7 @@ class _Reader:
         if not goes_on:
             self._begin(number, text, column)
         self._end = number
-        # An empty line of a quotation parts its paragraphs like a blank line parts others.
+        # An empty line of a quotation separates paragraphs like a blank line.
         self._is_gap = not self._closer and not text.strip("> ")
 
     def _stays_inside(self, text: str, column: int) -> bool:
@@ -135,10 +135,10 @@ class _Reader:
         return True
 
     def _continues(self, number: int, text: str, column: int) -> bool:
-        """Tell whether the line belongs to the block it is directly below of."""
+        """Tell whether the line belongs to the block directly above it."""
         if self._open is None:
             return False
-        if self._open.kind in {Kind.TABLE, Kind.ROW}:
+        if self._open.kind in {BlockKind.TABLE, BlockKind.ROW}:
             return self._continues_table(self._open, number, text, column)
         if not self._is_text:
             return False
@@ -146,14 +146,14 @@ class _Reader:
             self._is_text = False
             title = title_of(self._lines[self._open.start - 1])
             level = 1 if text[0] == "=" else 2
-            self._open = replace(self._open, kind=Kind.HEADING, level=level, title=title)
+            self._open = replace(self._open, kind=BlockKind.HEADING, level=level, title=title)
             return True
         return not self._interrupts(text, column)
 
     def _continues_table(self, table: Block, number: int, text: str, column: int) -> bool:
         if "|" not in text or (self._offsets and column < self._offsets[-1]):
             return False
-        is_head = table.kind is Kind.TABLE
+        is_head = table.kind is BlockKind.TABLE
         if is_head and number == table.start + 1 and _is_table_rule(text):
             self._is_ruled = True
             return True
@@ -161,12 +161,12 @@ class _Reader:
         if text[0] != "|" and (not self._is_ruled or self._interrupts(text, column)):
             return False
         if not is_head or not self._is_ruled or number != table.start + 2:
-            self._push(Block(Kind.ROW, number, number, table.depth + is_head))
+            self._push(Block(BlockKind.ROW, number, number, table.depth + is_head))
         return True
 
     def _is_underline(self, above: Block, text: str, column: int) -> bool:
         return (
-            above.kind is Kind.TEXT
+            above.kind is BlockKind.TEXT
             and above.depth == 0
             and above.start == self._end
             and column <= _MAX_INDENT
@@ -175,10 +175,10 @@ class _Reader:
         )
 
     def _interrupts(self, text: str, column: int) -> bool:
-        """Tell whether the line begins a block although it is directly below a paragraph."""
+        """Tell whether the line starts a block although it is directly below a paragraph."""
         kind = self._kind(text, column)
-        if kind is not Kind.BULLET:
-            return kind is not Kind.TEXT
+        if kind is not BlockKind.BULLET:
+            return kind is not BlockKind.TEXT
         marker = _MARKER.match(text)
         # Otherwise a sentence that happens to wrap before "1984." would become a list.
         return (
@@ -187,29 +187,29 @@ class _Reader:
             and (bool(self._offsets) or marker[1] in {None, "1"})
         )
 
-    def _kind(self, text: str, column: int) -> Kind:
+    def _kind(self, text: str, column: int) -> BlockKind:
         inside = bisect_right(self._offsets, column)
         indent = column - (self._offsets[inside - 1] if inside else 0)
         if indent > _MAX_INDENT:
             # Inside lists people indent by feel; a marker there is meant as one.
-            return Kind.BULLET if inside and _MARKER.match(text) else Kind.TEXT
+            return BlockKind.BULLET if inside and _MARKER.match(text) else BlockKind.TEXT
         kind = _kind(text)
-        return Kind.TEXT if kind is Kind.HEADING and inside else kind
+        return BlockKind.TEXT if kind is BlockKind.HEADING and inside else kind
 
     def _begin(self, number: int, text: str, column: int) -> None:
         kind = self._kind(text, column)
         while self._offsets and column < self._offsets[-1]:
             self._offsets.pop()
-        if kind is Kind.TEXT and self._is_table_head(number, text):
-            kind = Kind.TABLE
+        if kind is BlockKind.TEXT and self._is_table_head(number, text):
+            kind = BlockKind.TABLE
         block = Block(kind, number, number, len(self._offsets))
-        self._is_text = kind in {Kind.TEXT, Kind.BULLET}
+        self._is_text = kind in {BlockKind.TEXT, BlockKind.BULLET}
         self._is_ruled = False
-        if kind is Kind.HEADING and (heading := _HEADING.match(text)):
+        if kind is BlockKind.HEADING and (heading := _HEADING.match(text)):
             block = replace(block, level=len(heading[1]), title=title_of(heading[2] or ""))
-        elif kind is Kind.BULLET and (marker := _MARKER.match(text)):
+        elif kind is BlockKind.BULLET and (marker := _MARKER.match(text)):
             self._begin_bullet(text[marker.end() :], column + marker.end())
-        elif kind in {Kind.FENCE, Kind.HTML}:
+        elif kind in {BlockKind.FENCE, BlockKind.HTML}:
             self._closer = _closer(text)
         self._push(block)
 
@@ -233,19 +233,19 @@ class _Reader:
 
 
 def _column(line: str, *, start: int = 0) -> int:
-    """Return the column of the first mark, for a line that begins at column `start`."""
+    """Return the column of the first character, for a line that starts at column `start`."""
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     if "\t" in indent:
         return len((" " * start + indent).expandtabs(4))
     return start + len(indent)
 
 
-def _kind(text: str) -> Kind:
-    """Return what an unindented line begins."""
+def _kind(text: str) -> BlockKind:
+    """Return what an unindented line starts."""
     if text[0] in "-*_" and _is_rule(text):
-        return Kind.RULE
+        return BlockKind.RULE
     found = _BEGINNING.match(text)
-    return Kind(found.lastgroup) if found and found.lastgroup else Kind.TEXT
+    return BlockKind(found.lastgroup) if found and found.lastgroup else BlockKind.TEXT
 
 
 def _is_rule(text: str) -> bool:
@@ -258,7 +258,7 @@ def _is_table_rule(text: str) -> bool:
 
 
 def _closer(text: str) -> str:
-    """Return what ends the fence or raw HTML that begins with this line, "" if it ended."""
+    """Return what ends the fence or raw HTML that starts with this line, "" if it ended."""
     if fence := _FENCE.match(text):
         return fence[1] or fence[2]
     tag = _RAW_HTML.match(text)
@@ -274,3 +274,28 @@ def _can_be_title(line: str) -> bool:
         and len(line) <= MAX_TITLE_CHARS
         and not _NO_TITLE.match(line.lstrip())
     )
+
+
+MAX_TITLE_CHARS = 200
+"""A title is repeated with every chunk below it, so it must stay short."""
+
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_MARKUP = (
+    (re.compile(r"<!--.*?-->"), ""),
+    (re.compile(r"</?(?:a|b|i|br|em|sub|sup|kbd|img|code|span|strong)\b[^<>]*>"), ""),
+    (re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])"), r"\1"),
+    (re.compile(r"\{[#.][^{}]*\}\s*$"), ""),
+    (re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"`+"), ""),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def title_of(heading: str) -> str:
+    """Return a heading's text without markup, given what follows the opening `#`."""
+    # Cut before the patterns run: some of them are quadratic.
+    title = _CLOSING_HASHES.sub("", heading.strip()[: 4 * MAX_TITLE_CHARS])
+    for markup, words in _MARKUP:
+        title = markup.sub(words, title)
+    title = title.strip()
+    return title[: boundary_before(title, MAX_TITLE_CHARS)]

@@ -1,8 +1,8 @@
-"""Images and recordings: which files they are, and reading one into a Document.
+"""Images and recordings: which files they are, and how one becomes a Document.
 
-A media file is found by its label, the text that stands for it, and by the vector of label and
-bytes together. The bytes themselves are never stored: they are read here to be checked, and once
-more when they are embedded.
+A media file is found by its label, a text such as `Image file: diagram.png`, and by the vector of
+label and bytes together. The bytes are never stored: they are read here to be checked, and again
+when they are embedded.
 
 The formats are those documented for gemini-embedding-2: PNG and JPEG at
 docs.cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/embedding-2, MP3 and WAV at
@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from recollect.ingest.read import content_of, is_settled, opened, unreadable
-from recollect.ingest.when import when_of
+from recollect.ingest.read import content_of, is_settled, open_without_waiting, unreadable, when_of
 from recollect.providers.base import Media
 from recollect.text.setting import some_of, switch, user_setting, whole
 from recollect.types import Document, Modality, digest_of, media_digest
@@ -34,14 +33,14 @@ _SYNC_BITS = 0b1110_0000
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class MediaFormat:
     """One kind of media file."""
 
     name: str
     modality: Modality
     mime: str
     fits: Callable[[bytes], bool]
-    """Tells by its first bytes whether a file is one."""
+    """Tells from the first bytes whether a file is of this kind."""
 
 
 def _modalities(value: object) -> tuple[Modality, ...]:
@@ -75,35 +74,37 @@ class MediaOptions:
 
 
 def _is_mp3(head: bytes) -> bool:
-    """Tell whether a tag or an MPEG audio frame of layer III begins here."""
+    """Tell whether an ID3 tag or an MPEG layer III frame starts here."""
     is_frame = head[:1] == b"\xff" and len(head) > 1 and head[1] & _SYNC_BITS == _SYNC_BITS
     return head.startswith(b"ID3") or (is_frame and head[1] & _LAYER_BITS == _LAYER_3)
 
 
-_PNG = Format(
+_PNG = MediaFormat(
     "PNG", Modality.IMAGE, "image/png", lambda head: head.startswith(b"\x89PNG\r\n\x1a\n")
 )
-_JPEG = Format("JPEG", Modality.IMAGE, "image/jpeg", lambda head: head.startswith(b"\xff\xd8\xff"))
-_MP3 = Format("MP3", Modality.AUDIO, "audio/mpeg", _is_mp3)
-_WAV = Format(
+_JPEG = MediaFormat(
+    "JPEG", Modality.IMAGE, "image/jpeg", lambda head: head.startswith(b"\xff\xd8\xff")
+)
+_MP3 = MediaFormat("MP3", Modality.AUDIO, "audio/mpeg", _is_mp3)
+_WAV = MediaFormat(
     "WAV", Modality.AUDIO, "audio/wav", lambda head: head[:4] == b"RIFF" and head[8:12] == b"WAVE"
 )
 _BY_SUFFIX = {".png": _PNG, ".jpg": _JPEG, ".jpeg": _JPEG, ".mp3": _MP3, ".wav": _WAV}
 
 
-def format_of(path: str) -> Format | None:
-    """Return which kind of media file a name says it is; None for all others."""
+def format_of(path: str) -> MediaFormat | None:
+    """Return the kind of media file that a name says it is; None for all others."""
     return _BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
 
 
 def modality_of(path: str) -> Modality | None:
-    """Return what a file is perceived as by its name; None where it is no media file."""
+    """Return the modality that a file's name says it has; None if it is not a media file."""
     form = format_of(path)
     return form.modality if form else None
 
 
 def label_of(path: str) -> str:
-    """Return the text that stands for a media file, such as `Image file: diagram.png`."""
+    """Return the text that represents a media file, such as `Image file: diagram.png`."""
     form = format_of(path)
     name = PurePosixPath(path).name
     return f"{form.modality.capitalize()} file: {name}" if form else name
@@ -113,7 +114,7 @@ def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
     """Return a media file as a Document whose text is its label.
 
     Raises:
-        UnreadableError: it is gone, not to be opened, too large or not what its name says.
+        UnreadableError: the file is gone, cannot be opened, is too large or is something else.
 
     """
     form = format_of(found.path)
@@ -122,8 +123,8 @@ def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
     content, stat = content_of(found, max_bytes=limit, action=action)
     if form is None or not form.fits(content):
         named = form.name if form else "media"
-        action = "Give it the suffix of what it is, or exclude it."
-        raise unreadable(found.path, f"is named as {named} but holds something else", action)
+        action = "Give it the right suffix, or exclude it."
+        raise unreadable(found.path, f"is named as {named} but contains something else", action)
     return Document(
         path=found.path,
         source=found.source,
@@ -137,11 +138,11 @@ def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
 
 
 def load_media(missing: Missing, *, workspace: Path) -> Media | None:
-    """Return what to embed of a media file; None when it is not what was taken in any more."""
+    """Return what to embed of a media file; None if it has changed since it was indexed."""
     form = format_of(missing.path)
     try:
-        with open(workspace / missing.path, "rb", opener=opened) as stream:
-            # One more than there were: a file that has grown is seen without reading all of it.
+        with open(workspace / missing.path, "rb", opener=open_without_waiting) as stream:
+            # One byte more than before: enough to see that the file has grown.
             content = stream.read(missing.size_bytes + 1)
     except OSError:
         return None

@@ -1,22 +1,28 @@
-"""Reading one file into a Document: its text, its digest and the stat that belongs to both.
+"""Reads one file into a Document: its text, its front matter, the day it speaks of, its digest.
 
 It knows encodings and front matter, not chunks. A file that cannot be read as text is a Failure
-that names the next step, never a crash and never half a text.
+with a next step, never a crash and never half a text. `excerpt` shows part of a text by lines.
 """
 
 from __future__ import annotations
 
 import codecs
 import os
+import re
 import stat as modes
+from dataclasses import dataclass
+from datetime import date
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from recollect.ingest.frontmatter import front_matter
-from recollect.ingest.when import when_of
-from recollect.reports import Failure
+from recollect.ingest.curated import is_curated
+from recollect.reports import Excerpt, Failure
+from recollect.text.graphemes import boundary_before
 from recollect.types import Document, Stat, digest_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from recollect.ingest.walk import Found
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -26,11 +32,11 @@ _SETTLING_NS = 2_000_000_000
 """Coarsest time stamp of a common file system (FAT): within it two writes look like one."""
 
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Not blocking, because a pipe that took the file's place would be waited for for ever."""
+"""Not blocking, because a pipe that took the file's place would block forever."""
 
 
 class UnreadableError(Exception):
-    """A file that cannot be taken in, with what to tell the user."""
+    """A file that cannot be indexed, with what to tell the user."""
 
     def __init__(self, failure: Failure) -> None:
         """Keep what to report."""
@@ -43,17 +49,17 @@ def read(found: Found, *, now_ns: int) -> Document:
 
     Args:
         found: the file.
-        now_ns: the present, to tell whether the file may still be changing unnoticed.
+        now_ns: the current time, to tell whether the file may still change unnoticed.
 
     Raises:
-        UnreadableError: it is gone, not to be opened, too large or not text.
+        UnreadableError: the file is gone, cannot be opened, is too large or is not text.
 
     """
     if found.media:
         reason = f"is an {found.media} file of {found.stat.size_bytes:,} bytes, not text"
         raise unreadable(found.path, reason, f"Open the file itself: {found.file}")
     content, stat = content_of(
-        found, max_bytes=MAX_FILE_BYTES, action="Divide it into several files, or exclude it."
+        found, max_bytes=MAX_FILE_BYTES, action="Split it into several files, or exclude it."
     )
     text = _decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
     top = front_matter(text)
@@ -70,7 +76,7 @@ def read(found: Found, *, now_ns: int) -> Document:
 
 
 def is_settled(stat: Stat, *, now_ns: int) -> bool:
-    """Tell whether a file is old enough that any later write would leave another stat."""
+    """Tell whether a file is old enough that any later write would change its stat."""
     return now_ns - stat.mtime_ns > _SETTLING_NS
 
 
@@ -79,23 +85,23 @@ def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Sta
 
     Args:
         found: the file.
-        max_bytes: how many there may be.
-        action: what to do where there are more.
+        max_bytes: the most bytes it may have.
+        action: what to do if it has more.
 
     Raises:
-        UnreadableError: it is gone, not to be opened or too large.
+        UnreadableError: the file is gone, cannot be opened or is too large.
 
     """
     try:
-        with open(found.file, "rb", opener=opened) as stream:
-            # Before reading: should the file grow meanwhile, the next sync sees another stat.
+        with open(found.file, "rb", opener=open_without_waiting) as stream:
+            # Before reading: if the file grows meanwhile, the next sync sees another stat.
             status = os.fstat(stream.fileno())
             if not modes.S_ISREG(status.st_mode):
                 raise unreadable(found.path, "is not a regular file", "Rename or remove it.")
             content = stream.read(max_bytes + 1)
     except FileNotFoundError as error:
-        reason = "was deleted while it was being taken in"
-        raise unreadable(found.path, reason, "Nothing: the next sync sees it gone.") from error
+        reason = "was deleted while it was being indexed"
+        raise unreadable(found.path, reason, "Nothing to do: the next sync removes it.") from error
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise unreadable(found.path, reason, "Make it readable, or exclude it.") from error
@@ -104,7 +110,7 @@ def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Sta
     return content, Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
-def opened(path: str, _flags: int) -> int:
+def open_without_waiting(path: str, _flags: int) -> int:
     """Open a file for reading without waiting, as the `opener` of `open`."""
     return os.open(path, _OPEN_FLAGS)
 
@@ -117,10 +123,137 @@ def _decoded(content: bytes, path: str) -> str:
         reason = f"is not valid {'UTF-16' if is_utf16 else 'UTF-8'} (at byte {error.start})"
         raise unreadable(path, reason, "Save it as UTF-8.") from error
     if "\0" in text:
-        raise unreadable(path, "holds NUL characters: it is not text", "Rename or exclude it.")
+        raise unreadable(path, "contains NUL characters: it is not text", "Rename or exclude it.")
     return text
 
 
 def unreadable(path: str, reason: str, action: str) -> UnreadableError:
-    """Return the error to raise for a file that cannot be taken in."""
+    """Return the error to raise for a file that cannot be indexed."""
     return UnreadableError(Failure(path, reason, action))
+
+
+_FENCE = "---"
+_CLOSERS = ("---", "...")
+_FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
+_NESTED = re.compile(r" +\S|- |-$")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """The fields at the top of a file."""
+
+    fields: Mapping[str, str]
+    """Values by lower-case key; the first of a repeated key wins."""
+    body_line: int
+    """First line (1-based) that is not front matter."""
+
+
+def front_matter(text: str) -> FrontMatter:
+    """Return the flat `key: value` lines between two `---` at the top of a text.
+
+    This is not a YAML parser: nested values are skipped. Anything that does not look like front
+    matter from its first line to its last is body: metadata may be ignored, text may not be lost.
+    """
+    absent = FrontMatter({}, 1)
+    if not text.startswith(_FENCE):
+        return absent
+    fields: dict[str, str] = {}
+    lines = iter(text.split("\n"))
+    if next(lines).rstrip() != _FENCE:
+        return absent
+    for number, line in enumerate(lines, 2):
+        if line.rstrip() in _CLOSERS:
+            return FrontMatter(fields, number + 1)
+        if found := _FIELD.match(line):
+            fields.setdefault(found[1].lower(), _plain(found[2] or ""))
+        elif not _is_passed_over(line, is_after_field=bool(fields)):
+            return absent
+    return absent
+
+
+def _is_passed_over(line: str, *, is_after_field: bool) -> bool:
+    if not line.strip() or line.startswith("#"):
+        return True
+    return is_after_field and _NESTED.match(line) is not None
+
+
+def _plain(value: str) -> str:
+    value = value.strip()
+    quote = value[:1]
+    if quote and quote in "\"'" and (end := value.find(quote, 1)) > 0:
+        return value[1:end]
+    return _COMMENT.sub("", value).strip()
+
+
+_DATE_KEYS = ("date", "day", "created")
+
+_DAY = r"([12][0-9]{3})([-_])([0-9]{2})\2([0-9]{2})(?![0-9])"
+_DAY_IN_NAME = re.compile(rf"(?<![0-9]){_DAY}")
+_DATED_FOLDER = re.compile(_DAY)
+_NESTED_DAY = re.compile(r"(?:^|/)([12][0-9]{3})([-_/])([0-9]{2})/([0-9]{2})(?![0-9])[^/]*$")
+_STATED_DAY = re.compile(r"([0-9]{4})(-)([0-9]{2})-([0-9]{2})(?![0-9-])")
+
+
+def when_of(path: str, *, front_matter: Mapping[str, str]) -> date | None:
+    """Return the day a text is about, or None for an evergreen one.
+
+    The file's own name counts first (`2026-02-01-standup.md`, `2026/02/01.md`), then a date in
+    its front matter, then the nearest dated folder. A file's age on disk never counts: copying a
+    folder must not change what its notes are about.
+    """
+    if is_curated(path):
+        return None
+    *folders, name = path.split("/")
+    return (
+        _first_day(_DAY_IN_NAME.finditer(name))
+        or _first_day(_NESTED_DAY.finditer(path))
+        or _first_day(_stated(front_matter))
+        or _first_day(found for part in reversed(folders) if (found := _DATED_FOLDER.match(part)))
+        or _first_day(_NESTED_DAY.finditer("/".join(folders)))
+    )
+
+
+def _stated(front_matter: Mapping[str, str]) -> Iterable[re.Match[str]]:
+    values = (front_matter.get(key, "").strip().strip("\"'") for key in _DATE_KEYS)
+    return (found for value in values if (found := _STATED_DAY.match(value)))
+
+
+def _first_day(candidates: Iterable[re.Match[str]]) -> date | None:
+    for found in candidates:
+        try:
+            return date(int(found[1]), int(found[3]), int(found[4]))
+        except ValueError:  # 2026-02-30 only looks like a date
+            continue
+    return None
+
+
+def excerpt(
+    text: str,
+    *,
+    path: str,
+    start_line: int = 1,
+    lines: int = 120,
+    max_chars: int = 12_000,
+) -> Excerpt:
+    """Return up to `lines` whole lines from `start_line` on, at most `max_chars` long.
+
+    A first line longer than that is cut, and the next excerpt starts after it: otherwise a reader
+    could never get past it.
+    """
+    start = max(1, start_line)
+    every = text.removesuffix("\n").split("\n") if text else []
+    asked = every[start - 1 : start - 1 + max(1, lines)]
+    ends = accumulate(len(line) + 1 for line in asked)
+    # The last line's newline is not shown, so it does not count.
+    kept = asked[: sum(end - 1 <= max_chars for end in ends)]
+    if asked and not kept:
+        kept = [asked[0][: boundary_before(asked[0], max_chars)]]
+    following = start + len(kept)
+    return Excerpt(
+        path=path,
+        start_line=start,
+        lines=len(kept),
+        text="\n".join(kept),
+        next_line=following if kept and following <= len(every) else None,
+    )

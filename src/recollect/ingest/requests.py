@@ -1,99 +1,152 @@
-"""Packing texts into requests, and learning how large a request a server takes."""
+"""What travels to a provider in one request, how large it may be, and several at once."""
 
 from __future__ import annotations
 
+import queue
+import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from recollect.providers.base import Limits
     from recollect.stores.base import Missing
 
+Work = TypeVar("Work")
+Outcome = TypeVar("Outcome")
+
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class EmbedRequest:
     """Texts, or media files, that travel in one request."""
 
     texts: tuple[Missing, ...]
     tokens: int
     attempts: int = 0
-    """How often it came back because nobody answered."""
+    """How often it came back because the server did not answer."""
 
-    def halves(self) -> tuple[Parcel, Parcel]:
-        """Return two parcels with half of the texts each."""
+    @classmethod
+    def of(cls, texts: Iterable[Missing]) -> EmbedRequest:
+        """Return a request for all these texts."""
+        held = tuple(texts)
+        return cls(held, sum(estimate_tokens(missing.text) for missing in held))
+
+    def halves(self) -> tuple[EmbedRequest, EmbedRequest]:
+        """Return two requests with half of the texts each."""
         middle = len(self.texts) // 2
-        return parcel_of(self.texts[:middle]), parcel_of(self.texts[middle:])
+        return self.of(self.texts[:middle]), self.of(self.texts[middle:])
 
 
-def parcel_of(texts: Iterable[Missing]) -> Parcel:
-    """Return a parcel of all these texts."""
-    held = tuple(texts)
-    return Parcel(held, sum(estimate_tokens(missing.text) for missing in held))
-
-
-class Packer:
-    """Fills parcels from a stream of texts, whatever file each came from."""
+class RequestPacker:
+    """Fills requests from a stream of texts, whatever file each came from."""
 
     def __init__(self, texts: Iterator[Missing], *, limits: Limits) -> None:
         self._texts = texts
         self._limits = limits
         self._held_back: Missing | None = None
 
-    def next(self, most: int | None) -> Parcel | None:
-        """Return a parcel as full as the limits and `most` allow; None when there is no text left.
+    def next(self, max_texts: int | None) -> EmbedRequest | None:
+        """Return a request as full as the limits and `max_texts` allow; None if no text is left.
 
-        What is larger than a whole request travels alone: only the server can say whether it fits.
+        A text larger than a whole request travels alone: only the server knows whether it fits.
         """
         held: list[Missing] = []
-        weight = load_bytes = 0
-        while len(held) < min(self._limits.texts, most or self._limits.texts):
+        tokens = load_bytes = 0
+        while len(held) < min(self._limits.texts, max_texts or self._limits.texts):
             missing = self._held_back or next(self._texts, None)
             self._held_back = None
             if missing is None:
                 break
-            tokens = estimate_tokens(missing.text)
-            weight += tokens
+            tokens += estimate_tokens(missing.text)
             load_bytes += base64_bytes(missing.size_bytes)
-            is_full = weight > self._limits.tokens or load_bytes > self._limits.media_bytes
+            is_full = tokens > self._limits.tokens or load_bytes > self._limits.media_bytes
             if held and is_full:
                 self._held_back = missing
                 break
             held.append(missing)
-        return parcel_of(held) if held else None
+        return EmbedRequest.of(held) if held else None
 
 
 def base64_bytes(size_bytes: int) -> int:
-    """Return how many bytes a file is when it travels as text; 0 for no file."""
+    """Return how many bytes a file takes when it travels as base64."""
     return -(-size_bytes // 3) * 4
 
 
 @dataclass(slots=True)
-class Sizes:
-    """What was learnt of how many texts a request may hold, by what was taken and what refused."""
+class RequestSizes:
+    """How many texts a server accepts in one request, learned from what it took and refused."""
 
     most_taken: int = 0
     least_refused: int | None = None
 
     def taken(self, count: int) -> None:
-        """Remember that so many were taken."""
+        """Record that a request with so many texts was accepted."""
         self.most_taken = max(self.most_taken, count)
 
     def refused(self, count: int) -> None:
-        """Remember that so many were refused."""
+        """Record that a request with so many texts was refused."""
         if count > 1:
             self.least_refused = min(count, self.least_refused or count)
 
     @property
-    def most(self) -> int | None:
+    def max_texts(self) -> int | None:
         """Return how many to send: halfway between what was taken and what was refused.
 
-        None is no limit. Where as many were taken as were refused, it was not the number that was
-        refused but a text.
+        None is no limit. If as many were taken as were refused, a text was refused, not the number.
         """
         if self.least_refused is None or self.most_taken >= self.least_refused:
             return None
         return max((self.most_taken + self.least_refused) // 2, 1)
+
+
+class WorkerPool(Generic[Work, Outcome]):
+    """Runs at most `size` pieces of work at once; outcomes come back in the order they finish.
+
+    Its threads are daemons: a process that is told to end does not wait for a server.
+    """
+
+    def __init__(self, work: Callable[[Work], Outcome], *, size: int) -> None:
+        self._work = work
+        self._size = size
+        self._running = 0
+        self._outcomes: queue.SimpleQueue[tuple[Work, Outcome | BaseException]] = (
+            queue.SimpleQueue()
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """True if nothing is running."""
+        return self._running == 0
+
+    @property
+    def has_room(self) -> bool:
+        """True if another piece of work may start."""
+        return self._running < self._size
+
+    def start(self, piece: Work) -> None:
+        """Start a piece of work; a pool of one does it here and now."""
+        self._running += 1
+        if self._size == 1:
+            self._run(piece)
+        else:
+            threading.Thread(target=self._run, args=(piece,), daemon=True).start()
+
+    def next_outcome(
+        self, *, wait_seconds: float | None = None
+    ) -> tuple[Work, Outcome | BaseException] | None:
+        """Wait for the next piece of work to finish; None if it did not in time."""
+        try:
+            finished = self._outcomes.get(timeout=wait_seconds)
+        except queue.Empty:
+            return None
+        self._running -= 1
+        return finished
+
+    def _run(self, piece: Work) -> None:
+        try:
+            self._outcomes.put((piece, self._work(piece)))
+        except Exception as error:  # noqa: BLE001 - handed to the caller, whatever it is
+            self._outcomes.put((piece, error))

@@ -1,25 +1,26 @@
-"""The Source protocol: a place texts come from, whatever kind of files they are in there.
+"""A Source: a place that texts come from, whatever kind of files it holds.
 
-Everything that syncs, looks or verifies works on sources; the notes of a workspace are one.
+Everything that syncs, looks or verifies works on sources. The notes of a workspace are one;
+facts and sessions have theirs.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.ingest.chunk import chunk
+from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
 from recollect.ingest.media import read_media
 from recollect.ingest.read import read
-from recollect.ingest.walk import walk
+from recollect.ingest.walk import WalkOptions, walk
+from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recollect.ingest.sync import IngestOptions
     from recollect.ingest.walk import Found
     from recollect.reports import Failure
     from recollect.types import Chunk, Document
@@ -31,7 +32,7 @@ class Taken:
 
     document: Document
     chunks: Callable[[], list[Chunk]]
-    """Divides it; asked for only when the document is to be stored."""
+    """Chunks the document; called only if the document has to be stored."""
 
 
 class Source(Protocol):
@@ -39,29 +40,47 @@ class Source(Protocol):
 
     @property
     def kind(self) -> SourceKind:
-        """Return which kind of texts these are."""
+        """Return the kind of all its documents."""
 
     @property
     def recipe(self) -> str:
         """Return the identity of the rules: documents stored under another one are redone."""
 
     def find(self) -> tuple[list[Found], list[Failure]]:
-        """Return every file there is now, and what could not be looked into.
+        """Return every file, and every path that could not be looked into.
 
-        What is stored of a failure's path, or below it, is kept.
+        What is stored of a failed path, or below it, is kept.
         """
 
     def take(self, found: Found) -> Taken:
         """Read one file.
 
         Raises:
-            UnreadableError: it is gone, not to be opened, or not what it seems.
+            UnreadableError: the file is gone, cannot be opened, or is not what its name says.
 
         """
 
 
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """Which files are read, and how they are chunked."""
+
+    walk: WalkOptions = field(default_factory=WalkOptions)
+    chunk: ChunkOptions = field(default_factory=ChunkOptions)
+
+    @property
+    def takes_media(self) -> bool:
+        """True if media files are indexed; then the configured provider embeds them."""
+        return self.walk.media.enabled
+
+    @property
+    def recipe(self) -> str:
+        """Return the identity of the chunking and term rules."""
+        return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
+
+
 class NotesSource:
-    """The Markdown of a workspace and of its extra paths, and media files where wanted."""
+    """The Markdown files of a workspace and its extra paths, and media files if wanted."""
 
     kind = SourceKind.MEMORY
 
@@ -75,11 +94,11 @@ class NotesSource:
         return self._options.recipe
 
     def find(self) -> tuple[list[Found], list[Failure]]:
-        """Walk the workspace."""
+        """Walk the workspace and the extra paths."""
         return walk(self._workspace, options=self._options.walk)
 
     def take(self, found: Found) -> Taken:
-        """Read a note, or a media file's place-holder."""
+        """Read a note, or the label of a media file."""
         now_ns = time.time_ns()
         if found.media is not None:
             document = read_media(found, options=self._options.walk.media, now_ns=now_ns)

@@ -1,204 +1,258 @@
-"""Making the store agree with its sources: find, plan, take, put."""
+"""files ─ find ─▶ changed ─ read ─▶ Document ─ chunk ─▶ Chunk ─ put ─▶ Store ─ embed ─▶ Vector.
+
+The orchestrator of a sync, and how much of it to do now. A command whose job is indexing waits for
+its turn and does everything. A search does what is cheap, never waits for another process, and
+returns what it left undone. A damaged store is set aside and rebuilt on the way.
+"""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
-from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions
-from recollect.ingest.plan import make_plan
-from recollect.ingest.read import UnreadableError
-from recollect.ingest.walk import WalkOptions
-from recollect.reports import Report, Staleness
-from recollect.text.terms import TERMS_VERSION
-from recollect.types import Step
+from recollect.errors import StoreCorruptError, StoreError
+from recollect.ingest.documents import sync_documents
+from recollect.ingest.lease import LeaseLostError, WriterLease, describe
+from recollect.types import Leg, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from recollect.ingest.source import Source, Taken
-    from recollect.ingest.walk import Found
-    from recollect.reports import Failure
-    from recollect.stores.base import Store
-    from recollect.types import Known, Progress, SourceKind
+    from recollect.ingest.source import Source
+    from recollect.ingest.vectors import Embedder
+    from recollect.reports import Report
+    from recollect.stores.base import Holder, Store
+    from recollect.types import Degradation, Progress
 
-    Stored = Mapping[tuple[SourceKind, str], Known]
+    Answer = TypeVar("Answer")
 
-
-_RACES = 5  # how often other processes may be faster with one file
-
-
-@dataclass(frozen=True, slots=True)
-class IngestOptions:
-    """The settings of all ingest stages."""
-
-    walk: WalkOptions = field(default_factory=WalkOptions)
-    chunk: ChunkOptions = field(default_factory=ChunkOptions)
-
-    @property
-    def takes_media(self) -> bool:
-        """True when media files are taken in: then the provider set is one that embeds them."""
-        return self.walk.media.enabled
-
-    @property
-    def recipe(self) -> str:
-        """Return the identity of the rules: documents stored under another one are redone."""
-        return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
+CHEAP_SECONDS = 1.0
+"""How long a search reads changed files before it answers."""
+CHEAP_TEXTS = 64
+"""How many texts it embeds: a few seconds on a slow machine, one request elsewhere."""
+EMBED_SECONDS = 3.0
+"""How long it embeds: a server that hangs must not hang a search."""
+FIRST_EMBED_SECONDS = 20.0
+"""The same on an empty store: most memories are ready by then, a large one answers by keyword."""
+PATIENCE_SECONDS = 2.0
+"""How long it waits for another writer's transaction: storing a document takes milliseconds."""
+_NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
 
 
 @dataclass(frozen=True, slots=True)
-class _Survey:
-    """What a look at all sources showed."""
+class SyncOptions:
+    """How much one sync does."""
 
-    suspects: tuple[tuple[Source, Found], ...]
-    gone: tuple[Known, ...]
-    unchanged: int
-    failed: tuple[Failure, ...]
+    force: bool = False
+    """Read every file again, whatever its stat says."""
+    retry: bool = True
+    """Try to fetch a missing model even if that failed a moment ago."""
+    max_texts: int | None = None
+    """Embed at most so many texts; None embeds all."""
+    read_seconds: float | None = None
+    """Stop reading files after so long; None reads all."""
+    embed_seconds: float | None = None
+    """Stop embedding after so long; None embeds all."""
+    may_embed: Callable[[], bool] = lambda: True
+    """Called before anything is changed; if it returns False, nothing is embedded."""
+    progress: Progress = silent
 
 
-def sync(  # noqa: PLR0913 - how much is to be done, and who is told
-    sources: Sequence[Source],
-    *,
-    store: Store,
-    force: bool,
-    progress: Progress,
-    begins: Callable[[], object] = lambda: None,
-    seconds: float | None = None,
-) -> Report:
-    """Bring documents, chunks and terms into agreement with the files; vectors come after.
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far a search brought the store up to date."""
 
-    With a limit in seconds, files that are left when they are over are counted and not read; those
-    changed last come first then. Looking for changed files does not count: on a slow disk nothing
-    would ever be read.
+    report: Report
+    holder: Holder | None
+    """Another process that is working on the store."""
 
-    Args:
-        sources: where the files are.
-        store: what is to agree with them.
-        force: look at every file again.
-        progress: is told how far reading has come.
-        begins: is called if there is anything to read or to drop, before that is done.
-        seconds: how long to read; None is all.
+    @property
+    def is_behind(self) -> bool:
+        """True if work is left that no other process is doing."""
+        return bool(self.report.left or self._waiting) and self.holder is None
 
-    """
-    known = store.known()
-    survey = _survey(sources, known, force=force)
-    suspects = survey.suspects
-    if suspects or survey.gone:
-        begins()
-    deadline = None if seconds is None else time.monotonic() + seconds
-    if deadline is not None:
-        suspects = tuple(sorted(suspects, key=lambda each: -each[1].stat.mtime_ns))
-    departed = Counter(gone.digest for gone in survey.gone)
-    counts: Counter[str] = Counter()
-    failed: list[Failure] = []
-    for done, (source, suspect) in enumerate(suspects):
-        progress(Step("read", done, len(suspects)))
-        if deadline is not None and time.monotonic() > deadline:
-            counts["left"] = len(suspects) - done
-            break
+    @property
+    def trouble(self) -> Degradation | None:
+        """Why texts could not be embedded."""
+        return (self.report.degraded or {}).get(Leg.VECTOR)
+
+    @property
+    def _waiting(self) -> int:
+        """Chunks that could be embedded and are not yet."""
+        report = self.report
+        return 0 if report.degraded else max(report.pending - report.refused, 0)
+
+    def notices(self) -> Iterator[str]:
+        """Yield what the answer cannot know yet, and why."""
+        yield from self.report.notices
+        entries = [failure for failure in self.report.failed if failure.is_entry]
+        for failure in entries[:_NAMED_ENTRIES]:
+            yield f"{failure.path} {failure.reason}. {failure.action}"
+        if more := len(entries[_NAMED_ENTRIES:]):
+            yield f"{more} more facts cannot be read: `recollect facts list` names them all."
+        for failure in self.report.failed:
+            if not failure.is_entry:
+                yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
+        if self.report.left:
+            yield f"{self.report.left} new or changed files are not read yet."
+        if self._waiting:
+            yield f"{self._waiting} chunks are not embedded yet; keywords find them."
+        if self.holder is not None and (self.report.left or self._waiting):
+            yield f"{describe(self.holder)} is working on it."
+
+
+class Syncer:
+    """Makes one store agree with its sources."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        sources: Sequence[Source],
+        embedder: Embedder,
+        purpose: str,
+        notices: Sequence[str] = (),
+    ) -> None:
+        """Store the parts.
+
+        Args:
+            store: what has to agree with the sources.
+            sources: where the files are.
+            embedder: gives vectors to texts that have none.
+            purpose: the name under which other processes see this one at work.
+            notices: what the user has not been told yet of how the store was opened.
+
+        """
+        self.sources = sources
+        self._store = store
+        self._embedder = embedder
+        self._purpose = purpose
+        self._notices = tuple(notices)
+        self._freshness: Freshness | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """True if the last search left work that no other process is doing."""
+        return self._freshness is not None and self._freshness.is_behind
+
+    @property
+    def trouble(self) -> Degradation | None:
+        """Why the last search could not embed what was new."""
+        return self._freshness.trouble if self._freshness else None
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Return what happened to the store since the last call, for the user."""
+        notices, self._notices = self._notices, ()
+        return notices
+
+    def sync(self, options: SyncOptions, *, on_wait: Callable[[str], None]) -> Report:
+        """Do everything, after any process that is working on the store.
+
+        Args:
+            options: how much to do.
+            on_wait: called with a sentence if another process has to finish first.
+
+        """
+        report = self.rebuilding(lambda: self._sync_alone(options, on_wait=on_wait))
+        self._freshness = None
+        return report
+
+    def freshen(self, progress: Progress) -> tuple[str, ...]:
+        """Do what is cheap; return what the user should know about the rest.
+
+        The first time everything is read: an empty store answers nothing.
+        """
+        if not self._store.is_writable:
+            return ()
         try:
-            taken = source.take(suspect)
-        except UnreadableError as error:
-            failed.append(error.failure)
-        else:
-            counts[_kind(taken, known, source=source, departed=departed)] += 1
-            if force or not _is_current(taken, known, source):
-                _put(taken, suspect, source=source, store=store, known=known)
-            else:
-                store.touch(taken.document)
-    progress(Step("read", len(suspects), len(suspects)))
-    for gone in survey.gone:
-        # Not if another process has taken it in since: then it is there again.
-        store.drop(gone.path, source=gone.source, expected=gone)
-    return Report(
-        added=counts["added"],
-        changed=counts["changed"],
-        moved=counts["moved"],
-        removed=len(survey.gone) - counts["moved"],
-        unchanged=survey.unchanged + counts["unchanged"],
-        failed=(*survey.failed, *failed),
-        left=counts["left"],
-    )
+            with self._store.patience(PATIENCE_SECONDS):
+                self._freshness = self.rebuilding(lambda: self._freshen(progress))
+        except StoreError as error:  # a full disk does not keep what is indexed from answering
+            return (f"The index is not up to date: {error.message} {error.action}",)
+        return tuple(self._freshness.notices())
 
+    def hand_over(self) -> None:
+        """Record that another process does what the last search left."""
+        self._freshness = None
 
-def look(sources: Sequence[Source], *, store: Store) -> Staleness:
-    """Tell what a sync would change, without changing anything."""
-    known = store.known()
-    survey = _survey(sources, known, force=False)
-    changed: list[str] = []
-    failed = list(survey.failed)
-    for source, suspect in survey.suspects:
+    def rebuilding(self, work: Callable[[], Answer]) -> Answer:
+        """Do the work; if the store is damaged, set it aside, rebuild it and do the work again."""
         try:
-            taken = source.take(suspect)
-        except UnreadableError as error:
-            failed.append(error.failure)
-            continue
-        if not _is_current(taken, known, source):
-            changed.append(taken.document.path)
-    return Staleness(tuple(changed), tuple(gone.path for gone in survey.gone), tuple(failed))
+            return work()
+        except StoreCorruptError as error:
+            self._notices += self._store.recover(error)
+            self._sync(SyncOptions(retry=False))
+            return work()
 
-
-def _survey(sources: Sequence[Source], known: Stored, *, force: bool) -> _Survey:
-    suspects: list[tuple[Source, Found]] = []
-    failed: list[Failure] = []
-    gone: list[Known] = []
-    unchanged = 0
-    for source in sources:
-        found, failures = source.find()
-        plan = make_plan(
-            found,
-            known={key: own for key, own in known.items() if own.source is source.kind},
-            recipe=source.recipe,
-            unreadable={failure.path for failure in failures},
-            force=force,
+    def _sync(self, options: SyncOptions) -> Report:
+        """Read what changed, then embed what has no vector."""
+        started = time.perf_counter()
+        report = sync_documents(
+            self.sources,
+            store=self._store,
+            force=options.force,
+            progress=options.progress,
+            before_write=options.may_embed,
+            read_seconds=options.read_seconds,
         )
-        suspects += [(source, suspect) for suspect in plan.suspects]
-        failed += failures
-        gone += plan.gone
-        unchanged += plan.unchanged
-    # What is stored of a source that is no longer wanted goes.
-    kinds = {source.kind for source in sources}
-    gone += [own for own in known.values() if own.source not in kinds]
-    return _Survey(tuple(suspects), tuple(gone), unchanged, tuple(failed))
+        embedding = self._embedder.embed_pending(
+            retry=options.retry,
+            max_texts=options.max_texts,
+            seconds=options.embed_seconds,
+            may_embed=options.may_embed,
+            progress=options.progress,
+        )
+        return embedding.added_to(report, took_ms=(time.perf_counter() - started) * 1000)
 
+    def _sync_alone(self, options: SyncOptions, *, on_wait: Callable[[str], None]) -> Report:
+        lease = WriterLease(self._store, purpose=self._purpose)
+        while True:
+            lease.acquire(
+                wait_seconds=None,
+                on_wait=lambda holder: on_wait(f"Waiting for {describe(holder)} to finish …"),
+            )
+            try:
+                return self._sync(replace(options, progress=lease.guarded(options.progress)))
+            except LeaseLostError:
+                continue  # another process took over; what it leaves is done after it
+            finally:
+                lease.release()
 
-def _is_current(taken: Taken, known: Stored, source: Source) -> bool:
-    document = taken.document
-    before = known.get((document.source, document.path))
-    return (
-        before is not None and before.digest == document.digest and before.recipe == source.recipe
-    )
-
-
-def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, known: Stored) -> None:
-    """Store a document, unless another process was faster: then what it is now is read again.
-
-    Without that a slow process would put an old content over a newer one.
-    """
-    document = taken.document
-    before = known.get((document.source, document.path))
-    for _ in range(_RACES):
-        if store.put(taken.document, taken.chunks(), recipe=source.recipe, expected=before):
-            return
-        before = store.known_of(document.path, source=document.source)
+    def _freshen(self, progress: Progress) -> Freshness:
+        turn = _Turn(WriterLease(self._store, purpose="a search"))
+        cheap = SyncOptions(
+            retry=False,
+            max_texts=CHEAP_TEXTS,
+            read_seconds=CHEAP_SECONDS,
+            embed_seconds=EMBED_SECONDS,
+            may_embed=turn.is_granted,
+            progress=progress,
+        )
+        first = SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
-            taken = source.take(suspect)
-        except UnreadableError:
-            return  # gone or unreadable by now: the next sync sees it
-        if before is not None and before.digest == taken.document.digest:
-            return
+            is_first = self._store.is_empty() and turn.is_granted()
+            return Freshness(self._sync(first if is_first else cheap), turn.holder)
+        finally:
+            turn.end()
 
 
-def _kind(taken: Taken, known: Stored, *, source: Source, departed: Counter[str]) -> str:
-    """Return what a document was: unchanged, changed, moved or added."""
-    document = taken.document
-    if _is_current(taken, known, source):
-        return "unchanged"
-    if (document.source, document.path) in known:
-        return "changed"
-    if departed[document.digest]:
-        departed[document.digest] -= 1
-        return "moved"
-    return "added"
+class _Turn:
+    """A search's claim to the writer's lease: made once, when there is something to change."""
+
+    def __init__(self, lease: WriterLease) -> None:
+        self._lease = lease
+        self._is_claimed = False
+        self.holder: Holder | None = None
+        """Another process that is working on the store."""
+
+    def is_granted(self) -> bool:
+        """Tell whether no other process is at work."""
+        if not self._is_claimed:
+            self.holder = self._lease.acquire(wait_seconds=0.0)
+            self._is_claimed = True
+        return self.holder is None
+
+    def end(self) -> None:
+        """Release the lease."""
+        self._lease.release()

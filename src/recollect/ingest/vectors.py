@@ -1,112 +1,292 @@
-"""Bringing a store's vectors up to date, and publishing a space when all of it is there."""
+"""Gives vectors to texts that have none, and publishes a vector space once it is complete.
+
+Searches are served from one published space at a time. A new model fills its own space beside it,
+and takes its place in one step when nothing is missing any more, so that a change of model never
+leaves a search with half an index.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderError
+import numpy as np
+
+from recollect.errors import ProviderError, StoreError
 from recollect.ingest.batches import embed_by_batch
 from recollect.ingest.embed import Embedded, embed_missing
-from recollect.ingest.vector_cache import Keep
 from recollect.providers.base import OffersBatches
-from recollect.types import Degradation
+from recollect.providers.calibrate import measure_background
+from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from datetime import date
     from pathlib import Path
 
     from recollect.providers.base import BatchApi, Provider
+    from recollect.providers.chain import Chain
+    from recollect.reports import Report, StoreStatus
     from recollect.stores.base import Store, VectorCache
-    from recollect.types import Fingerprint, Progress
+    from recollect.types import Fingerprint, Progress, Vectors
 
-
-_BIG_RUN = 500  # texts: below it an answer now is worth more than half the price
+_BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _POLL_SECONDS = 30.0
 
 
-def give_vectors(  # noqa: PLR0913 - the parts that meet here
-    store: Store,
-    *,
-    provider: Provider,
-    cache: VectorCache | None,
-    wants_batches: bool,
-    pending: int,
-    most: int | None,
-    media_root: Path | None,
-    deadline: float | None,
-    today: date,
-    progress: Progress,
-) -> tuple[Embedded, tuple[str, ...]]:
-    """Embed what is missing in the provider's space; return what was done and what to say.
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How far the vectors are after a sync."""
 
-    When nothing is missing any more, searches are served from this space from then on: in one
-    step, and not before, so that a change of model never leaves a search with half an index.
-    """
-    fingerprint = provider.fingerprint
-    keep = Keep(store, fingerprint, cache=cache, today=today)
-    try:
-        # A search that embeds a few texts in a hurry does not wait for two more requests.
-        if most is None or deadline is None:
-            keep.measure(provider)
-    except ProviderError as error:
-        return Embedded(degradation=Degradation(error.message, error.action)), ()
-    embedded = Embedded()
-    owed = _owed(store, fingerprint)
-    is_big = wants_batches and most is None and pending - len(owed) >= _BIG_RUN
-    batches = _batches(provider) if is_big or owed else None
-    if batches is not None:
-        embedded = embed_by_batch(
-            store,
-            fingerprint=fingerprint,
-            batches=batches,
-            keep=keep,
-            progress=progress,
-            poll_seconds=_POLL_SECONDS,
-            # A search does not wait for a batch; it takes what is ready.
-            wait=_wait if most is None else _leave,
-            collect_only=not is_big,
+    chunks: int
+    """Chunks in the store."""
+    pending: int
+    """Chunks that still have no vector."""
+    refused: int
+    """Texts among those that the provider does not accept."""
+    embedded: Embedded
+    notices: tuple[str, ...] = ()
+
+    def added_to(self, report: Report, *, took_ms: float) -> Report:
+        """Return the report of the documents with that of their vectors."""
+        why = self.embedded.degradation
+        return replace(
+            report,
+            chunks=self.chunks,
+            embedded=self.embedded.done,
+            reused=self.embedded.reused,
+            tokens=self.embedded.tokens,
+            cost=self.embedded.cost,
+            pending=self.pending,
+            refused=self.refused,
+            degraded={Leg.VECTOR: why} if why else None,
+            notices=self.notices,
+            took_ms=took_ms,
         )
-    under_way = _owed(store, fingerprint)
-    direct = embed_missing(
-        store,
-        provider=provider,
-        keep=keep,
-        pending=pending,
-        progress=progress,
-        most=most,
-        deadline=deadline,
-        # An index run asks for everything again; a search does not repeat what was refused.
-        left_alone=under_way if most is None else under_way | store.refused(fingerprint),
-        media_root=media_root,
-        is_owed=bool(under_way),
-    )
-    if most is None and direct.is_complete:
-        store.put_refused(fingerprint, direct.refused)
-    embedded = replace(
-        direct,
-        done=direct.done + embedded.done,
-        reused=direct.reused + embedded.reused,
-        degradation=direct.degradation or (embedded.degradation if under_way else None),
-    )
-    former = store.published()
-    if embedded.is_complete and former != fingerprint:
-        store.publish(fingerprint)
-    kept = {fingerprint} if embedded.is_complete or former is None else {fingerprint, former}
-    store.prune(keep=kept)
-    keep.trim()
-    notices = (f"The embedding cache was left out: {keep.trouble.message}",) if keep.trouble else ()
-    return embedded, notices
 
 
-def _batches(provider: Provider) -> BatchApi | None:
+@dataclass(frozen=True, slots=True)
+class Embedder:
+    """Embeds the texts of one store with the provider that the chain chooses."""
+
+    store: Store
+    chain: Chain
+    cache: VectorCache | None
+    """Vectors that all agents of a home share."""
+    media_root: Path | None
+    """Where the paths of media files start; None leaves media files alone."""
+    uses_batches: bool
+    """Whether big runs go through the vendor's Batch API."""
+    today: Callable[[], date]
+
+    def embed_pending(
+        self,
+        *,
+        retry: bool,
+        max_texts: int | None,
+        seconds: float | None,
+        may_embed: Callable[[], bool],
+        progress: Progress,
+    ) -> Embedding:
+        """Embed what is missing in the space of the provider that is chosen now.
+
+        Args:
+            retry: also try a provider that failed a moment ago.
+            max_texts: embed at most so many; None embeds all.
+            seconds: stop after so long; None embeds all.
+            may_embed: called once there is something to do; False leaves it undone.
+            progress: called with each step.
+
+        """
+        takes_media = self.media_root is not None
+        published = self.store.published()
+        expected = self.chain.expected(published)
+        status = self.store.status(expected, media=takes_media)
+        is_due = retry or status.pending or (status.chunks and published != expected)
+        if not is_due or max_texts == 0 or not may_embed():
+            return self._embedding(expected, Embedded(), status)
+        choice = self.chain.choose(published, progress=progress, retry=retry)
+        if choice.provider is None or not status.chunks:
+            return self._embedding(expected, Embedded(degradation=choice.degradation), status)
+        # The chain may have chosen another provider than expected: it has texts of its own to do.
+        chosen = choice.provider.fingerprint
+        deadline = None if seconds is None else time.monotonic() + seconds
+        vectors = CachedVectors(self.store, chosen, cache=self.cache, today=self.today())
+        embedded = self._embed(
+            choice.provider,
+            vectors=vectors,
+            pending=self.store.status(chosen, media=takes_media).pending,
+            max_texts=max_texts,
+            deadline=deadline,
+            progress=progress,
+        )
+        status = self.store.status(chosen, media=takes_media)
+        notices = tuple(each for each in (choice.notice, vectors.notice) if each is not None)
+        return replace(self._embedding(chosen, embedded, status), notices=notices)
+
+    def _embedding(
+        self, fingerprint: Fingerprint | None, embedded: Embedded, status: StoreStatus
+    ) -> Embedding:
+        # Without even a known space, no chunk has a vector in it.
+        is_without_space = fingerprint is None and embedded.degradation is not None
+        return Embedding(
+            chunks=status.chunks,
+            pending=status.chunks if is_without_space else status.pending,
+            refused=len(self.store.refused(fingerprint)) if fingerprint else 0,
+            embedded=embedded,
+        )
+
+    def _embed(  # noqa: PLR0913 - how much to do, and with what
+        self,
+        provider: Provider,
+        *,
+        vectors: CachedVectors,
+        pending: int,
+        max_texts: int | None,
+        deadline: float | None,
+        progress: Progress,
+    ) -> Embedded:
+        """Measure the space, collect batches, embed the rest, publish, prune."""
+        store, fingerprint = self.store, provider.fingerprint
+        is_whole_run = max_texts is None
+        try:
+            # A search that embeds a few texts in a hurry does not wait for two more requests.
+            if is_whole_run or deadline is None:
+                vectors.measure_background(provider)
+        except ProviderError as error:
+            return Embedded(degradation=Degradation(error.message, error.action))
+        batched = Embedded()
+        awaited = self._awaited(fingerprint)
+        is_big = self.uses_batches and is_whole_run and pending - len(awaited) >= _BIG_RUN
+        batches = _batch_api(provider) if is_big or awaited else None
+        if batches is not None:
+            batched = embed_by_batch(
+                store,
+                fingerprint=fingerprint,
+                batches=batches,
+                vectors=vectors,
+                progress=progress,
+                poll_seconds=_POLL_SECONDS,
+                # A search does not wait for a batch; it collects what is ready.
+                wait=_wait if is_whole_run else _do_not_wait,
+                collect_only=not is_big,
+            )
+        awaited = self._awaited(fingerprint)
+        direct = embed_missing(
+            store,
+            provider=provider,
+            vectors=vectors,
+            pending=pending,
+            progress=progress,
+            max_texts=max_texts,
+            deadline=deadline,
+            # An index run asks for everything again; a search does not repeat what was refused.
+            skipped=awaited if is_whole_run else awaited | store.refused(fingerprint),
+            is_awaiting_more=bool(awaited),
+            media_root=self.media_root,
+        )
+        if is_whole_run and direct.is_complete:
+            store.put_refused(fingerprint, direct.refused)
+        embedded = replace(
+            direct,
+            done=direct.done + batched.done,
+            reused=direct.reused + batched.reused,
+            degradation=direct.degradation or (batched.degradation if awaited else None),
+        )
+        self._publish(fingerprint, is_complete=embedded.is_complete)
+        vectors.trim()
+        return embedded
+
+    def _publish(self, fingerprint: Fingerprint, *, is_complete: bool) -> None:
+        """Serve searches from a complete space, and drop the spaces that nothing needs."""
+        previous = self.store.published()
+        if is_complete and previous != fingerprint:
+            self.store.publish(fingerprint)
+        needed = {fingerprint}
+        if not is_complete and previous is not None:
+            needed.add(previous)
+        self.store.prune(keep=needed)
+
+    def _awaited(self, fingerprint: Fingerprint) -> frozenset[str]:
+        """Return the digests of texts whose vectors a batch will bring."""
+        return frozenset().union(*self.store.batches(fingerprint).values())
+
+
+@dataclass(slots=True)
+class CachedVectors:
+    """Vectors of one space: stored in the agent's store, shared through the home's cache.
+
+    A cache that fails costs a second embedding some day, not the run: it is left out and reported.
+    """
+
+    store: Store
+    fingerprint: Fingerprint
+    cache: VectorCache | None
+    today: date
+    notice: str | None = field(default=None, init=False)
+    """Why the cache was left out."""
+
+    def reuse(self, digests: Sequence[str]) -> frozenset[str]:
+        """Store the vectors that the cache holds of these texts; return their digests."""
+        found = {}
+        if self.cache is not None:
+            try:
+                found = self.cache.get(self.fingerprint, digests=digests, today=self.today)
+            except StoreError as error:
+                self._leave_cache_out(error)
+        if found:
+            self.store.put_vectors(
+                self.fingerprint, digests=list(found), vectors=np.stack(list(found.values()))
+            )
+        return frozenset(found)
+
+    def put(self, digests: Sequence[str], vectors: Vectors) -> None:
+        """Store vectors that were just embedded."""
+        self.store.put_vectors(self.fingerprint, digests=digests, vectors=vectors)
+        if self.cache is not None:
+            try:
+                self.cache.put(self.fingerprint, digests=digests, vectors=vectors, today=self.today)
+            except StoreError as error:
+                self._leave_cache_out(error)
+
+    def measure_background(self, provider: Provider) -> None:
+        """Make sure that the store knows the background of the provider's space.
+
+        Raises:
+            ProviderError: it had to be measured, and the provider did not answer.
+
+        """
+        space = self.store.space(self.fingerprint)
+        if space is not None and space.background is not None:
+            return
+        background = provider.background
+        try:
+            if background is None and self.cache is not None:
+                background = self.cache.background(self.fingerprint)
+            if background is None:
+                background = measure_background(provider)
+                if self.cache is not None:
+                    self.cache.put_background(self.fingerprint, background)
+        except StoreError as error:
+            self._leave_cache_out(error)
+        self.store.put_background(self.fingerprint, background or measure_background(provider))
+
+    def trim(self) -> None:
+        """Keep the cache within its size limit."""
+        if self.cache is not None:
+            try:
+                self.cache.trim()
+            except StoreError as error:
+                self._leave_cache_out(error)
+
+    def _leave_cache_out(self, error: StoreError) -> None:
+        self.cache = None
+        self.notice = f"The embedding cache was left out: {error.message}"
+
+
+def _batch_api(provider: Provider) -> BatchApi | None:
     return provider.batches() if isinstance(provider, OffersBatches) else None
-
-
-def _owed(store: Store, fingerprint: Fingerprint) -> frozenset[str]:
-    """Return the digests of texts that batches are to bring."""
-    return frozenset().union(*store.batches(fingerprint).values())
 
 
 def _wait(seconds: float) -> bool:
@@ -114,6 +294,6 @@ def _wait(seconds: float) -> bool:
     return True
 
 
-def _leave(seconds: float) -> bool:
+def _do_not_wait(seconds: float) -> bool:
     del seconds
     return False

@@ -1,7 +1,7 @@
-"""Proving that an index equals the files: read everything again and compare.
+"""Verifies that a store equals the files: reads everything again and compares.
 
-Nothing is repaired here, and nothing is believed: every file is read, divided and compared with
-what is stored, character by character.
+Nothing is repaired here, and nothing is trusted: every file is read, chunked and compared with what
+is stored, character by character.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def verify(
         differences += _compared(each, source=source, store=store)
     present = {(each.source, each.path) for _, each in found}
     differences += [
-        Difference(known.path, "is indexed and no longer there", _RESYNC)
+        Difference(known.path, "is indexed, but the file is gone", _RESYNC)
         for key, known in store.known().items()
         if key not in present
     ]
@@ -69,12 +69,12 @@ def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Differe
     if known is None:
         yield Difference(document.path, "is not indexed", _RESYNC)
     elif known.digest != document.digest:
-        yield Difference(document.path, "is indexed with another content", _RESYNC)
+        yield Difference(document.path, "is indexed with other content", _RESYNC)
     elif known.recipe != source.recipe:
-        yield Difference(document.path, "is indexed by other rules than those in force", _RESYNC)
-    elif store.chunks_of(document.path, source=document.source) != taken.chunks():
+        yield Difference(document.path, "is indexed by other rules than the present ones", _RESYNC)
+    elif list(store.chunks_of(document.path, source=document.source)) != taken.chunks():
         yield Difference(
             document.path,
-            "has other chunks than its content gives",
+            "is indexed with other chunks than its content gives",
             _REDO,
         )

@@ -1,7 +1,7 @@
-"""Finding the files of a memory: the workspace's own, then the extra paths.
+"""Finds the files of a memory: the workspace's own, then the extra paths, minus what is excluded.
 
-It knows which places belong to a memory and in which order; `folders` knows how to look through
-one. No file is read here.
+It knows which places belong to a memory and in which order; `folders` looks through one. `locate`
+finds the one file that a path names. No file is read here.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import WorkspaceError
+from recollect.errors import NotFoundError, WorkspaceError
 from recollect.ingest.curated import CURATED
-from recollect.ingest.folders import Look, Seen
-from recollect.ingest.ignore import ignored_by
+from recollect.ingest.folders import FolderSearch, Seen
 from recollect.ingest.media import MediaOptions, modality_of
 from recollect.reports import Failure
 from recollect.text.globs import matches
@@ -44,15 +43,15 @@ class WalkOptions:
     exclude: tuple[str, ...] = setting("exclude", (), paths, "globs of files to leave out")
     """Matched against stored paths; a folder that matches is left out with all it contains."""
     media: MediaOptions = field(default_factory=MediaOptions)
-    """Which media files are taken in besides Markdown: from the extra paths only."""
+    """Which media files are indexed besides Markdown; only from the extra paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to take in."""
+    """A file to index."""
 
     path: str
-    """As stored: relative to the workspace, with forward slashes, possibly from `../` on."""
+    """As stored: relative to the workspace, with forward slashes; may start with `../`."""
     file: Path
     stat: Stat
     source: SourceKind
@@ -61,10 +60,10 @@ class Found:
 
 
 def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Failure]]:
-    """Return the files of a memory in order, each once, and what could not be looked into.
+    """Return the files of a memory in order, each once, and the paths that could not be read.
 
     Raises:
-        WorkspaceError: there is no such folder, or it cannot be listed.
+        WorkspaceError: the folder does not exist or cannot be listed.
 
     """
     root = _real_folder(workspace)
@@ -91,15 +90,15 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A place whose changes concern a memory."""
+    """A place where changes can concern a memory."""
 
     path: Path
     is_deep: bool
-    """With everything below it."""
+    """Including everything below it."""
 
 
 def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
-    """Return where changes can change what a walk finds: not the whole workspace."""
+    """Return the places where a change can change what `walk` finds: not the whole workspace."""
     found = [Watched(workspace, is_deep=False), Watched(workspace / _FOLDER, is_deep=True)]
     for given in options.extra_paths:
         parts = Path(given.strip()).expanduser().parts
@@ -123,7 +122,7 @@ def _real_folder(workspace: Path) -> Path:
 
 def _own_names(root: Path) -> list[str]:
     try:
-        # Listed rather than asked for by name: on some disks memory.md answers to MEMORY.md.
+        # Listed, not looked up by name: on some disks memory.md answers to MEMORY.md.
         names = {entry.name for entry in root.iterdir()}
     except OSError as error:
         message = f"The workspace {root} cannot be listed: {error.strerror}."
@@ -134,7 +133,7 @@ def _own_names(root: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What holds for every place that is looked at."""
+    """The rules for every place that is searched."""
 
     root: Path
     exclude: tuple[str, ...]
@@ -148,22 +147,22 @@ class _Limits:
         failures: list[Failure],
         pattern: str = "",
     ) -> list[Seen]:
-        """Return the files at a place in order; what fails is added to `failures`."""
+        """Return the files at a place in order; failures are added to `failures`."""
         is_flat = pattern and "**" not in pattern
         path = self._stored(place)
-        look = Look(
+        search = FolderSearch(
             str(boundary),
             is_wanted=self._is_wanted,
             is_excluded=self._excluding(boundary, failures=failures),
             max_depth=pattern.count("/") if is_flat else None,
         )
-        look.at(path, str(place))
-        failures += look.failures
+        search.at(path, str(place))
+        failures += search.failures
         top = "" if path == "." else f"{path}/"
         return sorted(
             (
                 each
-                for each in look.seen
+                for each in search.seen
                 if not pattern or matches(each.path.removeprefix(top), f"/{pattern}")
             ),
             key=lambda each: each.path,
@@ -173,7 +172,7 @@ class _Limits:
         return name.lower().endswith(_SUFFIX) or modality_of(name) in self.modalities
 
     def _excluding(self, boundary: Path, *, failures: list[Failure]) -> Callable[[str], bool]:
-        """Return what is left out inside a boundary: by the setting, and by its ignore file."""
+        """Return a test for excluded paths: by the setting, and by the boundary's ignore file."""
         top = self._stored(boundary)
         is_ignored, failure = ignored_by(boundary, shown=top)
         if failure is not None and failure not in failures:
@@ -190,7 +189,7 @@ class _Limits:
         return is_excluded
 
     def _stored(self, place: Path) -> str:
-        # Only the place itself may be a link, so that one file is not stored under two paths.
+        # Only the last part may be a link, so that one file is not stored under two paths.
         named = place.parent.resolve() / place.name
         try:
             return Path(os.path.relpath(named, self.root)).as_posix()
@@ -205,14 +204,14 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Seen]
         place.stat()
     except (FileNotFoundError, NotADirectoryError):
         return _extra_glob(text, given, limits=limits, failures=failures)
-    except (OSError, RuntimeError, ValueError) as error:  # no permission, no such home, NUL
+    except (OSError, RuntimeError, ValueError) as error:  # no permission, no such home folder, NUL
         reason = f"cannot be reached: {getattr(error, 'strerror', error)}"
         failures.append(Failure(text, reason, "Make it readable, or correct extra_paths."))
         return []
     modality = modality_of(place.name)
     if modality is not None and modality not in limits.modalities and place.is_file():
-        reason = f"is an {modality} file, and those are not taken in"
-        action = "See multimodal.enabled and multimodal.modalities, or remove it in extra_paths."
+        reason = f"is an {modality} file, and those are not indexed"
+        action = "Set multimodal.enabled and multimodal.modalities, or remove it from extra_paths."
         failures.append(Failure(text, reason, action))
         return []
     return limits.look(place, boundary=place.resolve(), failures=failures)
@@ -235,3 +234,80 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
 
 def _joined(root: Path, *parts: str) -> Path:
     return Path(os.path.normpath(root.joinpath(*parts)))
+
+
+IGNORE_FILE = ".recollectignore"
+
+
+def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | None, Failure | None]:
+    """Return a test for paths that a folder's ignore file excludes, relative to the folder.
+
+    Args:
+        folder: where the file would be.
+        shown: the folder's stored path, for messages.
+
+    """
+    file = folder / IGNORE_FILE
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return None, None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = f"cannot be read, so it excludes nothing: {error}"
+        return None, Failure(f"{shown}/{IGNORE_FILE}", reason, "Save it as readable UTF-8 text.")
+    import pathspec  # noqa: PLC0415 - loaded only if there is such a file
+
+    try:
+        rules = pathspec.GitIgnoreSpec.from_lines(lines)
+    except (ValueError, TypeError) as error:
+        reason = f"has a line that is not a pattern, so it excludes nothing: {error}"
+        return None, Failure(f"{shown}/{IGNORE_FILE}", reason, "Correct the line.")
+
+    def is_ignored(path: str) -> bool:
+        # A pattern that ends in a slash matches folders only; what is not a note may be a folder.
+        return rules.match_file(path) or (
+            not path.lower().endswith(_SUFFIX) and rules.match_file(f"{path}/")
+        )
+
+    return is_ignored, None
+
+
+def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
+    """Return the memory file with this path, relative to the workspace or absolute.
+
+    Raises:
+        NotFoundError: the file does not exist, or is not a memory file.
+
+    """
+    found, failures = walk(workspace, options=options)
+    wanted = os.path.relpath(os.path.normpath(workspace / path), workspace).replace(os.sep, "/")
+    for each in found:
+        if each.path == wanted:
+            return each
+    for failure in failures:
+        if failure.path == wanted:
+            raise NotFoundError(f"{path}: {failure.reason}", action=failure.action)
+    if os.path.lexists(workspace / path):
+        if what := _excluded_by(wanted, workspace=workspace, options=options):
+            raise NotFoundError(
+                f"{path} is excluded from this memory by {what}.",
+                action="Remove it there to have it indexed.",
+            )
+        raise NotFoundError(
+            f"{path} is not a memory file of this workspace.",
+            action="Only MEMORY.md, USER.md, memory/**/*.md and the extra paths can be read.",
+        )
+    raise NotFoundError(
+        f"There is no {path} in {workspace}.", action="Use a path as `recollect search` shows it."
+    )
+
+
+def _excluded_by(wanted: str, *, workspace: Path, options: WalkOptions) -> str:
+    """Return what excludes a path, or a folder it is in; empty if nothing does."""
+    parts = wanted.split("/")
+    paths = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+    excluded = (pattern.removesuffix("/") for pattern in options.exclude)
+    if any(matches(path, pattern) for pattern in excluded for path in paths):
+        return "the setting `exclude`"
+    is_ignored, _ = ignored_by(workspace, shown=".")
+    return IGNORE_FILE if is_ignored is not None and any(map(is_ignored, paths)) else ""

@@ -99,7 +99,7 @@ class Chain:
             degradation=degradation,
         )
 
-    def former(self, fingerprint: Fingerprint) -> Provider | Degradation:
+    def previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         """Return the provider of an earlier space as today's settings reach it, or why not."""
         if fingerprint not in self._former:
             self._former[fingerprint] = self._find_former(fingerprint)

@@ -1,1 +1,1 @@
-"""How does a question become hits? legs, fuse, exact, decay, rerank, mmr, cut: one file a step."""
+"""How does a question become hits? `answer` is the whole answer, `pipeline` one search."""

@@ -1,9 +1,9 @@
-"""BM25 over chunks, fully ours: one formula for every store.
+"""BM25F over chunks: one formula for every store.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
-Lucene's idf, which stays positive for words that stand in most chunks: in a small memory nearly
-every word does. Fields are combined before saturation (BM25F): a word in the heading counts as
-several in the body.
+Lucene's idf, which stays positive for words that occur in most chunks: in a small memory nearly
+every word does. Fields are combined before saturation: a word in the heading counts as several in
+the body.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 K1 = 1.0
 B = 0.4
-"""Chunks are of like length by construction: little of it is worth normalising away."""
+"""Low, because chunks have similar lengths by construction."""
 FIELD_WEIGHTS = (1.0, 2.0, 2.0)
-"""Body, heading, path: where a word stands says how much the chunk is about it."""
+"""Body, heading, path: where a word occurs tells how much the chunk is about it."""
 STOP_WEIGHT = 0.25
-"""A function word is little information, but a query made of nothing else still works."""
+"""A function word carries little information, but a query of nothing else still works."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordScores:
-    """What the keyword leg says of each chunk."""
+    """The keyword leg's raw score of each chunk."""
 
     raw: npt.NDArray[np.float64]
     bound: float
-    """What a chunk would score that is about nothing but the query."""
+    """The score of a chunk that is about nothing but the query."""
 
 
 def bm25(loaded: Loaded, *, question: QueryTerms, corpus: Corpus) -> KeywordScores:

@@ -1,12 +1,12 @@
-"""Notes that repeat a fact which no longer holds: shown, but never without saying so.
+"""Marks notes that repeat a superseded fact.
 
-A refutation is written once; the old claim stands in several places. Hiding those would hide what
-else they say, so they are marked with what took the claim's place.
+A correction is written once; the old claim may be in several notes. Hiding those would hide what
+else they say, so they are marked with the fact that replaced the claim.
 
-A note repeats a claim if it holds its words in their order, or a sentence of nothing but its words
-in any order and inflection: the old value, what the claim is about, and words that change nothing.
-A note that states the new value is never marked. Vectors tell a claim neither from its denial nor
-from the same said of something else: docs/decisions/0013.
+A note repeats a claim if it contains the claim's words in order, or a sentence of nothing but its
+words in any order and inflection: the old value, the subject, and words that change nothing. A note
+that states the new value is never marked. Vectors cannot tell a claim from its denial, nor from the
+same claim about something else: docs/decisions/0013.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from recollect.types import Results, SupersededFact
 
-_BEGINNING_CHARS = 3  # of a word; its inflections share them
+_STEM_CHARS = 3  # first characters of a word, which its inflections share
 _OWN_LINE = re.compile(r"\s*(?:[-*+>#]|[0-9]+[.)]\s|$)")  # entry, quote, heading, or nothing
 _HEADING = re.compile(r"\s*#")
 _BETWEEN = re.compile(
@@ -34,13 +34,7 @@ _ASKS = re.compile("[?？]")
 
 
 def mark_copies(results: Results, *, superseded: Sequence[SupersededFact]) -> Results:
-    """Return the results with a mark on every hit that repeats a superseded fact.
-
-    Args:
-        results: of a search.
-        superseded: facts that no longer hold.
-
-    """
+    """Return the results with a mark on every hit that repeats a superseded fact."""
     if not superseded or all(hit.fact is not None for hit in results.hits):
         return results
     claims = list(_claims(superseded))
@@ -55,11 +49,11 @@ def mark_copies(results: Results, *, superseded: Sequence[SupersededFact]) -> Re
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """What a superseded fact says, against what holds now."""
+    """What a superseded fact says, and what replaced it."""
 
     words: str
-    beginnings: frozenset[str]
-    """Of the words by which it differs: cheap to look for before anything else is."""
+    stems: frozenset[str]
+    """Of the words by which it differs: a cheap first test."""
     text: str
     about: str
     instead: str
@@ -68,27 +62,27 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence of a note."""
+    """A sentence of a note, as terms."""
 
-    beginnings: frozenset[str]
+    stems: frozenset[str]
     terms: frozenset[str]
     past: frozenset[str]
-    """Its words in the past: `lived` has the term of `lives`."""
+    """Words in the past tense: `lived` has the same term as `lives`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Gist:
-    """A claim as terms."""
+    """A claim, as terms."""
 
     allowed: frozenset[str]
     required: frozenset[str]
-    """Empty when the new claim says all that the old one did."""
+    """Empty if the new claim says everything the old one did."""
     fresh: frozenset[str]
-    """What only the new claim says."""
+    """Terms of the new claim only."""
     past: frozenset[str]
 
     def is_said_by(self, sentence: _Sentence) -> bool:
-        """Tell whether a sentence says the claim, of the present, and nothing else."""
+        """Tell whether a sentence states the claim, in the present tense, and nothing else."""
         is_claim = self.required <= sentence.terms <= self.allowed
         return is_claim and not self.fresh & sentence.terms and sentence.past <= self.past
 
@@ -98,12 +92,12 @@ def _claims(superseded: Sequence[SupersededFact]) -> Iterator[_Claim]:
     for fact in superseded:
         instead = last[fact.id].instead
         words = _words(fact.text)
-        differing = _beginnings(words) - _beginnings(_words(instead)) - _FILLER_BEGINNINGS
+        differing = _stems(words) - _stems(_words(instead)) - _FILLER_STEMS
         yield _Claim(words, differing, fact.text, fact.about, instead, last[fact.id].by)
 
 
 def _last_ones(superseded: Sequence[SupersededFact]) -> dict[str, SupersededFact]:
-    """Return for each fact the last that was superseded after it: that names what holds now."""
+    """Return for each fact the end of its chain of successors, which names what holds now."""
     by_id = {fact.id: fact for fact in superseded}
     last: dict[str, SupersededFact] = {}
     for fact in superseded:
@@ -117,17 +111,17 @@ def _last_ones(superseded: Sequence[SupersededFact]) -> dict[str, SupersededFact
 
 
 def _repeated_in(text: str, claims: Sequence[_Claim]) -> str | None:
-    """Return the id of what took the place of a claim that a text repeats."""
+    """Return the id of the fact that replaced a claim which the text repeats."""
     said = [each for each in _sentences(text) if not _ASKS.search(each)]
     words = _words(" ".join(said))
-    beginnings = _beginnings(words)
-    possible = [claim for claim in claims if claim.beginnings <= beginnings]
+    stems = _stems(words)
+    possible = [claim for claim in claims if claim.stems <= stems]
     if not possible:
         return None
     sentences = [_sentence(each) for each in said]
     stated = frozenset(terms(text))
     for claim in possible:
-        near = [each for each in sentences if claim.beginnings <= each.beginnings]
+        near = [each for each in sentences if claim.stems <= each.stems]
         is_quoted = claim.words in words
         if not near and not is_quoted:
             continue
@@ -141,14 +135,14 @@ def _repeated_in(text: str, claims: Sequence[_Claim]) -> str | None:
 
 
 def _sentence(text: str) -> _Sentence:
-    return _Sentence(_beginnings(_words(text)), frozenset(terms(text)), _past(text))
+    return _Sentence(_stems(_words(text)), frozenset(terms(text)), _past(text))
 
 
 def _gist(claim: _Claim) -> _Gist:
     old, new = frozenset(terms(claim.text)), frozenset(terms(claim.instead))
     about = frozenset(terms(claim.about))
     changed = old - new - _FILLERS
-    # Without a word on what it is about, all of it is.
+    # If it does not say what it is about, all of it is the subject.
     subject = (about or old) & old - _FILLERS
     return _Gist(
         allowed=old | about | _FILLERS,
@@ -176,7 +170,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> str:
-    """Return the words of a text, however they are written and set."""
+    """Return the words of a text in one case, without punctuation or markup."""
     if text.isascii():
         kept = text.casefold().translate(_APART)
     else:
@@ -185,8 +179,8 @@ def _words(text: str) -> str:
     return f" {' '.join(kept.split())} "
 
 
-def _beginnings(words: str) -> frozenset[str]:
-    return frozenset(word[:_BEGINNING_CHARS] for word in words.split())
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(word[:_STEM_CHARS] for word in words.split())
 
 
 _FILLER_WORDS = (
@@ -194,5 +188,5 @@ _FILLER_WORDS = (
     "has have do does i me my we us our it its who which where there here also own just"
 )
 _FILLERS = frozenset(terms(_FILLER_WORDS))
-"""What a sentence may have besides the claim's words without saying something else."""
-_FILLER_BEGINNINGS = _beginnings(_FILLER_WORDS)
+"""Words that a sentence may add to a claim without saying something else."""
+_FILLER_STEMS = _stems(_FILLER_WORDS)

@@ -1,7 +1,6 @@
 """Date words in a question: "last Tuesday", "two weeks ago", "in March", 昨天, 先週.
 
-They become a window of days. It knows words and calendars; today is an argument, and whether notes
-of those days are better answers is decided elsewhere.
+They become a window of days. Whether notes of those days are better answers is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Days from the first to the last, both included."""
+    """Days from the first to the last, inclusive."""
 
     first: date
     last: date
 
     def holds(self, day: date | None) -> bool:
-        """Tell whether a day lies in the window; an evergreen text has no day."""
+        """Tell whether a day is in the window; an evergreen text has no day."""
         return day is not None and self.first <= day <= self.last
 
 
@@ -38,9 +37,9 @@ _NUMBERS = {
 }  # fmt: skip
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _SLACK_DAYS = {"day": 1, "week": 4, "month": 16, "year": 183}
-"""How loosely people count: four weeks ago is seldom the 28th day back."""
+"""How loosely people count: "four weeks ago" is seldom exactly 28 days."""
 _AFTERWARDS = timedelta(days=3)
-"""A note about a day is often written a little later."""
+"""A note about a day is often written a few days later."""
 _WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
@@ -53,7 +52,7 @@ _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 
 
 def window(text: str, *, today: date) -> Window | None:
-    """Return the days a question speaks of, or None when it names none."""
+    """Return the days a question names, or None."""
     for pattern, reading in _READINGS:
         if (found := pattern.search(text)) and (days := reading(found, today)):
             return days
@@ -75,8 +74,8 @@ def _past(found: re.Match[str], today: date) -> Window:
 def _calendar_unit(found: re.Match[str], today: date) -> Window:
     """Read "this week" and "last month" from the unit's first day on.
 
-    To today, because "last month" also means the last thirty days, and because people write of a
-    day afterwards.
+    Up to today, because "last month" also means the last thirty days, and people write about
+    a day afterwards.
     """
     unit = found["unit"].lower()
     back = 0 if found["which"].lower() == "this" else 1
@@ -97,7 +96,7 @@ def _weekday(found: re.Match[str], today: date) -> Window:
 def _named_month(found: re.Match[str], today: date) -> Window | None:
     groups = found.groupdict()
     month = _MONTHS[groups["month"].lower()]
-    # Without a year the latest one that is not in the future is meant.
+    # Without a year, the latest one that is not in the future.
     year = int(groups.get("year") or today.year - (month > today.month))
     days = calendar.monthrange(year, month)[1]
     if not groups.get("day"):

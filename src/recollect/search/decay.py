@@ -1,7 +1,7 @@
-"""Ageing: newer notes first among equals, old right answers still reachable.
+"""Temporal decay: newer notes first among equals, old right answers still reachable.
 
-`score × 2^(-age/half-life)`, never below the floor. Evergreen chunks do not age, and the future
-is not a bonus. It knows no clock: today is an argument.
+`score × 2^(-age/half-life)`, never below the floor. Evergreen chunks do not age, and a date in the
+future is not a bonus.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DecayOptions:
 
 
 def decay_factor(when: date | None, *, today: date, options: DecayOptions) -> float:
-    """Return what is left of a score at this age."""
+    """Return the factor that a score of this age is multiplied by."""
     age = age_days(when, today=today)
     if not options.enabled or age is None:
         return 1.0

@@ -1,4 +1,4 @@
-"""Exactness: whoever types an identifier or a file name wants that very thing, whatever its age."""
+"""Exact matches: a query that is an identifier or a file name wants that, whatever its age."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-_RARE_SHARE = 0.02  # an "identifier" that stands in more chunks than this identifies nothing
+_RARE_SHARE = 0.02  # an "identifier" that occurs in more chunks than this identifies nothing
 _RARE_COUNT = 10
 _BODY_OR_HEADING = slice(0, 2)
 _PATH = 2
 _QUOTES = "\"'`“”‘’«»「」 \t\r\n"
 LIFTED = 0.995
-"""Exact hits score at least this, all others at most this."""
+"""Exact hits score at least this, all others at most."""
 
 
 def exactness(
     text: str, *, question: QueryTerms, loaded: Loaded, corpus: Corpus, scores: Floats
 ) -> npt.NDArray[np.int64]:
-    """Return how exactly each chunk is what was asked for; 0 is not exactly.
+    """Return the tier of each chunk's exact match; 0 is no exact match.
 
-    A named file counts most (whole path 3, base name 2, stem 1, above any identifier) and lifts
-    its best chunk; an identifier lifts every chunk that holds it, more identifiers more.
+    A named file counts most (whole path 3, base name 2, stem 1, all above any identifier) and lifts
+    its best chunk; an identifier lifts every chunk that contains it, more identifiers more.
     """
     held = np.zeros(len(loaded.keys), dtype=np.int64)
     named = np.zeros(len(loaded.keys), dtype=np.int64)
@@ -48,7 +48,7 @@ def exactness(
 
 
 def lift(scores: Floats, tiers: npt.NDArray[np.int64]) -> Floats:
-    """Return scores such that exact hits stand above all others, by tier, then by score."""
+    """Return scores that put exact hits above all others, by tier, then by score."""
     highest = int(tiers.max(initial=0))
     if not highest:
         return scores
@@ -61,7 +61,7 @@ def lift(scores: Floats, tiers: npt.NDArray[np.int64]) -> Floats:
 
 
 def fold(text: str) -> str:
-    """Return the form in which names are compared: composed, case-folded, without quotes."""
+    """Return a name as it is compared: composed, case-folded, without quotes."""
     return unicodedata.normalize("NFC", text.strip(_QUOTES)).casefold()
 
 
@@ -75,7 +75,7 @@ def _specificity(asked: str, path: str) -> int:
 def _best_of_each_file(
     values: npt.NDArray[np.int64], loaded: Loaded, scores: Floats
 ) -> npt.NDArray[np.int64]:
-    """Keep a file's value on its best chunk only: one file must not fill the whole answer."""
+    """Keep a file's value on its best chunk only, so that one file cannot fill the answer."""
     kept = np.zeros_like(values)
     best: dict[str, int] = {}
     for row in np.argsort(-scores, kind="stable"):

@@ -1,9 +1,9 @@
-"""Other texts to search with in a question's place: an answer made up by a model, or other words.
+"""Query expansion by a language model: a made-up answer (HyDE), or the question in other words.
 
-HyDE (Gao et al., 2022, arxiv.org/abs/2212.10496): a made-up answer lies nearer to true answers than
-the question does, so its vector finds them better. Whether what it says is true does not matter,
-and nothing of it is ever shown or stored. For the vector leg only: its words would lead the keyword
-leg astray. Whatever goes wrong, the caller gets a reason and searches with the question itself.
+HyDE (Gao et al., 2022, arxiv.org/abs/2212.10496): a made-up answer is nearer to true answers than
+the question is, so its vector finds them better. Whether it is true does not matter; it is never
+shown or stored. Only the vector leg uses it: its words would mislead the keyword leg. If anything
+goes wrong, the search runs with the plain question and reports why.
 """
 
 from __future__ import annotations
@@ -11,31 +11,33 @@ from __future__ import annotations
 import re
 import threading
 import time
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import RecollectError
+from recollect.errors import ProviderError, RecollectError
+from recollect.providers.chat.table import prepared_chat
 from recollect.text.json_objects import objects_in
 from recollect.text.scripts import normalised
 from recollect.text.setting import number, switch, user_setting
-from recollect.types import Degradation
+from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from recollect.providers.chat.base import Chat
-    from recollect.search.answer_cache import AnswerCache
+    from recollect.types import Query
 
 _ANSWER_TOKENS = 150
 _VARIANTS_TOKENS = 300
 _TEMPERATURE = 0.3
 HYDE = "hyde"
-"""Name under which an answer that could not be imagined is reported."""
+"""Names a missing made-up answer in `degraded`."""
 EXPAND = "expand"
-"""Name under which it is reported that a question could not be reworded."""
+"""Names missing rewordings in `degraded`."""
 _MOST_VARIANTS = 4
-_LEAST_CHARS = 10  # an answer has to be longer
-_MOST_CHARS = 1000  # two sentences were asked for, and a vector holds no more
+_LEAST_CHARS = 10  # a shorter answer says nothing
+_MOST_CHARS = 1000  # the prompt asks for two sentences, and a vector holds no more
 _QUESTION_CHARS = 2000
 _VARIANT_CHARS = range(3, 301)
 
@@ -56,11 +58,12 @@ _DECLINES = re.compile(
 )
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?[0-9]{1,2}[.):])\s*")
 _AROUND = " \t\"'“”„«»`,"
+_CACHED_ANSWERS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class WordingOptions:
-    """What a model is asked for before a search."""
+    """What a language model adds to a question."""
 
     hyde: bool = user_setting(
         "hyde.enabled", False, switch, "let the language model imagine an answer for the vector leg"
@@ -77,39 +80,106 @@ class WordingOptions:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Names of what is asked for."""
+        """Names of what is turned on."""
         return tuple(name for name, on in ((HYDE, self.hyde), (EXPAND, self.expand)) if on)
 
 
+class QueryExpander:
+    """Adds what a language model makes of a question, if that is turned on."""
+
+    def __init__(self, chat: Chat | None, *, options: WordingOptions, cache: AnswerCache) -> None:
+        self._chat = chat
+        self._options = options
+        self._cache = cache
+
+    def expand(self, query: Query) -> tuple[Query, Mapping[str, Degradation]]:
+        """Return the query with its expansions, and why any of them is missing; never raises."""
+        wanted = self._options.wanted
+        if not wanted or Leg.VECTOR not in query.legs:
+            return query, {}
+        try:
+            chat = prepared_chat(self._chat)
+        except ProviderError as error:
+            return query, dict.fromkeys(wanted, Degradation(error.message, error.action))
+        # All are asked at the same time.
+        waits = {
+            task.name: self._start(query.text, chat, task=task)
+            for task in _tasks(query.text)
+            if task.name in wanted
+        }
+        outcomes = {name: wait() for name, wait in waits.items()}
+        texts = {name: read for name, read in outcomes.items() if isinstance(read, tuple)}
+        expanded = replace(
+            query,
+            imagined=texts[HYDE][0] if HYDE in texts else None,
+            rewordings=texts.get(EXPAND, ()),
+        )
+        return expanded, {
+            name: why for name, why in outcomes.items() if isinstance(why, Degradation)
+        }
+
+    def _start(
+        self, question: str, chat: Chat, *, task: _Task
+    ) -> Callable[[], tuple[str, ...] | Degradation]:
+        """Start asking; return a function that waits for the texts, or for why there are none."""
+        seconds = self._options.seconds
+        key = (task.name, chat.name, chat.model, question)
+        cached = self._cache.get(key)
+        if cached is not None:
+            return lambda: cached
+        outcome: list[tuple[str, ...] | Degradation] = []
+
+        def ask() -> None:
+            read = _answer(question, chat, seconds=seconds, task=task)
+            if isinstance(read, tuple):
+                self._cache.put(key, read)  # a late answer still helps if the question comes again
+            outcome.append(read)
+
+        # The client keeps to the time limit, but looking up a host name does not.
+        thread = threading.Thread(target=ask, name=f"recollect-{task.name}", daemon=True)
+        ends_at = time.monotonic() + seconds
+        thread.start()
+
+        def wait() -> tuple[str, ...] | Degradation:
+            thread.join(max(ends_at - time.monotonic(), 0.0))
+            if outcome:
+                return outcome[0]
+            return Degradation(
+                f"{chat.name} did not answer in {seconds:.3g} s",
+                "Allow more time (llm.seconds), or choose a faster model.",
+            )
+
+        return wait
+
+
+class AnswerCache:
+    """The most recently used answers. Safe to use from several threads."""
+
+    def __init__(self, size: int = _CACHED_ANSWERS) -> None:
+        self._size = size
+        self._answers: OrderedDict[tuple[str, ...], tuple[str, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, ...]) -> tuple[str, ...] | None:
+        """Return the answer stored under a key."""
+        with self._lock:
+            if key not in self._answers:
+                return None
+            self._answers.move_to_end(key)
+            return self._answers[key]
+
+    def put(self, key: tuple[str, ...], answer: tuple[str, ...]) -> None:
+        """Store an answer; the one unused for longest makes room."""
+        with self._lock:
+            self._answers[key] = answer
+            self._answers.move_to_end(key)
+            while len(self._answers) > self._size:
+                self._answers.popitem(last=False)
+
+
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """What the vector leg searches with besides the question or in its place."""
-
-    imagined: str | None = None
-    rewordings: tuple[str, ...] = ()
-    degraded: Mapping[str, Degradation] = field(default_factory=dict)
-    """What was wanted and could not be had, by name."""
-
-
-def worded(question: str, chat: Chat, *, options: WordingOptions, cache: AnswerCache) -> Wording:
-    """Ask for all that is wanted at the same time, within the time; never raises."""
-    begun = {
-        what.name: _begun(question, chat, cache=cache, seconds=options.seconds, what=what)
-        for what in _whats(question)
-        if what.name in options.wanted
-    }
-    outcomes = {name: outcome() for name, outcome in begun.items()}
-    texts = {name: read for name, read in outcomes.items() if isinstance(read, tuple)}
-    return Wording(
-        imagined=texts[HYDE][0] if HYDE in texts else None,
-        rewordings=texts.get(EXPAND, ()),
-        degraded={name: why for name, why in outcomes.items() if isinstance(why, Degradation)},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _What:
-    """One kind of thing to ask for."""
+class _Task:
+    """One thing to ask the model for."""
 
     name: str
     system: str
@@ -118,10 +188,10 @@ class _What:
     """Returns the texts, or why there are none."""
 
 
-def _whats(question: str) -> tuple[_What, ...]:
+def _tasks(question: str) -> tuple[_Task, ...]:
     return (
-        _What(HYDE, _ANSWER_SYSTEM, _ANSWER_TOKENS, _statement),
-        _What(
+        _Task(HYDE, _ANSWER_SYSTEM, _ANSWER_TOKENS, _statement),
+        _Task(
             EXPAND,
             _VARIANTS_SYSTEM,
             _VARIANTS_TOKENS,
@@ -130,54 +200,21 @@ def _whats(question: str) -> tuple[_What, ...]:
     )
 
 
-def _begun(
-    question: str, chat: Chat, *, cache: AnswerCache, seconds: float, what: _What
-) -> Callable[[], tuple[str, ...] | Degradation]:
-    """Begin to ask, and return what waits for the texts, or for why there are none."""
-    key = (what.name, chat.name, chat.model, question)
-    kept = cache.get(key)
-    if kept is not None:
-        return lambda: kept
-    outcome: list[tuple[str, ...] | Degradation] = []
-
-    def ask() -> None:
-        read = _answer(question, chat, seconds=seconds, what=what)
-        if isinstance(read, tuple):
-            cache.put(key, read)  # late is not in vain: the question may come again
-        outcome.append(read)
-
-    # The sender keeps to the time, but looking up a host's name does not: nobody waits for that.
-    thread = threading.Thread(target=ask, name=f"recollect-{what.name}", daemon=True)
-    ends_at = time.monotonic() + seconds
-    thread.start()
-
-    def wait() -> tuple[str, ...] | Degradation:
-        thread.join(max(ends_at - time.monotonic(), 0.0))
-        if outcome:
-            return outcome[0]
-        return Degradation(
-            f"{chat.name} did not answer in {seconds:.3g} s",
-            "Allow more time (llm.seconds), or choose a faster model.",
-        )
-
-    return wait
-
-
 def _answer(
-    question: str, chat: Chat, *, seconds: float, what: _What
+    question: str, chat: Chat, *, seconds: float, task: _Task
 ) -> tuple[str, ...] | Degradation:
     try:
         answer = chat.complete(
             f"Question: {question[:_QUESTION_CHARS]}",
-            system=what.system,
-            max_tokens=what.tokens,
+            system=task.system,
+            max_tokens=task.tokens,
             temperature=_TEMPERATURE,
             seconds=seconds,
         )
-        read = what.read(answer.text)
+        read = task.read(answer.text)
     except RecollectError as error:
         return Degradation(error.message, error.action)
-    except Exception as error:  # noqa: BLE001 - in a thread of its own nobody else would see it
+    except Exception as error:  # noqa: BLE001 - in this thread nobody else would see it
         return Degradation(
             f"{chat.name} failed ({type(error).__name__})", "Report this as a bug of Recollect."
         )
@@ -185,10 +222,10 @@ def _answer(
         return read
     if answer.is_cut:
         return Degradation(
-            f"{chat.model} used up its {what.tokens} tokens without an answer",
+            f"{chat.model} used up its {task.tokens} tokens without an answer",
             "Choose a model that does not think before it answers.",
         )
-    return Degradation(read, "Nothing has to be done; another model may answer better.")
+    return Degradation(read, "Nothing is broken; another model may answer better.")
 
 
 def _statement(answer: str) -> tuple[str, ...] | str:
@@ -201,7 +238,7 @@ def _statement(answer: str) -> tuple[str, ...] | str:
 
 
 def _rewordings(answer: str, question: str) -> tuple[str, ...] | str:
-    """Return the lines, or the strings of JSON where the answer is written in that."""
+    """Return the distinct rewordings in an answer, or why there are none."""
     found: dict[str, str] = {}
     for line in _lines(answer):
         text = " ".join(_BULLET.sub("", line).split()).strip(_AROUND)
@@ -209,11 +246,11 @@ def _rewordings(answer: str, question: str) -> tuple[str, ...] | str:
         if is_usable and not _DECLINES.match(text) and normalised(text) != normalised(question):
             found.setdefault(normalised(text), text)
     texts = tuple(found.values())[:_MOST_VARIANTS]
-    return texts or "the model's answer held no rewording"
+    return texts or "the model's answer contains no rewording"
 
 
 def _lines(answer: str) -> Iterable[str]:
-    """Return the strings of JSON where the answer is written in it, else its lines."""
+    """Return the strings of a JSON answer, or the lines of any other."""
     wrapped = f'{{"": {answer}}}' if answer.lstrip().startswith("[") else answer
     strings = [text for read in objects_in(wrapped) for text in _strings(read)]
     plain = (line for line in answer.splitlines() if not line.lstrip().startswith("```"))
@@ -221,7 +258,7 @@ def _lines(answer: str) -> Iterable[str]:
 
 
 def _strings(read: object) -> Iterator[str]:
-    """Return the texts of an object, and of the lists in it."""
+    """Yield the texts of an object, and of the lists in it."""
     for value in read.values() if isinstance(read, dict) else ():
         yield from (part for part in _listed(value) if isinstance(part, str))
 

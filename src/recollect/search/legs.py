@@ -1,4 +1,4 @@
-"""The two retrieval paths, each reporting how it fared: a failing leg is a value, not an end."""
+"""The retrieval legs: what each proposes, how it fared, and its score of the whole union."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from recollect.text.terms import QueryTerms
     from recollect.types import Background, ChunkKey, Fingerprint, Query, Scope, Vectors
 
-_DATED = 50  # chunks a leg may propose of the days a question names
-_AGREEING = 2  # wordings of a question that count, the nearest ones: docs/decisions/0012
+_DATED = 50  # chunks that a leg may propose from the days a question names
+_AGREEING = 2  # nearest wordings of a question that count: docs/decisions/0012
 _READS_ENOUGH = 0.5  # below this most of a query is noise to the model
 _NOT_READ = Degradation(
     reason="The embedding model does not read the script of this query.",
-    action="Nothing is broken: ask with words that stand in the notes, or set "
+    action="Nothing is broken: ask with words that occur in the notes, or set "
     'provider = "multilingual" for a model that reads about a hundred languages.',
 )
 _NOT_MEASURED = Degradation(
-    reason="How near unrelated texts are in this model's space was not measured yet.",
+    reason="The background of this model's vector space has not been measured yet.",
     action="Run `recollect index` while the provider can be reached.",
 )
 _OTHER_LENGTH = Degradation(
-    reason="The model answers with vectors of another length than those of this index.",
+    reason="The model returns vectors of another length than those of this index.",
     action="The server runs another model under the same name: set `dimensions` or another "
     "`model`, then run `recollect index`.",
 )
@@ -50,16 +50,16 @@ _NO_VECTORS = Degradation(
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """What each leg proposed, and why a leg proposed nothing."""
+    """What each leg proposed, and why a leg did not run."""
 
     keyword: KeywordPool
     vector: VectorPool | None
     query_vectors: Vectors | None
-    """Of the question, or of what an answer might say, and of the question in other words."""
+    """Of the question, or of a made-up answer, and of the question in other words."""
     fingerprint: Fingerprint | None
     degraded: Mapping[str, Degradation]
     background: Background | None = None
-    """How cosines of unrelated texts are spread in the vector leg's space."""
+    """The distribution of cosines of unrelated texts in this space."""
     dated: tuple[ChunkKey, ...] = ()
     """Chunks of the days the question names."""
 
@@ -82,12 +82,12 @@ class Pools:
 def retrieve(
     query: Query, *, question: QueryTerms, store: Store, provider: Provider | None, pool: int
 ) -> Pools:
-    """Ask both legs for their best chunks."""
+    """Get the best chunks of both legs."""
     keyword = store.keyword(question.terms, scope=query.scope, limit=pool)
     if KEYWORD not in query.legs:
         keyword = replace(keyword, keys=())
     fingerprint = provider.fingerprint if provider else None
-    # A query without a single letter or digit means nothing: its vector would find noise.
+    # A query without a letter or digit means nothing: its vector would find noise.
     is_asked = VECTOR in query.legs and bool(question.terms) and bool(keyword.corpus.chunks)
     pools = Pools(keyword, None, None, fingerprint if VECTOR in query.legs else None, {})
     if provider is None or not is_asked:
@@ -123,7 +123,7 @@ def _ask_vector_leg(
 def _nearest(
     store: Store, fingerprint: Fingerprint, *, vectors: Vectors, scope: Scope, limit: int
 ) -> VectorPool:
-    """Return the chunks that are nearest to any of the vectors, as many as for one."""
+    """Return the chunks nearest to any of the vectors, as many as for one."""
     cosines: dict[ChunkKey, float] = {}
     for vector in vectors:
         pool = store.nearest(fingerprint, vector=vector, scope=scope, limit=limit)
@@ -136,7 +136,7 @@ def _nearest(
 def propose_again(
     pools: Pools, *, query: Query, question: QueryTerms, store: Store, pool: int
 ) -> Pools:
-    """Ask the keyword leg once more, by other terms; the vector leg has had its turn."""
+    """Ask the keyword leg again, with other terms."""
     if KEYWORD not in query.legs:
         return pools
     return replace(pools, keyword=store.keyword(question.terms, scope=query.scope, limit=pool))
@@ -145,7 +145,7 @@ def propose_again(
 def propose_dated(
     pools: Pools, days: Window, *, query: Query, question: QueryTerms, store: Store
 ) -> Pools:
-    """Add the best chunks of the days the question names, however far down they are."""
+    """Add the best chunks of the days the question names, however low they rank."""
     scope = replace(query.scope, since=days.first, before=days.last + timedelta(days=1))
     keys = store.keyword(question.terms, scope=scope, limit=_DATED).keys
     if pools.query_vectors is not None and pools.fingerprint is not None:
@@ -158,7 +158,7 @@ def propose_dated(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that is known of the union when it is ranked."""
+    """Everything that ranking needs to know about the union of all proposals."""
 
     question: QueryTerms
     loaded: Loaded
@@ -174,7 +174,7 @@ def weigh_evidence(
     store: Store,
     provider: Provider | None,
 ) -> Evidence:
-    """Let both legs score the whole union: evidence is looked up, never assumed to be zero."""
+    """Let every leg score the whole union: evidence is looked up, never assumed to be zero."""
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
     legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
@@ -196,13 +196,13 @@ def weigh_evidence(
 
 
 def _agreed(cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the mean of each chunk's highest cosines: one wording cannot lift it alone."""
+    """Return the mean of each chunk's highest cosines, so that one wording cannot lift it alone."""
     agreed: npt.NDArray[np.float64] = np.sort(cosines, axis=1)[:, -_AGREEING:].mean(axis=1)
     return agreed
 
 
 def _by_document(cosines: npt.NDArray[np.float64], loaded: Loaded) -> npt.NDArray[np.float64]:
-    """Return for each chunk the mean cosine of all chunks found of its document."""
+    """Return for each chunk the mean cosine of its document's chunks in the union."""
     numbers: dict[str, int] = {}
     owner = np.array(
         [numbers.setdefault(chunk.path, len(numbers)) for chunk in loaded.chunks], dtype=np.intp

@@ -1,4 +1,4 @@
-"""Diversity: each next hit should be relevant and unlike the hits above it.
+"""Diversity (MMR): each next hit should be relevant and unlike the hits above it.
 
 Carbonell and Goldstein, "The Use of MMR" (1998): λ·relevance − (1−λ)·max similarity to the chosen,
 with relevance min-max normalised and similarity the Jaccard overlap of terms.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MmrOptions:
-    """Whether and how much variety is wanted."""
+    """Whether hits are diversified, and how much."""
 
     enabled: bool = setting(
         "mmr.enabled", False, switch, "prefer hits that differ from those above"
@@ -27,11 +27,11 @@ class MmrOptions:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """A chosen place of the input, and how similar it was to those chosen before."""
+    """A chosen place of the input, and its similarity to those chosen before."""
 
     place: int
     similarity: float | None
-    """None when diversity was not asked for."""
+    """None if diversity is off."""
 
 
 def mmr(scores: Sequence[float], *, terms: Sequence[frozenset[str]], balance: float) -> list[Pick]:
@@ -58,7 +58,7 @@ def mmr(scores: Sequence[float], *, terms: Sequence[frozenset[str]], balance: fl
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
-    """Return the overlap of two sets of terms: 1 for equal ones, two empty ones too."""
+    """Return the overlap of two sets of terms: 1 for equal sets, also for two empty ones."""
     if not left and not right:
         return 1.0
     return len(left & right) / len(left | right)

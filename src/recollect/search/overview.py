@@ -1,8 +1,8 @@
-"""The atlas: a memory seen from above. Its documents, its days, and its chunks as a map by meaning.
+"""A memory seen from above: its documents, its days, and a map of its chunks by meaning.
 
-The map is a projection of the vectors that searches are served from. Vectors of texts share a
-large common part, which says only that they are texts; so the centre of the space is taken away
-first, and the two axes are the directions in which what is left differs most (PCA).
+The map projects the vectors that searches use. Vectors of texts share a large common part, which
+says only that they are texts; so the centre of the space is subtracted first, and the two axes are
+the directions in which the rest differs most (PCA).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 from recollect.errors import UsageError
 from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
+from recollect.search.choose import choose_provider
 from recollect.search.legs import retrieve
-from recollect.search.question import ask, kind_of, understand
-from recollect.search.serve import serve
+from recollect.search.question import make_query, source_kind, term_question
 from recollect.stores.synchronized import synchronized
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
 
@@ -34,31 +34,31 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-MOST_POINTS = 20_000  # beyond this a screen has fewer pixels than there are points
-MOST_DOCUMENTS = 1000  # on one page
-_MEASURED = 5000  # vectors the axes are taken from: more would not turn them by what an eye sees
+MAX_POINTS = 20_000  # beyond this a screen has fewer pixels than there are points
+MAX_DOCUMENTS = 1000  # on one page
+_MEASURED = 5000  # vectors that set the axes: more would not turn them visibly
 _BLOCK = 8  # directions followed at once, to be sure of two
 _ROUNDS = 12  # until they no longer turn
-_SEED = 20260201  # any number; fixed, so that the same vectors give the same picture
+_SEED = 20260201  # any number; fixed, so that the same vectors give the same map
 _NEAREST = 12  # chunks named beside a query
 _NO_SPACE = Degradation(
     "No vectors are complete yet, so there is nothing to draw.",
     action="Wait until the index is embedded; `recollect status` shows how far it is.",
 )
 _NO_PROVIDER = Degradation(
-    "Texts are not embedded here: the provider is none.",
+    "Nothing embeds texts here: the provider is none.",
     action='Set provider = "local", or another one, and run `recollect index`.',
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Plane:
-    """Where vectors fall: the centre of their space and the two directions it spreads most in."""
+    """A projection: the centre of the space and the two directions it spreads most in."""
 
     centre: Vector
     axes: Floats
     scale: float
-    """So that the measured vectors fall between -1 and 1; one for both axes, to keep distances."""
+    """Puts the measured vectors between -1 and 1; the same for both axes, to keep distances."""
     spread: float
     """Part of the variance that the axes carry."""
 
@@ -76,31 +76,15 @@ class _Layout:
     drawn: ChunkMap
 
 
-class Drawer:
-    """Keeps the last layout, for as long as what it shows is still so."""
+class Overview:
+    """Shows what a store holds as a whole."""
 
-    def __init__(self) -> None:
-        self._of: object = None
-        self._layout: _Layout | None = None
-
-    def kept(self, of: object, draw: Callable[[], _Layout]) -> _Layout:
-        """Return the layout of this very state, drawing it when it is another one's."""
-        if self._layout is None or self._of != of:
-            self._layout = draw()
-            self._of = of
-        return self._layout
-
-
-class Atlas:
-    """Shows what is stored as a whole."""
-
-    def __init__(  # noqa: PLR0913 - the parts of a memory that it needs
+    def __init__(
         self,
         store: Store,
         *,
         chain: Chain,
         lock: RLock,
-        drawer: Drawer,
         audience: Callable[[Iterable[str]], frozenset[str]],
         now: Callable[[], datetime],
     ) -> None:
@@ -109,18 +93,18 @@ class Atlas:
         Args:
             store: what is shown.
             chain: embeds the query of a map.
-            lock: held while the store is asked.
-            drawer: where the last layout is kept.
-            audience: returns the scopes that are seen, of those that are asked for.
-            now: tells the time: facts that do not hold are not shown.
+            lock: held while the store is in use.
+            audience: returns the scopes that may be seen, of those asked for.
+            now: returns the time: facts that do not hold now are not shown.
 
         """
         self.lock = lock
         self._store = store
         self._chain = chain
-        self._drawer = drawer
         self._audience = audience
         self._now = now
+        self._layout: _Layout | None = None
+        self._layout_state: object = None
 
     @synchronized
     def documents(  # noqa: PLR0913 - each argument narrows the list
@@ -134,24 +118,24 @@ class Atlas:
         path: str | None = None,
         scopes: Iterable[str] = (),
     ) -> Documents:
-        """Return the documents that hold something to be found, the newest first, undated last.
+        """Return the documents that can be found, newest first, undated last.
 
         Args:
-            limit: how many at most.
-            offset: how many to pass over.
+            limit: the most documents to return.
+            offset: how many to skip.
             source: only this kind of source.
-            since: only those that tell of this day or a later one.
-            before: only those that tell of an earlier day.
+            since: only documents dated on or after this day.
+            before: only documents dated before this day.
             path: only files that match this glob.
-            scopes: facts of these scopes too, besides the global ones.
+            scopes: also facts of these scopes, besides the global ones.
 
         Raises:
             UsageError: an argument is out of range.
 
         """
-        _check(limit, name="limit", low=1, high=MOST_DOCUMENTS)
+        _check(limit, name="limit", low=1, high=MAX_DOCUMENTS)
         _check(offset, name="offset", low=0, high=None)
-        kind = kind_of(source)
+        kind = source_kind(source)
         scope = replace(self._scope(scopes), source=kind, since=since, before=before, path=path)
         return self._store.documents(scope, limit=limit, offset=offset)
 
@@ -166,37 +150,37 @@ class Atlas:
     def map(
         self, query: str | None = None, *, most: int = 5000, scopes: Iterable[str] = ()
     ) -> ChunkMap:
-        """Return chunks as points, near to each other where they mean alike; a query among them.
+        """Return chunks as points, close together if they mean similar things.
 
         Args:
-            query: is placed by the same projection, with the chunks nearest to it.
-            most: points besides those; of more chunks every second, third or so is shown.
-            scopes: facts of these scopes too, besides the global ones.
+            query: placed by the same projection, with the chunks nearest to it.
+            most: the most points; of more chunks every second, third or so is shown.
+            scopes: also facts of these scopes, besides the global ones.
 
         Raises:
             UsageError: `most` is out of range.
             QueryError: the query is empty.
 
         """
-        _check(most, name="most", low=1, high=MOST_POINTS)
+        _check(most, name="most", low=1, high=MAX_POINTS)
         scope = self._scope(scopes)
         fingerprint = self._store.published()
         if query is None:
             if fingerprint is None:
-                return _nothing(self._why_none())
-            return self._layout(fingerprint, scope=scope, most=most).drawn
-        serving = serve(self._store, chain=self._chain, progress=silent)
+                return _empty_map(self._why_none())
+            return self._layout_of(fingerprint, scope=scope, most=most).drawn
+        serving = choose_provider(self._store, chain=self._chain, progress=silent)
         fingerprint = serving.provider.fingerprint if serving.provider else fingerprint
         if fingerprint is None:
-            return _nothing(serving.degradation or self._why_none())
-        layout = self._layout(fingerprint, scope=scope, most=most)
+            return _empty_map(serving.degradation or self._why_none())
+        layout = self._layout_of(fingerprint, scope=scope, most=most)
         if serving.provider is None:
             why = serving.degradation or _NO_PROVIDER
             return replace(layout.drawn, degraded={Leg.VECTOR: why})
-        asked = ask(query, max_results=_NEAREST, min_score=None, scope=scope, legs=[Leg.VECTOR])
+        asked = make_query(query, max_results=_NEAREST, scope=scope, legs=[Leg.VECTOR])
         pools = retrieve(
             asked,
-            question=understand(asked.text),
+            question=term_question(asked.text),
             store=self._store,
             provider=serving.provider,
             pool=_NEAREST,
@@ -215,13 +199,13 @@ class Atlas:
         nearest: Sequence[ChunkKey],
         fingerprint: Fingerprint,
     ) -> ChunkMap:
-        """Place the query, and those of its nearest chunks that were left out of the layout."""
+        """Place the query, and those of its nearest chunks that the layout left out."""
         at = {key: place for place, key in enumerate(layout.keys)}
-        rows, vectors = self._store.places(
+        chunks, vectors = self._store.places(
             [key for key in nearest if key not in at], fingerprint=fingerprint
         )
-        added = _points(rows, layout.plane.place(vectors)) if rows else ()
-        at |= {row.key: len(layout.keys) + place for place, row in enumerate(rows)}
+        added = _points(chunks, layout.plane.place(vectors)) if chunks else ()
+        at |= {chunk.key: len(layout.keys) + place for place, chunk in enumerate(chunks)}
         ((x, y),) = layout.plane.place(vector)
         return replace(
             layout.drawn,
@@ -230,24 +214,28 @@ class Atlas:
             nearest=tuple(at[key] for key in nearest if key in at),
         )
 
-    def _layout(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Layout:
-        def draw() -> _Layout:
-            keys = self._store.embedded(fingerprint, scope=scope)
-            rows, vectors = self._store.places(
-                keys[_evenly(len(keys), most)].tolist(), fingerprint=fingerprint
-            )
-            if not rows:
-                none = _Plane(np.zeros(0, np.float32), np.zeros((2, 0)), 1.0, 0.0)
-                return _Layout(none, (), _nothing(_NO_SPACE))
-            plane = _plane_of(vectors)
-            points = _points(rows, plane.place(vectors))
-            drawn = ChunkMap(points, total=len(keys), spread=plane.spread)
-            return _Layout(plane, tuple(row.key for row in rows), drawn)
-
-        # To the minute: a fact may begin or end to hold without anything being written.
+    def _layout_of(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Layout:
+        """Return the layout of the present state, drawn again only if that has changed."""
+        # To the minute: a fact may start or stop holding without anything being written.
         minute = self._now().replace(second=0, microsecond=0)
         state = (fingerprint, self._store.version(), scope.audience, most, minute)
-        return self._drawer.kept(state, draw)
+        if self._layout is None or self._layout_state != state:
+            self._layout = self._draw(fingerprint, scope=scope, most=most)
+            self._layout_state = state
+        return self._layout
+
+    def _draw(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Layout:
+        keys = self._store.embedded(fingerprint, scope=scope)
+        chunks, vectors = self._store.places(
+            keys[_evenly(len(keys), most)].tolist(), fingerprint=fingerprint
+        )
+        if not chunks:
+            nowhere = _Plane(np.zeros(0, np.float32), np.zeros((2, 0)), 1.0, 0.0)
+            return _Layout(nowhere, (), _empty_map(_NO_SPACE))
+        plane = _plane_of(vectors)
+        points = _points(chunks, plane.place(vectors))
+        drawn = ChunkMap(points, total=len(keys), spread=plane.spread)
+        return _Layout(plane, tuple(chunk.key for chunk in chunks), drawn)
 
     def _scope(self, scopes: Iterable[str]) -> Scope:
         return Scope(audience=self._audience(scopes), as_of=self._now())
@@ -257,10 +245,10 @@ class Atlas:
 
 
 def _plane_of(vectors: Vectors) -> _Plane:
-    """Return the plane through the centre of at least one vector along its widest directions.
+    """Return the plane through the centre of the vectors along their two widest directions.
 
-    By subspace iteration (Halko, Martinsson and Tropp 2011): an exact SVD takes seconds where a
-    model has thousands of dimensions, for all of its directions.
+    By subspace iteration (Halko, Martinsson and Tropp 2011): an exact SVD takes seconds if a model
+    has thousands of dimensions.
     """
     measured = vectors[_evenly(len(vectors), _MEASURED)]
     centre = measured.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -274,15 +262,15 @@ def _plane_of(vectors: Vectors) -> _Plane:
     found = (turned @ basis.T)[:2]
     axes = np.zeros((2, width))
     axes[: len(found)] = found
-    # A direction and its opposite are equally right: the larger part of each is to be positive.
+    # A direction and its opposite are equally right: make the largest part of each positive.
     largest = np.abs(axes).argmax(axis=1)
     axes[axes[np.arange(2), largest] < 0] *= -1
-    all_of_it = float(np.square(centred, dtype=np.float64).sum())
+    total = float(np.square(centred, dtype=np.float64).sum())
     return _Plane(
         centre=centre,
         axes=axes,
         scale=float(np.abs(centred @ axes.T).max()) or 1.0,
-        spread=min(1.0, float(np.square(sizes[:2]).sum()) / all_of_it) if all_of_it else 1.0,
+        spread=min(1.0, float(np.square(sizes[:2]).sum()) / total) if total else 1.0,
     )
 
 
@@ -293,23 +281,23 @@ def _evenly(count: int, most: int) -> npt.NDArray[np.intp]:
     return np.linspace(0, count - 1, most).round().astype(np.intp)
 
 
-def _points(rows: Sequence[ChunkPlace], places: Floats) -> tuple[MapPoint, ...]:
+def _points(chunks: Sequence[ChunkPlace], places: Floats) -> tuple[MapPoint, ...]:
     return tuple(
         MapPoint(
             x=float(x),
             y=float(y),
-            path=row.path,
-            source=row.source,
-            start_line=row.start_line,
-            end_line=row.end_line,
-            heading=row.heading,
-            date=row.when,
+            path=chunk.path,
+            source=chunk.source,
+            start_line=chunk.start_line,
+            end_line=chunk.end_line,
+            heading=chunk.heading,
+            date=chunk.when,
         )
-        for row, (x, y) in zip(rows, places, strict=True)
+        for chunk, (x, y) in zip(chunks, places, strict=True)
     )
 
 
-def _nothing(why: Degradation) -> ChunkMap:
+def _empty_map(why: Degradation) -> ChunkMap:
     degraded: Mapping[str, Degradation] = {Leg.VECTOR: why}
     return ChunkMap((), total=0, spread=0.0, degraded=degraded)
 

@@ -1,21 +1,22 @@
 """query ─ legs ─▶ evidence ─ rank ─▶ ranking ─ cut ─▶ hits.
 
-The orchestrator: one line a stage, in the order of the data. It knows no files, no settings files
-and no clock.
+One search, one line per stage, in the order of the data. It knows no files, no settings files and
+no clock.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recollect.search.cut import cut
 from recollect.search.dates import Window, window
-from recollect.search.hits import make_hit
+from recollect.search.hits import cut, make_hit
 from recollect.search.legs import propose_again, propose_dated, retrieve, weigh_evidence
-from recollect.search.question import understand, understand_characters
-from recollect.search.rank import rank
+from recollect.search.question import character_question, term_question
+from recollect.search.rank import RankOptions, rank
 from recollect.search.rerank import RERANK
+from recollect.text.setting import setting, whole
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
@@ -23,14 +24,24 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider, Reranker
     from recollect.search.legs import Evidence
-    from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
     from recollect.types import Hit, Query
 
-_POOL_AT_LEAST = 200  # so that the first results do not change with how many are asked for
+_LEAST_POOL = 200  # so that the first results do not change with how many are asked for
 
 
-def search(  # noqa: PLR0913 - the parts an answer is made with
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """The settings of all search stages."""
+
+    max_results: int = setting("max_results", 6, whole(1, 1000), "how many hits to return")
+    candidate_multiplier: int = setting(
+        "candidate_multiplier", 4, whole(1, 100), "candidates per leg for each hit wanted"
+    )
+    rank: RankOptions = field(default_factory=RankOptions)
+
+
+def search(  # noqa: PLR0913 - the parts of an answer
     query: Query,
     *,
     store: Store,
@@ -41,12 +52,12 @@ def search(  # noqa: PLR0913 - the parts an answer is made with
 ) -> Results:
     """Answer a question from what the store holds."""
     started = time.perf_counter()
-    question = understand(query.text)
-    pool = max(_POOL_AT_LEAST, query.max_results * options.candidate_multiplier)
+    question = term_question(query.text)
+    pool = max(_LEAST_POOL, query.max_results * options.candidate_multiplier)
     # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
     with store.snapshot():
         pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
-        if not pools.keys and (characters := understand_characters(query.text)).terms:
+        if not pools.keys and (characters := character_question(query.text)).terms:
             question = characters
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
         days = _days(query, today=today)
@@ -93,7 +104,7 @@ def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:
 
 
 def _days(query: Query, *, today: date) -> Window | None:
-    """Return the days the question names, unless the caller has named days or wants none."""
+    """Return the days the question names, unless the caller gave a range or no date leg."""
     has_range = query.scope.since is not None or query.scope.before is not None
     if has_range or Leg.DATE not in query.legs:
         return None

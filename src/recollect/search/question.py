@@ -1,8 +1,10 @@
-"""Reading the question: is it one, and what are its terms, within bounds a pasted file respects."""
+"""Reads a request: checks it, adapts the options to it, and finds its terms."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
@@ -12,37 +14,77 @@ from recollect.types import Leg, Query, Scope, SourceKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_TERMS = 256
+    from recollect.search.pipeline import SearchOptions
+    from recollect.types import SearchRequest
+
+MAX_TERMS = 256
 """Distinct terms looked up for one query: beyond this a query is a document, not a question."""
-MOST_RESULTS = 1000
+MAX_RESULTS = 1000
 
 
-def ask(
-    text: str,
-    *,
-    max_results: int,
-    min_score: float | None,
-    scope: Scope,
-    legs: Iterable[Leg | str] = tuple(Leg),
+def adapt_options(options: SearchOptions, request: SearchRequest) -> SearchOptions:
+    """Return the options as a request wants them; what it leaves open stays as configured.
+
+    Raises:
+        QueryError: a weight is out of range.
+
+    """
+    _check_share("vector weight", request.vector_weight)
+    fusion = replace(
+        options.rank.fusion,
+        fusion=request.fusion or options.rank.fusion.fusion,
+        min_score=_first(request.min_score, options.rank.fusion.min_score),
+    )
+    if request.vector_weight is not None:
+        weight = request.vector_weight
+        fusion = replace(fusion, vector_weight=weight, text_weight=1 - weight)
+    rerank = options.rank.rerank
+    if request.rerank is not None:
+        rerank = replace(rerank, enabled=request.rerank)
+    max_results = options.max_results if request.max_results is None else request.max_results
+    rank = replace(options.rank, fusion=fusion, rerank=rerank)
+    return replace(options, max_results=max_results, rank=rank)
+
+
+def read_question(
+    request: SearchRequest, *, audience: frozenset[str], options: SearchOptions
 ) -> Query:
     """Return the validated question.
 
     Raises:
-        QueryError: nothing is asked, or in a way that has no answer.
+        QueryError: the text is empty or an argument is out of range.
 
     """
-    # An argument of the command line may hold bytes that are no text at all.
+    scope = Scope(
+        source=source_kind(request.source),
+        since=request.since,
+        before=request.before,
+        path=request.path,
+        audience=audience,
+        as_of=request.as_of or datetime.now(tz=UTC),
+        with_superseded=request.include_superseded,
+    )
+    _check_share("min score", request.min_score)
+    return make_query(request.text, max_results=options.max_results, scope=scope, legs=request.legs)
+
+
+def make_query(
+    text: str, *, max_results: int, scope: Scope, legs: Iterable[Leg | str] = tuple(Leg)
+) -> Query:
+    """Return a query after checking its parts.
+
+    Raises:
+        QueryError: the text is empty or an argument is out of range.
+
+    """
+    # A command line argument may hold bytes that are not valid text.
     clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ").strip()
     if not clean:
         raise QueryError("The query is empty.", action="Say what to look for.")
-    if not 1 <= max_results <= MOST_RESULTS:
+    if not 1 <= max_results <= MAX_RESULTS:
         raise QueryError(
-            f"max results must be from 1 to {MOST_RESULTS}, not {max_results}.",
-            action=f"Ask for 1 to {MOST_RESULTS} results.",
-        )
-    if min_score is not None and not (math.isfinite(min_score) and 0 <= min_score <= 1):
-        raise QueryError(
-            f"min score must be from 0 to 1, not {min_score}.", action="Scores go from 0 to 1."
+            f"max results must be from 1 to {MAX_RESULTS}, not {max_results}.",
+            action=f"Ask for 1 to {MAX_RESULTS} results.",
         )
     if scope.since and scope.before and scope.since >= scope.before:
         raise QueryError(
@@ -53,11 +95,11 @@ def ask(
     return Query(text=clean, max_results=max_results, scope=scope, legs=chosen)
 
 
-def kind_of(source: SourceKind | str | None) -> SourceKind | None:
-    """Return the kind of source that is meant.
+def source_kind(source: SourceKind | str | None) -> SourceKind | None:
+    """Return the kind of source that a name means.
 
     Raises:
-        QueryError: there is no such kind.
+        QueryError: the name is not a kind of source.
 
     """
     if not source:
@@ -66,23 +108,26 @@ def kind_of(source: SourceKind | str | None) -> SourceKind | None:
         return SourceKind(source)
     except ValueError:
         kinds = ", ".join(kind.value for kind in SourceKind)
-        raise QueryError(f"{source!r} is no source.", action=f"Name one of {kinds}.") from None
+        raise QueryError(
+            f"{source!r} is not a valid source.", action=f"Name one of {kinds}."
+        ) from None
 
 
-def understand(text: str) -> QueryTerms:
+def term_question(text: str) -> QueryTerms:
     """Return the query's terms; of a very long text identifiers first, then the first words."""
     return _bounded(query_terms(text))
 
 
-def understand_characters(text: str) -> QueryTerms:
-    """Return the characters of a question in Chinese or Japanese of which nothing else is found."""
+def character_question(text: str) -> QueryTerms:
+    """Return the characters of a Chinese or Japanese question, for when its terms find nothing."""
     return _bounded(character_terms(text))
 
 
 def _bounded(question: QueryTerms) -> QueryTerms:
-    if len(question.terms) <= MOST_TERMS:
+    if len(question.terms) <= MAX_TERMS:
         return question
-    kept = tuple(_first(MOST_TERMS, [*question.identifiers, *question.terms]))
+    distinct = dict.fromkeys([*question.identifiers, *question.terms])
+    kept = tuple(distinct)[:MAX_TERMS]
     return QueryTerms(
         terms=kept,
         identifiers=tuple(term for term in question.identifiers if term in kept),
@@ -90,5 +135,12 @@ def _bounded(question: QueryTerms) -> QueryTerms:
     )
 
 
-def _first(count: int, terms: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(terms))[:count]
+def _check_share(name: str, value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and 0 <= value <= 1):
+        raise QueryError(
+            f"{name} must be from 0 to 1, not {value}.", action=f"Give a {name} from 0 to 1."
+        )
+
+
+def _first(asked: float | None, configured: float | None) -> float | None:
+    return configured if asked is None else asked

@@ -1,6 +1,6 @@
-"""From evidence to one order: fuse, lift what is exact, age, look again, diversify.
+"""From evidence to one order: fuse, weigh sources, lift exact matches, decay, rerank, diversify.
 
-Every stage's numbers are kept, so that the explanation is the computation and not a second one.
+Every stage's numbers are kept, so that the explanation is the computation itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-_DIVERSIFIED = 100  # hits beyond this place are not read; similarity is quadratic
+_DIVERSIFIED = 100  # nobody reads further, and similarity is quadratic
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +46,24 @@ class RankOptions:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The union in its final order, with what each stage did."""
+    """The union in its final order, with the scores after each stage."""
 
     fused: Fused
     weighed: Floats
-    """After the weight of each source."""
+    """After source weights."""
     lifted: Floats
-    """After exactness."""
+    """After exact matches."""
     aged: Floats
-    """After age."""
+    """After decay."""
     scores: Floats
-    """After the second look: final."""
+    """After rerank: final."""
     is_exact: npt.NDArray[np.bool_]
     picks: tuple[Pick, ...]
-    """Rows of the union that are eligible, best first."""
+    """Eligible rows of the union, best first."""
     confident: bool
-    """Whether the best stands out from noise, by the legs, by name, or by the second look."""
+    """Whether the best stands out from noise, by the legs, an exact match, or rerank."""
     degradation: Degradation | None = None
-    """Why there was no second look; None when there was one, or none was wanted."""
+    """Why rerank did not run; None if it did or was not wanted."""
 
 
 def rank(
@@ -74,7 +74,7 @@ def rank(
     today: date,
     reranker: Reranker | None = None,
 ) -> Ranking:
-    """Order the union. At least one leg must have run; without a reranker nothing is reread."""
+    """Order the union; at least one leg must have run."""
     fused = fuse(evidence.legs, options=options.fusion)
     tiers = exactness(
         text,
@@ -88,7 +88,7 @@ def rank(
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0
     factors = [
-        # What was asked for by name is wanted whatever its age.
+        # An exact match is wanted whatever its age.
         1.0 if exact else decay_factor(chunk.when, today=today, options=options.decay)
         for chunk, exact in zip(chunks, is_exact, strict=True)
     ]
@@ -98,7 +98,7 @@ def rank(
         standing = Standing(
             scores=aged,
             ceilings=ceilings_of(np.array(factors), is_exact=is_exact),
-            # What was asked for by name needs no opinion.
+            # An exact match needs no opinion.
             order=_best_first(aged, fused.eligible & ~is_exact, chunks=chunks),
             chunks=chunks,
         )

@@ -1,8 +1,7 @@
-"""The block to put in front of a turn: what memory holds on a prompt, as data, within a budget.
+"""The block to put in front of a turn: what memory holds about a prompt, within a token budget.
 
 Whatever a remembered text says, it stays inside the block: tags, fences and hidden characters are
-broken up, and the block says that what is in it is no instruction. It never takes more tokens than
-it was given.
+neutralised, and the block says that its content is data, not instructions.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> R
         UsageError: the budget holds no block at all; the error names one that does.
 
     """
-    # What stands out from noise in no way is not worth a turn's attention.
+    # What does not stand out from noise is not worth a turn's attention.
     worthy = results.hits if results.confident else ()
     least = _least_tokens(worthy, form)
     if budget_tokens < estimate_tokens(_block((), form)):
@@ -59,7 +58,7 @@ def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> R
 
 
 def _least_tokens(hits: Sequence[Hit], form: RecallForm) -> int:
-    """Return what the shortest block takes that holds a hit; where there is none, an empty one."""
+    """Return the tokens of the shortest block with a hit in it, or of an empty one."""
     lines = [_FORMS[each](hit) for hit in hits for each in _as_short_as(form)]
     return min(
         (estimate_tokens(_block([line], form)) for line in lines),
@@ -73,7 +72,7 @@ def _as_short_as(form: RecallForm) -> list[RecallForm]:
 
 
 def _fitting(hit: Hit, lines: Sequence[str], *, form: RecallForm, budget_tokens: int) -> str | None:
-    """Return the hit as fully as there is room; a good hit in short is better than none."""
+    """Return the hit in the fullest form that fits; a good hit in short is better than none."""
     for each in _as_short_as(form):
         line = _FORMS[each](hit)
         if estimate_tokens(_block([*lines, line], form)) <= budget_tokens:

@@ -1,9 +1,8 @@
-"""A second look at the best candidates: a model reads question and chunk together.
+"""Rerank: a cross-encoder reads the question together with each of the best candidates.
 
-Its opinion is further evidence, on the scale of the calibrated fusion, and evidence adds up: what
-it is sure of rises, what it does not know stays where it was, and so does all it was not asked
-about. Out of time or without its model the order stands as it is and the answer says so. Chosen
-by measurement: docs/decisions/0007.
+Its opinion is further evidence on the scale of the calibrated fusion, and evidence adds up: what it
+is sure of rises, everything else stays where it was. If it runs out of time or has no model, the
+order stands and the answer says so. Chosen by measurement: docs/decisions/0007.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 RERANK = "rerank"
-"""The name under which an answer says that this stage did not run."""
+"""Names this stage in `degraded`."""
 _READS_ENOUGH = 0.5  # below this most of a text is noise to the model
-_SURE = 0.5  # the model was trained to put answers above this and all else below
+_SURE = 0.5  # the model was trained to score answers above this, everything else below
 _NOT_READ = Degradation(
     reason="The rerank model does not read the script of this query.",
     action="Nothing is broken: the order is that of the legs. `--no-rerank` skips the attempt.",
@@ -42,7 +41,7 @@ _NOT_READ = Degradation(
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:
-    """Whether the best candidates are read again, how many, and for how long at most."""
+    """Whether the best candidates are read again, how many, and for how long."""
 
     enabled: bool = setting(
         "rerank.enabled", False, switch, "let a model reread the best candidates"
@@ -52,29 +51,29 @@ class RerankOptions:
         "rerank.budget_ms", 1000, whole(1, 60_000), "give up reranking after this time"
     )
     weight: float = 1.0
-    """What certainty of the model weighs against the whole information of a query."""
+    """What the model's certainty weighs against the whole information of a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The union as it stands before the second look."""
+    """The union as it is ranked before rerank."""
 
     scores: Floats
     ceilings: Floats
-    """What each row's score may rise to: less for the old."""
+    """The most each row's score may rise to: less for old chunks."""
     order: Sequence[int]
-    """Rows that may be looked at, best first."""
+    """Rows that may be read, best first."""
     chunks: Sequence[Chunk]
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Scores after the second look, or why there was none."""
+    """Scores after rerank, or why it did not run."""
 
     scores: Floats
     degradation: Degradation | None = None
     is_sure: bool = False
-    """Whether the model takes one of them for an answer."""
+    """Whether the model considers one of them an answer."""
 
 
 def rerank(
@@ -90,7 +89,7 @@ def rerank(
     ]
     try:
         reranker.prepare(progress=silent, retry=False)
-        # A first download is not what the budget is for; loading and reading are.
+        # The budget covers loading and reading, not a first download.
         deadline = time.monotonic() + options.budget_ms / 1000
         passages = [standing.chunks[row].embedded_text for row in asked]
         opinions = reranker.score(question, passages, deadline=deadline)
@@ -117,7 +116,7 @@ def raised(scores: Floats, *, opinions: Floats, ceilings: Floats, options: Reran
 
 
 def ceilings_of(factors: Floats, *, is_exact: npt.NDArray[np.bool_]) -> Floats:
-    """Return how high scores may rise: below what is exact, and by their age."""
+    """Return how high scores may rise: below exact matches, and less for old chunks."""
     return factors * (LIFTED if is_exact.any() else 1.0)
 
 

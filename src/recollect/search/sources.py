@@ -1,9 +1,9 @@
-"""Keeping transcripts from drowning notes: a weight for each source, and a quota.
+"""Keeps transcripts from drowning notes: a weight per source, and a quota.
 
 A conversation says everything ten times; a note was written to be found. So a transcript's hit
-counts a little less, and where a note is at least half as good, transcripts may not take more than
-their part of the answer. Every prefix of the answer keeps to it, so the first hits do not change
-with how many are asked for.
+counts a little less, and while a note is at least half as good, transcripts may not take more than
+their share of the answer. Every prefix of the answer keeps to the quota, so the first hits do not
+change with how many are asked for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-_COMPARABLE = 0.5  # part of a transcript's score that lets a note go first
+_COMPARABLE = 0.5  # share of a transcript's score at which a note goes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def weigh_sources(scores: Floats, *, chunks: Sequence[Chunk], options: SourceOpt
 def keep_quota(
     rows: Sequence[int], *, scores: Floats, chunks: Sequence[Chunk], options: SourceOptions
 ) -> list[int]:
-    """Return the rows with transcripts put back where they are more than their part."""
+    """Return the rows with transcripts moved back where they exceed their quota."""
     talk = [row for row in rows if chunks[row].source is SourceKind.SESSIONS]
     notes = [row for row in rows if chunks[row].source is not SourceKind.SESSIONS]
     if not talk or not notes:

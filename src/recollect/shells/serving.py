@@ -212,7 +212,7 @@ class ServedMemory:
                 at=datetime.now(tz=UTC),
             )
             return None
-        worker = memory.worker(done=self._note_sync, told=_LOG.warning)
+        worker = memory.worker(on_sync=self._note_sync, on_notice=_LOG.warning)
         worker.start()
         return worker
 

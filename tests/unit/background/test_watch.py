@@ -30,8 +30,8 @@ class Watching:
         self.told: list[str] = []
         self._watcher = Watcher(
             lambda: [Watched(folder, is_deep=True)],
-            changed=self._count,
-            told=self.told.append,
+            on_change=self._count,
+            on_notice=self.told.append,
             pause_ms=50,
         )
 
@@ -141,7 +141,7 @@ def test_where_the_system_cannot_watch_it_says_so_once_and_looks_now_and_then(
     changes: list[int] = []
     told: list[str] = []
     watcher = Watcher(
-        lambda: both, changed=lambda: changes.append(1), told=told.append, pause_ms=50
+        lambda: both, on_change=lambda: changes.append(1), on_notice=told.append, pause_ms=50
     )
     watcher.start()
 
@@ -150,7 +150,7 @@ def test_where_the_system_cannot_watch_it_says_so_once_and_looks_now_and_then(
 
     assert 1 == len(told)
     assert "OS file watch limit reached" in told[0]
-    assert "looked through every" in told[0]
+    assert "are checked every" in told[0]
 
 
 def test_a_place_that_cannot_be_asked_for_does_not_end_the_watch(
@@ -163,7 +163,7 @@ def test_a_place_that_cannot_be_asked_for_does_not_end_the_watch(
         raise PermissionError(13, "Permission denied")
 
     watcher = Watcher(
-        forbidden, changed=lambda: changes.append(1), told=lambda _: None, pause_ms=50
+        forbidden, on_change=lambda: changes.append(1), on_notice=lambda _: None, pause_ms=50
     )
     watcher.start()
 

@@ -35,11 +35,11 @@ class Synced:
         self.opened = 0
         self.closed = 0
 
-    def sync(self, *, retry: bool, progress: Progress, told: Callable[[str], None]) -> Report:
+    def sync(self, *, retry: bool, progress: Progress, on_wait: Callable[[str], None]) -> Report:
         assert not retry
         self.syncs += 1
         work = self._works.pop(0) if len(self._works) > 1 else self._works[0]
-        return work(progress, told)
+        return work(progress, on_wait)
 
     @contextmanager
     def open(self) -> Iterator[Synced]:
@@ -58,14 +58,14 @@ class Running:
         self.worker = Worker(
             memory.open,
             watcher=self._watcher,
-            done=self.ended.append,
+            on_sync=self.ended.append,
             interval_seconds=interval_seconds,
         )
         self.worker.start()
 
     def _watcher(self, changed: Callable[[], None]) -> Watcher:
         self.change = changed
-        return Watcher(list, changed=changed, told=lambda _: None, pause_ms=50)
+        return Watcher(list, on_change=changed, on_notice=lambda _: None, pause_ms=50)
 
 
 def well(_progress: Progress, _told: Callable[[str], None]) -> Report:
@@ -196,6 +196,6 @@ def test_it_can_be_started_again(eventually: Eventually) -> None:
 
 
 def test_stopping_what_was_never_started_is_harmless() -> None:
-    watcher = Watcher(list, changed=lambda: None, told=lambda _: None, pause_ms=50)
+    watcher = Watcher(list, on_change=lambda: None, on_notice=lambda _: None, pause_ms=50)
 
-    Worker(Synced(well).open, watcher=lambda _: watcher, done=lambda _: None).stop()
+    Worker(Synced(well).open, watcher=lambda _: watcher, on_sync=lambda _: None).stop()

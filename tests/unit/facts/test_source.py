@@ -11,8 +11,8 @@ import pytest
 from recollect.facts.identity import derived
 from recollect.facts.record import Fact
 from recollect.facts.source import FactsSource, mark_of
+from recollect.ingest.documents import find_staleness, sync_documents
 from recollect.ingest.read import UnreadableError
-from recollect.ingest.sync import look, sync
 from recollect.stores.ram import RamStore
 from recollect.types import Scope, SourceKind, silent
 
@@ -51,7 +51,14 @@ def source_of(workspace: Path, store: RamStore) -> FactsSource:
 
 
 def synced(workspace: Path, store: RamStore, *, force: bool = False) -> Report:
-    return sync([source_of(workspace, store)], store=store, force=force, progress=silent)
+    return sync_documents(
+        [source_of(workspace, store)],
+        store=store,
+        force=force,
+        progress=silent,
+        before_write=lambda: None,
+        read_seconds=None,
+    )
 
 
 def texts(store: RamStore, *words: str) -> list[str]:
@@ -208,11 +215,11 @@ def test_looking_tells_what_a_sync_would_change(
     workspace: Path, store: RamStore, ledger: Write
 ) -> None:
     ledger("other.md", "- The kettle is blue\n")
-    before = look([source_of(workspace, store)], store=store)
+    before = find_staleness([source_of(workspace, store)], store=store)
     synced(workspace, store)
 
     assert ("memory/facts/other.md",) == before.changed
-    assert not look([source_of(workspace, store)], store=store).is_stale
+    assert not find_staleness([source_of(workspace, store)], store=store).is_stale
 
 
 @pytest.mark.parametrize("expires", [None, BEGUN + timedelta(days=90)])

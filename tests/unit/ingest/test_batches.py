@@ -17,7 +17,7 @@ from recollect.errors import (
     QuotaError,
 )
 from recollect.ingest.batches import embed_by_batch
-from recollect.ingest.vector_cache import Keep
+from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import BatchState
 from recollect.stores.ram import RamStore
 from recollect.types import (
@@ -125,7 +125,7 @@ class Desk:
             self.store,
             fingerprint=SPACE,
             batches=self.vendor,
-            keep=Keep(self.store, SPACE, cache=None, today=TODAY),
+            vectors=CachedVectors(self.store, SPACE, cache=None, today=TODAY),
             progress=self.steps.append,
             poll_seconds=30.0,
             wait=wait or Patient(),
@@ -247,7 +247,7 @@ def test_what_is_under_way_at_the_end_is_reported_with_what_to_do(desk: Desk) ->
 
     assert not report.is_complete
     assert degradation is not None
-    assert "The vendor is not done yet with 7 of the texts." == degradation.reason
+    assert "The vendor has not finished 7 texts yet." == degradation.reason
     assert "`recollect index` again later" in degradation.action
 
 
@@ -257,7 +257,7 @@ def test_a_refused_text_is_reported_and_not_asked_for_again_in_this_run(desk: De
     report = desk.run()
 
     assert report.degradation is not None
-    assert "1 of the texts came back without a vector (too long)." == report.degradation.reason
+    assert "1 texts came back without a vector (too long)." == report.degradation.reason
     assert (6, {"bb"}, False) == (report.done, desk.missing(), report.is_complete)
     assert Counter(SEVEN) == desk.vendor.handed_in
 
@@ -318,9 +318,7 @@ def test_batches_that_always_fail_end_the_run_with_the_reason(desk: Desk) -> Non
     report = desk.run()
 
     assert report.degradation is not None
-    assert "7 of the texts came back without a vector (the queue is full)." == (
-        report.degradation.reason
-    )
+    assert "7 texts came back without a vector (the queue is full)." == (report.degradation.reason)
     assert Counter(SEVEN) == desk.vendor.handed_in
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.ingest.excerpt import excerpt
+from recollect.ingest.read import excerpt
 from recollect.reports import Excerpt
 
 

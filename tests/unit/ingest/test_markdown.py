@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.ingest.markdown import Kind, blocks
-from recollect.ingest.titles import MAX_TITLE_CHARS
+from recollect.ingest.markdown import MAX_TITLE_CHARS, BlockKind, blocks
 
 
 def kinds(text: str) -> list[str]:
@@ -18,7 +17,7 @@ def titles(text: str) -> list[tuple[int, str]]:
     return [
         (block.level, block.title)
         for block in blocks(text.split("\n"))
-        if block.kind is Kind.HEADING
+        if block.kind is BlockKind.HEADING
     ]
 
 

@@ -17,7 +17,7 @@ from recollect.ingest.media import (
     read_media,
 )
 from recollect.ingest.read import UnreadableError
-from recollect.ingest.requests import Packer, base64_bytes
+from recollect.ingest.requests import RequestPacker, base64_bytes
 from recollect.ingest.walk import Found
 from recollect.providers.base import EmbedsMedia, Limits, ProviderOptions
 from recollect.providers.gemini import GEMINI, open_gemini
@@ -122,18 +122,20 @@ def test_what_is_embedded_is_read_again_and_must_still_be_the_same(tmp_path: Pat
     assert (None, None) == (grown, gone)
 
 
-def test_parcels_are_filled_up_to_the_bytes_of_a_request() -> None:
+def test_requests_are_filled_up_to_the_bytes_of_a_request() -> None:
     # 3 bytes travel as 4: sizes 4, 4 and 8 are 8, 8 and 12 of at most 16.
     sizes = [4, 4, 8, 100, 1]
     files = [Missing(str(size), "x", f"{size}.png", size) for size in sizes]
-    packer = Packer(iter(files), limits=Limits(texts=10, tokens=100, in_flight=1, media_bytes=16))
+    packer = RequestPacker(
+        iter(files), limits=Limits(texts=10, tokens=100, in_flight=1, media_bytes=16)
+    )
 
-    parcels = []
-    while parcel := packer.next(None):
-        parcels.append([missing.size_bytes for missing in parcel.texts])
+    requests = []
+    while request := packer.next(None):
+        requests.append([missing.size_bytes for missing in request.texts])
 
     assert [8, 12, 0] == [base64_bytes(size) for size in (4, 8, 0)]
-    assert [[4, 4], [8], [100], [1]] == parcels
+    assert [[4, 4], [8], [100], [1]] == requests
 
 
 def test_the_models_that_take_media_are_those_whose_provider_embeds_them() -> None:

@@ -136,8 +136,8 @@ def test_a_file_without_permission_is_a_failure(tmp_path: Path) -> None:
     [
         (b"caf\xe9", "is not valid UTF-8 (at byte 3)"),
         (b"\xff\xfea", "is not valid UTF-16 (at byte 2)"),
-        (b"PNG\x00\x01", "holds NUL characters: it is not text"),
-        ("text".encode("utf-32"), "holds NUL characters: it is not text"),
+        (b"PNG\x00\x01", "contains NUL characters: it is not text"),
+        ("text".encode("utf-32"), "contains NUL characters: it is not text"),
     ],
 )
 def test_what_is_not_text_is_a_failure(tmp_path: Path, content: bytes, reason: str) -> None:

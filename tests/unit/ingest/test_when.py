@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from recollect.ingest.frontmatter import FrontMatter, front_matter
-from recollect.ingest.when import when_of
+from recollect.ingest.read import FrontMatter, front_matter, when_of
 
 FEBRUARY_FIRST = date(2026, 2, 1)
 

@@ -80,7 +80,7 @@ def test_a_former_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Path)
     published = open_openai(options, cache=CACHE).fingerprint
     now = chain(tmp_path, provider="voyage", OPENAI_API_KEY="k" * 20)
 
-    former = now.former(published)
+    former = now.previous(published)
 
     assert not isinstance(former, Degradation)
     assert published == former.fingerprint
@@ -89,7 +89,7 @@ def test_a_former_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Path)
 def test_a_former_space_at_another_address_is_not_looked_for(tmp_path: Path) -> None:
     elsewhere = Fingerprint("openai", "text-embedding-3-small", 1536, "plain", "12345678")
 
-    former = chain(tmp_path, OPENAI_API_KEY="k" * 20).former(elsewhere)
+    former = chain(tmp_path, OPENAI_API_KEY="k" * 20).previous(elsewhere)
 
     assert isinstance(former, Degradation)
     assert "no longer lead to" in former.reason

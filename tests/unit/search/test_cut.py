@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.search.cut import Span, cut
+from recollect.search.hits import Span, cut
 from recollect.types import Chunk, SourceKind
 
 

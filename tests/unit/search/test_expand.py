@@ -15,12 +15,11 @@ from tests.vendors.server import VendorServer, hang, refuse
 
 from recollect.errors import ProviderBusyError
 from recollect.providers.chat.base import Completion
-from recollect.search.answer_cache import AnswerCache
-from recollect.search.expand import EXPAND, HYDE, Wording, WordingOptions, worded
-from recollect.types import Degradation
+from recollect.search.expand import EXPAND, HYDE, AnswerCache, QueryExpander, WordingOptions
+from recollect.types import Degradation, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.vendors.server import Fault, Request
 
@@ -51,6 +50,21 @@ class Scripted:
         self.told.append({"prompt": prompt, **told})
         said = self.act()
         return said if isinstance(said, Completion) else Completion(said, None, None, is_cut=False)
+
+
+@dataclass
+class Wording:
+    """What a model added to a question."""
+
+    imagined: str | None = None
+    rewordings: tuple[str, ...] = ()
+    degraded: Mapping[str, Degradation] = field(default_factory=dict)
+
+
+def worded(question: str, chat: Chat, *, options: WordingOptions, cache: AnswerCache) -> Wording:
+    expander = QueryExpander(chat, options=options, cache=cache)
+    query, degraded = expander.expand(Query(question, max_results=1))
+    return Wording(query.imagined, query.rewordings, degraded)
 
 
 def imagined(

@@ -12,9 +12,8 @@ from recollect.errors import ProviderBusyError
 from recollect.providers.base import Limits
 from recollect.search.fuse.base import VECTOR
 from recollect.search.legs import retrieve, weigh_evidence
-from recollect.search.options import SearchOptions
-from recollect.search.pipeline import search
-from recollect.search.question import understand
+from recollect.search.pipeline import SearchOptions, search
+from recollect.search.question import term_question
 from recollect.stores.ram import RamStore
 from recollect.types import (
     Background,
@@ -82,7 +81,7 @@ def stored(**vectors: Sequence[float]) -> RamStore:
 def raw(store: RamStore, provider: Compass, *rewordings: str, pool: int = 10) -> dict[str, float]:
     """Return what the vector leg says of each chunk it proposes, the best first."""
     query = Query("question", max_results=5, rewordings=rewordings)
-    question = understand(query.text)
+    question = term_question(query.text)
     pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
     evidence = weigh_evidence(pools, question=question, days=None, store=store, provider=provider)
     numbers = zip(evidence.loaded.chunks, evidence.legs[VECTOR].raw, strict=True)

@@ -1,4 +1,4 @@
-"""How do several legs' numbers become one score? One file a formula, and the table of them."""
+"""How do several legs' numbers become one score? One file per formula, and a table of them."""
 
 from recollect.search.fuse.base import Fused, LegScores
 from recollect.search.fuse.table import FUSIONS, FusionOptions, fuse

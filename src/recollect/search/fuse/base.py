@@ -1,4 +1,4 @@
-"""What fusion takes and gives: legs' numbers over one union of chunks, shares that add up."""
+"""What fusion takes and returns: each leg's numbers over one union of chunks, and their shares."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ DATE = Leg.DATE
 
 @dataclass(frozen=True, slots=True)
 class LegScores:
-    """One leg's numbers over the union; a leg that did not run is not among the legs at all."""
+    """One leg's numbers over the union; a leg that did not run has none."""
 
     raw: Floats
     """Higher is better."""
     present: npt.NDArray[np.bool_]
     """Where the leg has evidence; elsewhere it is silent, not zero."""
     bound: float = 1.0
-    """Keyword: what a chunk would score that is about nothing but the query."""
+    """Keyword: the score of a chunk that is about nothing but the query."""
     background: Background | None = None
-    """Vector: how unrelated texts score."""
+    """Vector: how unrelated texts score in this space."""
     trust: Floats | float = 1.0
     """Vector: how much of each chunk the model can read."""
     context: Floats | None = None
-    """Vector: the mean raw of all chunks found of the same document."""
+    """Vector: the mean raw of the document's chunks in the union."""
 
     @property
     def ranks(self) -> npt.NDArray[np.int64]:
-        """Return 1-based places by raw, 0 where the leg is silent; ties keep the union's order."""
+        """Return 1-based ranks by raw, 0 where the leg is silent; ties keep the union's order."""
         order = np.argsort(-np.where(self.present, self.raw, -np.inf), kind="stable")
         ranks = np.zeros(len(self.raw), dtype=np.int64)
         ranks[order] = np.arange(1, len(self.raw) + 1)
@@ -52,14 +52,14 @@ class LegScores:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Scores of the union with each leg's part in them."""
+    """Scores of the union, with each leg's share in them."""
 
     scores: Floats
     normalised: Mapping[Leg, Floats]
-    """Each leg's own evidence on the scale of the formula."""
+    """Each leg's evidence on the scale of the formula."""
     contributions: Mapping[Leg, Floats]
     """Add up to the scores."""
     eligible: npt.NDArray[np.bool_]
-    """What the floor lets through, decided before age is looked at."""
+    """What the floor lets through, decided before decay."""
     confident: bool
-    """Whether the best stands out from what a question about nothing would find."""
+    """Whether the best stands out from what a meaningless question would find."""

@@ -1,12 +1,11 @@
-"""The default: each leg's number becomes evidence on an absolute scale, and evidence adds up.
+"""The default fusion: each leg's number becomes evidence on an absolute scale, and adds up.
 
-Keyword evidence comes from the part of the query's own information that the chunk carries: bm25
-divided by what a chunk about nothing but the query would score. It grows faster than that part,
+Keyword evidence comes from the share of the query's information that the chunk carries: bm25
+divided by the score of a chunk about nothing but the query. It grows faster than that share,
 because sharing a little with a question is mostly coincidence. Vector evidence is how far the
-cosine stands above that of unrelated texts in this space. Neither depends on what else was found,
-and silence is zero evidence, so a leg that has nothing to say takes nothing away. The score is
-1 − e^(−rate·evidence): 0 without evidence, never quite 1. Chosen by measurement:
-docs/decisions/0005.
+cosine is above that of unrelated texts in this space. Neither depends on what else was found, and
+a silent leg is zero evidence, so it takes nothing away. The score is 1 − e^(−rate·evidence): 0
+without evidence, never quite 1. Chosen by measurement: docs/decisions/0005.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ COINCIDENCE_POWER = 1.5
 EVIDENCE_PER_DEVIATION = 0.04
 """What one deviation of cosine weighs against the whole information of a query."""
 CONTEXT_SHARE = 0.3
-"""How much a chunk is read in the light of its document."""
+"""How much of a chunk's cosine is its document's."""
 DATE_EVIDENCE = 0.15
-"""What it is worth to be of the days the question names."""
+"""The worth of being dated on a day the question names."""
 RATE = 3.0
-"""Puts a score of one half where confidence begins."""
+"""Puts a score of one half where confidence starts."""
 DEFAULT_FLOOR = 0.02
-"""Costs under one in a hundred of the relevant hits on the tuning sets."""
+"""Drops under one percent of the relevant hits on the tuning sets."""
 CONFIDENT = {KEYWORD: 0.165, VECTOR: 0.185}
-"""Evidence of one leg that a question about something never written down hardly reaches."""
+"""Evidence of one leg that a question about something never written down rarely reaches."""
 CONFIDENT_TOGETHER = 0.23
 CONFIDENT_DATED = 0.26
-"""With the days asked for counted in: a little content must come with the right day."""
+"""Including the date leg: some content must come with the right day."""
 
 
 def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
@@ -62,7 +61,7 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
 
 
 def keyword_evidence(leg: LegScores) -> Floats:
-    """Return what the shared part of the query's information is worth."""
+    """Return the worth of the shared part of the query's information."""
     if not leg.bound:
         return np.zeros_like(leg.raw)
     worth: Floats = (leg.raw / leg.bound) ** COINCIDENCE_POWER
@@ -70,7 +69,7 @@ def keyword_evidence(leg: LegScores) -> Floats:
 
 
 def vector_evidence(leg: LegScores) -> Floats:
-    """Return how far each cosine stands above unrelated texts; below them it fades, in order."""
+    """Return how far each cosine is above unrelated texts; below them it fades, in order."""
     assert leg.background is not None  # noqa: S101 - the vector leg always brings one
     cosines = leg.raw
     if leg.context is not None:
@@ -80,7 +79,7 @@ def vector_evidence(leg: LegScores) -> Floats:
 
 
 def date_evidence(leg: LegScores) -> Floats:
-    """Return what it is worth to be of the days the question names."""
+    """Return the worth of being dated on a day the question names."""
     return DATE_EVIDENCE * leg.raw
 
 
@@ -88,7 +87,7 @@ _EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence, DATE: date_evid
 
 
 def _is_confident(evidence: Mapping[Leg, Floats]) -> bool:
-    """Judge by content: a note of the right day need not be about the right thing."""
+    """Judge by content: a note of the right day may be about something else."""
     content = {name: own for name, own in evidence.items() if name in CONFIDENT}
     if any(own.max(initial=0.0) >= CONFIDENT[name] for name, own in content.items()):
         return True

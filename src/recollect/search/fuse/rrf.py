@@ -1,8 +1,8 @@
 """Reciprocal rank fusion: ranks only, so legs of any scale can meet.
 
 Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
-Learning Methods" (2009): Σ weight/(k + rank), here divided by what rank 1 in every leg that ran
-would give, so that scores are 0…1. A score is a place, not a confidence.
+Learning Methods" (2009): Σ weight/(k + rank), divided by its value for rank 1 in every leg,
+so that scores are 0…1. A score is a rank, not a confidence.
 """
 
 from __future__ import annotations
@@ -41,6 +41,6 @@ def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
         },
         contributions=contributions,
         eligible=(scores > 0) & (scores >= floor),
-        # Ranks cannot tell noise from a find: both legs agreeing on a first place is all there is.
+        # Ranks cannot tell noise from a match; that both legs agree on the first is all there is.
         confident=bool(len(scores)) and float(scores.max()) >= 1.0,
     )

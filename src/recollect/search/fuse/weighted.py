@@ -1,4 +1,4 @@
-"""The weighted blend OpenClaw users know: vectorWeight·cosine + textWeight·text.
+"""The weighted blend that OpenClaw users know: vectorWeight·cosine + textWeight·text.
 
 A leg that did not run drops out and the weights renormalise. A hit is kept when the blend or
 either leg's own score reaches the floor, so a silent leg cannot push a good hit below it.
@@ -34,7 +34,7 @@ def by_sigmoid(leg: LegScores) -> Floats:
 
 
 def by_minmax(leg: LegScores) -> Floats:
-    """Return the place between the worst and the best match of this result set."""
+    """Return the position between the worst and the best match of this result set."""
     matched = leg.raw[leg.present]
     spread = matched.max() - matched.min() if len(matched) else 0.0
     if not spread:

@@ -84,7 +84,7 @@ def _workspace(status: Status) -> Check:
     return Check("workspace", works=True, detail=status.workspace)
 
 
-def _index(status: Status, problems: list[str]) -> Check:
+def _index(status: Status, problems: Sequence[str]) -> Check:
     if problems:
         return Check(
             "index",

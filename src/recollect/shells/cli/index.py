@@ -25,7 +25,7 @@ def command(context: click.Context, /, *, force: bool, **options: object) -> Non
 
     common = given(context, options)
     with open_memory(common) as memory, progress_bar() as progress:
-        report = memory.sync(force=force, progress=progress, told=say)
+        report = memory.sync(force=force, progress=progress, on_wait=say)
     print_lines(render.report_remarks(report), to_stderr=True)
     if common["as_json"]:
         print_json(render.report_json(report))

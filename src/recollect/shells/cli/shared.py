@@ -105,7 +105,7 @@ def bring_up_to_date(memory: Memory) -> None:
     if not memory.is_writable:
         return
     with progress_bar() as progress:
-        report = memory.sync(retry=False, progress=progress, told=say)
+        report = memory.sync(retry=False, progress=progress, on_wait=say)
     print_lines(render.report_remarks(report), to_stderr=True)
 
 

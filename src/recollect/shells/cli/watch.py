@@ -29,7 +29,7 @@ def command(context: click.Context, /, **options: object) -> None:
         signal.signal(name, lambda number, _: signals.append(number))
     with open_memory(common) as memory:
         worker = memory.worker(
-            done=lambda ended: _tell(ended, as_json=bool(common["as_json"])), told=say
+            on_sync=lambda ended: _tell(ended, as_json=bool(common["as_json"])), on_notice=say
         )
         say(f"Watching {memory.workspace}. Stop with Ctrl-C.")
         worker.start()

@@ -76,7 +76,7 @@ async def documents(call: Call) -> Json:
     source = call[SOURCE]
     scopes = call.served.held.seen(call[SCOPES])
     found = await call.memory.run(
-        lambda memory: memory.atlas.documents(
+        lambda memory: memory.overview.documents(
             limit=call[LIMIT],
             offset=call[OFFSET],
             source=None if source == "all" else source,
@@ -92,7 +92,7 @@ async def documents(call: Call) -> Json:
 async def timeline(call: Call) -> Json:
     """Return how much is stored of each day."""
     scopes = call.served.held.seen(call[SCOPES])
-    found = await call.memory.run(lambda memory: memory.atlas.timeline(scopes=scopes))
+    found = await call.memory.run(lambda memory: memory.overview.timeline(scopes=scopes))
     return render_atlas.timeline_json(found)
 
 
@@ -100,7 +100,7 @@ async def chunk_map(call: Call) -> Json:
     """Return chunks as points, with a question among them."""
     scopes = call.served.held.seen(call[SCOPES])
     found = await call.memory.run(
-        lambda memory: memory.atlas.map(call[PLACED], most=call[MOST], scopes=scopes)
+        lambda memory: memory.overview.map(call[PLACED], most=call[MOST], scopes=scopes)
     )
     return await asyncio.to_thread(render_atlas.map_json, found)
 

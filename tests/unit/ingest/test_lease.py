@@ -94,7 +94,7 @@ def test_waiting_says_once_for_whom_and_ends_with_the_lease(store: Store) -> Non
         is_told.set()
 
     def wait_for_it() -> None:
-        second.acquire(wait_seconds=None, told=tell)
+        second.acquire(wait_seconds=None, on_wait=tell)
         second.release()
 
     waiting = threading.Thread(target=wait_for_it)
@@ -163,7 +163,7 @@ def test_a_holder_whose_lease_was_taken_over_notices_and_ends_its_work(
     progress(STEP)
 
     hold(leases, someone(1))
-    eventually(lambda: own.is_lost)
+    eventually(lambda: own._is_lost)
     with pytest.raises(LeaseLostError):
         progress(STEP)
     own.release()
@@ -178,14 +178,14 @@ def test_a_lease_taken_again_is_not_lost(
     own = WriterLease(store, purpose="a test")
     own.acquire(wait_seconds=0.0)
     hold(leases, someone(1))
-    eventually(lambda: own.is_lost)
+    eventually(lambda: own._is_lost)
     own.release()
     leases.give_back(WRITER, token="theirs")  # noqa: S106 - a name, not a secret
 
     own.acquire(wait_seconds=0.0)
     own.guarded(silent)(STEP)
 
-    assert not own.is_lost
+    assert not own._is_lost
     own.release()
 
 
@@ -216,7 +216,7 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
     other.close()
     first = leases.holder(WRITER)
     eventually(lambda: (held := leases.holder(WRITER)) and first and held.beat > first.beat)
-    assert not own.is_lost
+    assert not own._is_lost
     own.release()
     assert leases.holder(WRITER) is None
 

@@ -6,16 +6,24 @@ import itertools
 import os
 import socket
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import apsw
 import pytest
 
 from recollect import Memory
-from recollect.ingest import lease, upkeep
+from recollect.ingest import lease, sync
+from recollect.ingest.embed import Embedded
 from recollect.ingest.lease import WRITER, WriterLease
-from recollect.ingest.refresh import RefreshOptions
-from recollect.ingest.upkeep import CHEAP_SECONDS, CHEAP_TEXTS, Fresh, Upkeep
+from recollect.ingest.sync import (
+    CHEAP_TEXTS,
+    EMBED_SECONDS,
+    FIRST_EMBED_SECONDS,
+    Freshness,
+    Syncer,
+    SyncOptions,
+)
+from recollect.ingest.vectors import Embedding
 from recollect.reports import Failure, Report
 from recollect.stores.base import Holder
 from recollect.stores.sqlite import SqliteStore
@@ -25,168 +33,221 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recollect.stores.base import SharedStore, Store
+    from recollect.ingest.source import Taken
+    from recollect.ingest.vectors import Embedder as RealEmbedder
+    from recollect.ingest.walk import Found
+    from recollect.stores.base import Store
+    from recollect.types import Progress
 
     Eventually = Callable[[Callable[[], object]], None]
 
 HOLDER = Holder("theirs", "recollect index", 4711, "here", 0.0, 0.0)
 
 
-class Refreshed:
-    """Stands in for the work, and remembers how much of it was asked for and allowed."""
+class Embedder:
+    """Stands in for the work, and records how much of it was asked for and allowed."""
 
-    def __init__(self, *, changes: bool = True) -> None:
-        self.asked: list[RefreshOptions] = []
+    def __init__(self, work: Callable[[SyncOptions], None] | None = None) -> None:
+        self.asked: list[SyncOptions] = []
         self.granted: list[bool] = []
-        self._changes = changes
+        self._work = work
 
-    def __call__(self, options: RefreshOptions) -> Report:
+    def embed_pending(
+        self,
+        *,
+        retry: bool,
+        max_texts: int | None,
+        seconds: float | None,
+        may_embed: Callable[[], bool],
+        progress: Progress,
+    ) -> Embedding:
+        options = SyncOptions(
+            retry=retry,
+            max_texts=max_texts,
+            embed_seconds=seconds,
+            may_embed=may_embed,
+            progress=progress,
+        )
         self.asked.append(options)
-        if self._changes:
-            self.granted.append(options.is_granted())
-        return Report()
+        if self._work is not None:
+            self._work(options)
+        else:
+            self.granted.append(may_embed())
+        return Embedding(chunks=7, pending=0, refused=0, embedded=Embedded())
 
 
-def held_by_another(store: SharedStore) -> None:
+def fill(store: Store) -> None:
+    document = Document("memory/a.md", SourceKind.FACTS, "a", "d", Stat(1, 1), when=None)
+    store.put(document, [], recipe="r")
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    fill(store)
+    return store
+
+
+class NoFiles:
+    """A source that finds what the store already has."""
+
+    kind = SourceKind.FACTS
+    recipe = "r"
+
+    def find(self) -> tuple[list[Found], list[Failure]]:
+        return [], [Failure("memory", "may be incomplete", "")]
+
+    def take(self, found: Found) -> Taken:
+        raise NotImplementedError
+
+
+def syncer_of(store: Store, embedder: object) -> Syncer:
+    return Syncer(
+        store, sources=[NoFiles()], embedder=cast("RealEmbedder", embedder), purpose="a test"
+    )
+
+
+def freshness(store: Store, embedder: object) -> Freshness:
+    syncer = syncer_of(store, embedder)
+    syncer.freshen(silent)
+    assert syncer._freshness is not None
+    return syncer._freshness
+
+
+def held_by_another(store: Store) -> None:
+    leases = store.leases()
     now = time.time()
     other = Holder("theirs", "another", os.getppid(), socket.gethostname(), now, now)
-    leases = store.leases()
     assert leases.take(WRITER, other, is_gone=lambda _: True) is None
     leases.close()
 
 
-def filled(store: Store) -> Store:
-    """Return a store that is not new: it has a document."""
-    document = Document("a.md", SourceKind.MEMORY, "a", "d", Stat(1, 1), when=None)
-    store.put(document, [], recipe="r")
-    return store
+def test_a_search_of_an_index_that_has_something_does_what_is_cheap(filled: Store) -> None:
+    work = Embedder()
 
-
-def test_a_search_of_an_index_that_has_something_does_what_is_cheap(store: Store) -> None:
-    work = Refreshed()
-
-    fresh = Upkeep(filled(store), refresh=work).freshen(progress=silent)
+    fresh = freshness(filled, work)
 
     assert fresh.holder is None
-    assert [(CHEAP_TEXTS, CHEAP_SECONDS, False)] == [
-        (asked.most, asked.seconds, asked.retry) for asked in work.asked
+    assert [(CHEAP_TEXTS, EMBED_SECONDS, False)] == [
+        (asked.max_texts, asked.embed_seconds, asked.retry) for asked in work.asked
     ]
 
 
 def test_the_first_search_does_everything(store: Store) -> None:
-    work = Refreshed()
+    work = Embedder()
 
-    Upkeep(store, refresh=work).freshen(progress=silent)
+    freshness(store, work)
 
-    assert [(None, None)] == [(asked.most, asked.seconds) for asked in work.asked]
+    assert [(None, FIRST_EMBED_SECONDS)] == [
+        (asked.max_texts, asked.embed_seconds) for asked in work.asked
+    ]
 
 
 @pytest.mark.parametrize("is_new", [True, False])
-def test_while_another_is_at_it_a_search_reads_files_and_embeds_nothing(
-    store: Store, *, is_new: bool
-) -> None:
+def test_while_another_is_at_it_a_search_embeds_nothing(store: Store, *, is_new: bool) -> None:
+    if not is_new:
+        fill(store)
     held_by_another(store)
-    work = Refreshed()
+    work = Embedder()
 
-    fresh = Upkeep(store if is_new else filled(store), refresh=work).freshen(progress=silent)
+    fresh = freshness(store, work)
 
     assert "another" == getattr(fresh.holder, "purpose", None)
     assert [False] == work.granted
-    assert [CHEAP_SECONDS] == [asked.seconds for asked in work.asked]
+    assert [CHEAP_TEXTS] == [asked.max_texts for asked in work.asked]
 
 
-def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(store: Store) -> None:
+def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(
+    filled: Store,
+) -> None:
     holders: list[Holder | None] = []
 
-    def work(options: RefreshOptions) -> Report:
-        leases = store.leases()
+    def work(options: SyncOptions) -> None:
+        leases = filled.leases()
         holders.append(leases.holder(WRITER))
-        assert options.is_granted()
-        assert options.is_granted()
+        assert options.may_embed()
+        assert options.may_embed()
         holders.append(leases.holder(WRITER))
         leases.close()
-        return Report()
 
-    fresh = Upkeep(filled(store), refresh=work).freshen(progress=silent)
+    fresh = freshness(filled, Embedder(work))
 
     assert fresh.holder is None
     assert [None, "a search"] == [holder and holder.purpose for holder in holders]
 
 
-def test_a_search_with_nothing_to_change_does_not_ask_who_is_at_work(store: Store) -> None:
-    held_by_another(store)
+def test_a_search_with_nothing_to_change_does_not_ask_who_is_at_work(filled: Store) -> None:
+    held_by_another(filled)
 
-    fresh = Upkeep(filled(store), refresh=Refreshed(changes=False)).freshen(progress=silent)
+    fresh = freshness(filled, Embedder(lambda _options: None))
 
     assert fresh.holder is None
 
 
-def test_a_search_gives_the_lease_back_when_its_work_fails(store: Store) -> None:
-    def fail(options: RefreshOptions) -> Report:
-        assert options.is_granted()
+def test_a_search_gives_the_lease_back_when_its_work_fails(filled: Store) -> None:
+    def fail(options: SyncOptions) -> None:
+        assert options.may_embed()
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Upkeep(filled(store), refresh=fail).freshen(progress=silent)
+        freshness(filled, Embedder(fail))
 
-    own = WriterLease(store, purpose="a test")
+    own = WriterLease(filled, purpose="a test")
     assert own.acquire(wait_seconds=0.0) is None
     own.release()
 
 
 def test_a_run_that_lost_its_lease_waits_for_the_other_and_does_the_rest(
-    store: Store, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    filled: Store, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     steps = itertools.count()
-    told: list[str] = []
+    waited: list[str] = []
 
-    def work(options: RefreshOptions) -> Report:
+    def work(options: SyncOptions) -> None:
         if next(steps) == 0:
-            held_by_another(store)
+            held_by_another(filled)
             # Goes on for as long as nobody objects.
             eventually(lambda: options.progress(Step("read", 1, 2)))
-        return Report(added=7)
 
-    def tell(sentence: str) -> None:
-        told.append(sentence)
-        leases = store.leases()
+    def wait(sentence: str) -> None:
+        waited.append(sentence)
+        leases = filled.leases()
         leases.give_back(WRITER, token="theirs")  # noqa: S106 - a name, not a secret
         leases.close()
 
-    report = Upkeep(filled(store), refresh=work).run(RefreshOptions(), purpose="a test", told=tell)
+    report = syncer_of(filled, Embedder(work)).sync(SyncOptions(), on_wait=wait)
 
-    assert 7 == report.added
+    assert 7 == report.chunks
     assert 2 == next(steps)
-    assert [f"Waiting for another (process {os.getppid()}, for 0 s) to finish …"] == told
+    assert [f"Waiting for another (process {os.getppid()}, for 0 s) to finish …"] == waited
 
 
 def test_what_is_left_is_counted_and_someone_at_work_is_named() -> None:
-    fresh = Fresh(Report(left=3, pending=5), HOLDER)
+    fresh = Freshness(Report(left=3, pending=5), HOLDER)
 
     said = list(fresh.notices())
 
     assert "3 new or changed files are not read yet." == said[0]
     assert "5 chunks are not embedded yet; keywords find them." == said[1]
     assert said[2].startswith("recollect index (process 4711, for ")
-    assert said[2].endswith(" is at work on it.")
+    assert said[2].endswith(" is working on it.")
     assert not fresh.is_behind
 
 
 def test_work_is_behind_only_when_nobody_does_it_and_someone_could() -> None:
     degraded = {"vector": Degradation("no server", "start it")}
 
-    assert Fresh(Report(left=1), None).is_behind
-    assert Fresh(Report(pending=1), None).is_behind
-    assert not Fresh(Report(pending=1), HOLDER).is_behind
-    assert not Fresh(Report(pending=1, degraded=degraded), None).is_behind
-    assert not Fresh(Report(), None).is_behind
+    assert Freshness(Report(left=1), None).is_behind
+    assert Freshness(Report(pending=1), None).is_behind
+    assert not Freshness(Report(pending=1), HOLDER).is_behind
+    assert not Freshness(Report(pending=1, degraded=degraded), None).is_behind
+    assert not Freshness(Report(), None).is_behind
 
 
 def test_a_file_that_cannot_be_read_is_said_with_what_to_do() -> None:
     failed = (Failure("memory/a.md", "cannot be read: Permission denied", "Make it readable."),)
 
-    [said] = Fresh(Report(failed=failed), None).notices()
+    [said] = Freshness(Report(failed=failed), None).notices()
 
     assert (
         "memory/a.md is not up to date: cannot be read: Permission denied. Make it readable."
@@ -196,7 +257,7 @@ def test_a_file_that_cannot_be_read_is_said_with_what_to_do() -> None:
 def test_an_entry_that_cannot_be_read_is_not_said_to_be_out_of_date() -> None:
     failed = (Failure("memory/facts/a.md:3", "has no text", "Correct it.", is_entry=True),)
 
-    [said] = Fresh(Report(failed=failed), None).notices()
+    [said] = Freshness(Report(failed=failed), None).notices()
 
     assert "memory/facts/a.md:3 has no text. Correct it." == said
 
@@ -242,8 +303,7 @@ def test_a_space_that_is_complete_and_not_published_is_so_once_nobody_else_is_at
         index = indexed(workspace, write, memory)
         apsw.Connection(str(index)).execute("UPDATE spaces SET is_published = 0")
         if is_held:
-            with SqliteStore.open(index) as store:
-                held_by_another(store)
+            held_by_another(SqliteStore.open(index))
 
         memory.search("lantern")
 
@@ -261,7 +321,7 @@ def test_out_of_time_the_files_saved_last_are_read_and_the_rest_is_counted(
             os.utime(write(f"memory/{number}.md", f"Word{number}.\n"), (number + 1, number + 1))
         # Each look at the clock takes a second: two files are read in two and a half.
         seconds = itertools.count(1000.0)
-        monkeypatch.setattr(upkeep, "CHEAP_SECONDS", 2.5)
+        monkeypatch.setattr(sync, "CHEAP_SECONDS", 2.5)
         monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
 
         results = memory.search("word")

@@ -1,0 +1,204 @@
+"""Brings the documents, chunks and terms of a store into agreement with the files.
+
+Find the files, plan from their stats alone, read what may have changed, put it. Vectors come after,
+in `vectors`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.ingest.read import UnreadableError
+from recollect.reports import Report, Staleness
+from recollect.types import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from recollect.ingest.source import Source, Taken
+    from recollect.ingest.walk import Found
+    from recollect.reports import Failure
+    from recollect.stores.base import Store
+    from recollect.types import Known, Progress, SourceKind
+
+    Stored = Mapping[tuple[SourceKind, str], Known]
+
+_MOST_RACES = 5  # times another process may store a file before us until we leave it to them
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to read, what to drop, what to leave alone."""
+
+    suspects: tuple[tuple[Source, Found], ...]
+    """New files, and files whose stat changed: their digest decides."""
+    gone: tuple[Known, ...]
+    unchanged: int
+    failed: tuple[Failure, ...]
+
+
+def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
+    sources: Sequence[Source],
+    *,
+    store: Store,
+    force: bool,
+    progress: Progress,
+    before_write: Callable[[], object],
+    read_seconds: float | None,
+) -> Report:
+    """Store what is new or changed and drop what is gone.
+
+    Args:
+        sources: where the files are.
+        store: what has to agree with them.
+        force: read and store every file again.
+        progress: called with each step.
+        before_write: called once, before the first change, if there is anything to change.
+        read_seconds: stop reading after so long and count the rest as left; the files changed last
+            are read first then. Looking for changed files does not count: on a slow disk nothing
+            would ever be read. None reads everything.
+
+    """
+    known = store.known()
+    plan = make_plan(sources, known=known, force=force)
+    suspects = plan.suspects
+    if suspects or plan.gone:
+        before_write()
+    deadline = None if read_seconds is None else time.monotonic() + read_seconds
+    if deadline is not None:
+        suspects = tuple(sorted(suspects, key=lambda each: -each[1].stat.mtime_ns))
+    departed = Counter(gone.digest for gone in plan.gone)
+    counts: Counter[str] = Counter()
+    failed: list[Failure] = []
+    for done, (source, suspect) in enumerate(suspects):
+        progress(Step("read", done, len(suspects)))
+        if deadline is not None and time.monotonic() > deadline:
+            counts["left"] = len(suspects) - done
+            break
+        try:
+            taken = source.take(suspect)
+        except UnreadableError as error:
+            failed.append(error.failure)
+        else:
+            counts[_kind_of_change(taken, known, source=source, departed=departed)] += 1
+            if force or not _is_current(taken, known, source):
+                _put(taken, suspect, source=source, store=store, known=known)
+            else:
+                store.touch(taken.document)
+    progress(Step("read", len(suspects), len(suspects)))
+    for gone in plan.gone:
+        # Unless another process has stored it again since.
+        store.drop(gone.path, source=gone.source, expected=gone)
+    return Report(
+        added=counts["added"],
+        changed=counts["changed"],
+        moved=counts["moved"],
+        removed=len(plan.gone) - counts["moved"],
+        unchanged=plan.unchanged + counts["unchanged"],
+        failed=(*plan.failed, *failed),
+        left=counts["left"],
+    )
+
+
+def find_staleness(sources: Sequence[Source], *, store: Store) -> Staleness:
+    """Return what a sync would change, without changing anything."""
+    known = store.known()
+    plan = make_plan(sources, known=known, force=False)
+    changed: list[str] = []
+    failed = list(plan.failed)
+    for source, suspect in plan.suspects:
+        try:
+            taken = source.take(suspect)
+        except UnreadableError as error:
+            failed.append(error.failure)
+            continue
+        if not _is_current(taken, known, source):
+            changed.append(taken.document.path)
+    return Staleness(tuple(changed), tuple(gone.path for gone in plan.gone), tuple(failed))
+
+
+def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
+    """Compare the files of all sources with what is stored, by their stats: nothing is read."""
+    suspects: list[tuple[Source, Found]] = []
+    failed: list[Failure] = []
+    gone: list[Known] = []
+    unchanged = 0
+    for source in sources:
+        found, failures = source.find()
+        stored = {key: own for key, own in known.items() if own.source is source.kind}
+        changed = [
+            each
+            for each in found
+            if force or not _is_same(each, stored.get((each.source, each.path)), source.recipe)
+        ]
+        present = {(each.source, each.path) for each in found}
+        # A path that could not be looked into is not gone: what is stored of it stays.
+        unreadable = {failure.path for failure in failures}
+        suspects += [(source, each) for each in changed]
+        unchanged += len(found) - len(changed)
+        failed += failures
+        gone += [
+            each
+            for key, each in stored.items()
+            if key not in present and not _is_inside(each.path, unreadable)
+        ]
+    # What is stored of a source that is no longer configured goes.
+    kinds = {source.kind for source in sources}
+    gone += [own for own in known.values() if own.source not in kinds]
+    return Plan(tuple(suspects), tuple(gone), unchanged, tuple(failed))
+
+
+def _is_same(found: Found, known: Known | None, recipe: str) -> bool:
+    return (
+        known is not None
+        and known.is_settled
+        and known.stat == found.stat
+        and known.recipe == recipe
+    )
+
+
+def _is_inside(path: str, folders: Collection[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _is_current(taken: Taken, known: Stored, source: Source) -> bool:
+    document = taken.document
+    before = known.get((document.source, document.path))
+    return (
+        before is not None and before.digest == document.digest and before.recipe == source.recipe
+    )
+
+
+def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, known: Stored) -> None:
+    """Store a document; if another process was faster, read the file again and compare.
+
+    Without that a slow process would put an old content over a newer one.
+    """
+    document = taken.document
+    before = known.get((document.source, document.path))
+    for _ in range(_MOST_RACES):
+        if store.put(taken.document, taken.chunks(), recipe=source.recipe, expected=before):
+            return
+        before = store.known_of(document.path, source=document.source)
+        try:
+            taken = source.take(suspect)
+        except UnreadableError:
+            return  # gone or unreadable by now: the next sync sees it
+        if before is not None and before.digest == taken.document.digest:
+            return
+
+
+def _kind_of_change(taken: Taken, known: Stored, *, source: Source, departed: Counter[str]) -> str:
+    """Return `unchanged`, `changed`, `moved` or `added`."""
+    document = taken.document
+    if _is_current(taken, known, source):
+        return "unchanged"
+    if (document.source, document.path) in known:
+        return "changed"
+    if departed[document.digest]:
+        departed[document.digest] -= 1
+        return "moved"
+    return "added"
