@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from recollect.install.json_edit import parsed
+import json5
 
 if TYPE_CHECKING:
     from tests.install.conftest import Install
@@ -32,7 +32,24 @@ model = "o9"   # the big one
 [mcp_servers.other]
 command = "other"
 """
-OPENCLAW = """// my agent
+OPENCLAW = """{
+  "agents": { "defaults": { "workspace": "~/notes" } },
+  "mcp": {
+    "servers": {
+      "docs": { "command": "uvx", "args": ["docs"] }
+    }
+  }
+}
+"""
+VSCODE = """{
+\t"servers": {
+\t\t"other": { "command": "other" }
+\t},
+\t"inputs": []
+}
+"""
+COMMENTED = {
+    "openclaw": """// my agent
 {
   agents: { defaults: { workspace: "~/notes" } }, // where it lives
   mcp: {
@@ -42,15 +59,17 @@ OPENCLAW = """// my agent
     },
   },
 }
-"""
-VSCODE = """{
+""",
+    "vscode": """{
 \t// shared with the team
 \t"servers": {
 \t\t"other": { "command": "other" }, /* keep */
 \t},
 \t"inputs": []
 }
-"""
+""",
+}
+"""Files that programs understand, and that are not plain JSON."""
 OWN = {
     "claude": {"user/.claude.json": CLAUDE, "user/.claude/settings.json": CLAUDE_SETTINGS},
     "codex": {"user/.codex/config.toml": CODEX},
@@ -78,7 +97,7 @@ def given_files(install: Install, agent: str) -> dict[str, str]:
 
 
 def entry_of(text: str, agent: str) -> Any:
-    tree: Any = tomllib.loads(text) if agent == "codex" else parsed(text)
+    tree: Any = tomllib.loads(text) if agent == "codex" else json5.loads(text)
     for key in PLACES[agent]:
         tree = tree[key]
     return tree

@@ -9,9 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.install.agents import AGENTS, CLAUDE, OWN, entry_of, given_files
-
-from recollect.install.json_edit import parsed
+from tests.install.agents import AGENTS, CLAUDE, COMMENTED, OWN, entry_of, given_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,14 +137,14 @@ def test_undo_works_after_the_file_was_written_anew_by_the_agent(
         if not path.endswith(".toml"):
             top, _, rest = path.partition("/")
             file = {"user": install.home, "project": install.project}[top] / rest
-            file.write_text(json.dumps(parsed(text), indent=4), encoding="utf-8")
+            file.write_text(json.dumps(json.loads(text), indent=4), encoding="utf-8")
     install.well(agent, "--undo")
 
     assert before == {path: _meaning(path, text) for path, text in install.files().items()}
 
 
 def _meaning(path: str, text: str) -> object:
-    return tomllib.loads(text) if path.endswith(".toml") else parsed(text)
+    return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
 
 
 def test_undo_without_the_notes_still_takes_the_entry_out(install: Install) -> None:
@@ -155,7 +153,7 @@ def test_undo_without_the_notes_still_takes_the_entry_out(install: Install) -> N
     (install.home / ".local/share/recollect/installed.json").unlink()
     install.well("cursor", "--undo")
 
-    assert parsed(CLAUDE) == parsed(install.files()["user/.cursor/mcp.json"])
+    assert json.loads(CLAUDE) == json.loads(install.files()["user/.cursor/mcp.json"])
 
 
 def test_what_a_user_added_to_the_entry_stays_when_it_is_renewed(install: Install) -> None:
@@ -163,7 +161,7 @@ def test_what_a_user_added_to_the_entry_stays_when_it_is_renewed(install: Instal
     file = install.home / ".cursor/mcp.json"
     text = file.read_text(encoding="utf-8")
     file.write_text(
-        text.replace('"command"', '"env": {"RECOLLECT_PROVIDER": "none"}, // mine\n"command"'),
+        text.replace('"command"', '"env": {"RECOLLECT_PROVIDER":"none"},\n"command"'),
         encoding="utf-8",
     )
     install.well("cursor", "--agent", "main")
@@ -171,7 +169,7 @@ def test_what_a_user_added_to_the_entry_stays_when_it_is_renewed(install: Instal
 
     assert {"RECOLLECT_PROVIDER": "none"} == entry["env"]
     assert ["--agent", "main"] == entry["args"][-2:]
-    assert "// mine" in file.read_text(encoding="utf-8")
+    assert '{"RECOLLECT_PROVIDER":"none"}' in file.read_text(encoding="utf-8")
 
 
 def test_undo_where_nothing_was_installed_changes_nothing(install: Install) -> None:
@@ -255,8 +253,10 @@ def test_the_home_that_is_in_use_is_passed_on(install: Install, tmp_path: Path) 
         ("codex", "[mcp_servers\n"),
         ("codex", 'mcp_servers = { other = { command = "x" } }\n'),
         ("cursor", '{"mcpServers": {"recollect": {"command": "someone-elses", "args": []}}}'),
-        ("openclaw", "{ mcp: { servers: [] } }"),
-        ("vscode", "{ servers: {}, servers: {} }"),
+        ("openclaw", '{ "mcp": { "servers": [] } }'),
+        ("openclaw", COMMENTED["openclaw"]),
+        ("vscode", '{ "servers": {}, "servers": {} }'),
+        ("vscode", COMMENTED["vscode"]),
     ],
 )
 def test_a_file_that_cannot_be_edited_stays_and_the_error_says_what_to_paste(
@@ -273,6 +273,24 @@ def test_a_file_that_cannot_be_edited_stays_and_the_error_says_what_to_paste(
     assert {path: broken} == install.files()
     assert str(install.workspace) in done.stderr
     assert str(file) in done.stderr
+
+
+@pytest.mark.parametrize("agent", COMMENTED)
+def test_a_file_with_comments_is_read_but_never_edited(install: Install, agent: str) -> None:
+    told = install.json(agent)
+    (path,) = install.files()
+    top, _, rest = path.partition("/")
+    file = {"user": install.home, "project": install.project}[top] / rest
+    pasted = f"// mine\n{told['files'][0]['snippet']}"
+    file.write_text(pasted, encoding="utf-8")
+    again = install.json(agent)
+    undone = install(agent, "--undo")
+    file.write_text(COMMENTED[agent], encoding="utf-8")
+
+    assert [False] == [each["changed"] for each in again["files"]]
+    assert (2, True) == (undone.returncode, "take out of it yourself" in undone.stderr)
+    assert "has nothing of Recollect" in install.well(agent, "--undo")
+    assert {path: COMMENTED[agent]} == install.files()
 
 
 def test_no_file_is_written_when_another_cannot_be(install: Install) -> None:

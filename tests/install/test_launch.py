@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.install.launch import Launch
+from recollect.install.agents import Launch
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -316,7 +316,7 @@ def test_import_writes_beside_what_is_there(cli: Cli) -> None:
 
     assert (
         '# mine\nprovider = "voyage"\nextra_paths = ["a", "~/notes", "~/work"]\nrrf_k = 7\n'
-        "max_results = 3\n[chunk]\ntokens = 300 # same\n"
+        "max_results = 3\n\n[chunk]\ntokens = 300 # same\n"
     ) == cli.written
     assert {
         "provider": "voyage",

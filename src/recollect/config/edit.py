@@ -1,133 +1,72 @@
-"""Changing settings in a file that a person keeps: only the values named, nothing else moves.
+"""Edits TOML files that a person keeps: the values named change, and nothing else moves.
 
-The file is edited as text, because writing parsed TOML anew would lose comments and order. What
-was meant is then compared with what a TOML reader sees; if they differ, nothing is written.
+After an edit, what was meant is compared with what a TOML reader sees. If they differ, nothing is
+written.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+import tomlkit
+from tomlkit.container import Container, OutOfOrderTableProxy
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Comment, Null, Table
 
 from recollect.config.schema import canonical
 from recollect.errors import ConfigError
 from recollect.text.files import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tomlkit.items import Item, Key
 
     Value = str | float | list[str]
     """What a settings file holds for a setting; `bool` and `int` are floats to a type checker."""
+    Names = tuple[str, ...]
+    """Where a value is: the tables it is in, and its own key."""
+    Body = list[tuple[Key | None, Item]]
+    Holder = Container | OutOfOrderTableProxy
+    """What holds keys: a document, a table, or a table that is written in several places."""
+    Line = tuple[Body, int, Comment]
+    """A comment, and its place in a table's body."""
 
-_TABLE = re.compile(r"\s*\[")
-_ASSIGNMENT = re.compile(
-    r"""(?P<before>\s*["']?(?P<key>[A-Za-z0-9_-]+)["']?\s*=\s*)"""
-    r"""(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s#"'\[{]+)"""
-    r"""(?P<after>\s*(?:\#.*)?)"""
-)
-_UP_TO_VALUE = re.compile(r"[^=]*=[ \t]*")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # TOML's, which are not all that `splitlines` takes for one
-_COMMENT = re.compile(r"[ \t]*#")
+_NOT_POSSIBLE = "its form does not allow a change that leaves the rest alone"
 
 
-def write_settings(file: Path, changes: Mapping[str, str | float]) -> str:
-    """Set top-level settings in the user's file, made if missing; return what changed as a diff.
+def write_settings(
+    file: Path,
+    changes: Mapping[str, Value | None],
+    *,
+    check: Callable[[str], None] = lambda _text: None,
+) -> str:
+    """Set settings in a file, or remove those whose value is None; return the diff.
+
+    Args:
+        file: created with its folder if missing.
+        changes: by the full name, such as `mmr.enabled`.
+        check: called with the new text before it is written; raises to prevent that.
 
     Raises:
-        ConfigError: the file cannot be edited safely or written; it is left as it was.
+        ConfigError: the file cannot be edited safely or written; it is unchanged.
 
     """
     try:
         before = file.read_bytes().decode("utf-8") if file.exists() else ""
-        after = edited(before, changes)
+        after = edit_settings(before, changes)
+        check(after)
         file.resolve().parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, after.encode())
     except (OSError, ValueError) as error:
         # Not the whole error: it may name a temporary file.
         reason = (error.strerror if isinstance(error, OSError) else None) or error
-        lines = "; ".join(_line(key, value) for key, value in changes.items())
-        raise ConfigError(
-            f"The settings in {file} cannot be changed ({reason}).",
-            action=f"Write them there yourself, above the first [table]: {lines}",
-        ) from error
-    return "\n".join(
-        difflib.unified_diff(
-            before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""
-        )
-    )
-
-
-def edited(text: str, changes: Mapping[str, str | float]) -> str:
-    """Return the TOML text with these top-level settings, every other line as it was.
-
-    Raises:
-        ValueError: the text has a form in which the settings cannot be set line by line.
-
-    """
-    lines = text.splitlines(keepends=True)
-    top = next((place for place, line in enumerate(lines) if _TABLE.match(line)), len(lines))
-    left = dict(changes)
-    for place in range(top):
-        found = _ASSIGNMENT.fullmatch(lines[place].rstrip("\r\n"))
-        if found and (key := canonical(found["key"])) in left:
-            ending = lines[place][found.end() :]
-            lines[place] = f"{found['before']}{json.dumps(left.pop(key))}{found['after']}{ending}"
-    if top < len(lines):
-        while top and lines[top - 1].startswith("#"):  # a comment stays with its table
-            top -= 1
-    lines[top:top] = _added(left, above=lines[:top], below=lines[top:])
-    after = "".join(lines)
-    if _top_level(after) != {**_top_level(text), **changes}:
-        raise ValueError("its form does not allow a change line by line")
-    return after
-
-
-def _added(left: Mapping[str, str | float], *, above: list[str], below: list[str]) -> list[str]:
-    added = [f"{_line(key, value)}\n" for key, value in left.items()]
-    if added and above and not above[-1].endswith("\n"):
-        added.insert(0, "\n")
-    if added and below:
-        added.append("\n")
-    return added
-
-
-def _line(key: str, value: str | float) -> str:
-    return f"{key} = {json.dumps(value)}"  # a JSON string or number is a TOML one
-
-
-def _top_level(text: str) -> dict[str, object]:
-    return {canonical(key): value for key, value in tomllib.loads(text).items()}
-
-
-def write_changes(
-    file: Path, changes: Mapping[str, Value | None], *, check: Callable[[str], None]
-) -> str:
-    """Set or, where the value is None, remove settings of any table; return the diff.
-
-    Args:
-        file: made, with its folder, if missing.
-        changes: by the full name, such as `mmr.enabled`.
-        check: is given the text to be written, and raises if it must not be.
-
-    Raises:
-        ConfigError: the file cannot be edited safely or written; it is left as it was.
-
-    """
-    try:
-        before = file.read_bytes().decode("utf-8") if file.exists() else ""
-        after = amended(before, changes)
-        check(after)
-        file.resolve().parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, after.encode())
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
         by_hand = "; ".join(
-            f"remove {name}" if value is None else _assignment(name, value)
+            f"remove {name}" if value is None else f"{name} = {tomlkit.item(value).as_string()}"
             for name, value in changes.items()
         )
         raise ConfigError(
@@ -141,42 +80,25 @@ def write_changes(
     )
 
 
-def amended(text: str, changes: Mapping[str, Value | None]) -> str:
-    """Return the TOML text with these settings changed, every other line as it was.
-
-    A value that spans lines is replaced as a whole. A setting that is not there yet goes to the
-    end of its table, or with its full name above the first one.
+def edit_settings(text: str, changes: Mapping[str, Value | None]) -> str:
+    """Return the text of a settings file with these settings changed.
 
     Raises:
         ValueError: the text is not TOML, or has a form in which this cannot be done.
 
     """
-    expected = {**settings_in(text), **changes}
-    lines = _LINE.findall(text)
-    statements = list(_statements(lines))
-    left = {name: value for name, value in changes.items() if value is not None}
-    for statement in reversed(statements):
-        if statement.name is not None and statement.name in changes:
-            value = left.pop(statement.name, None)
-            own = "".join(lines[statement.first : statement.end])
-            lines[statement.first : statement.end] = [] if value is None else [_with(own, value)]
-    ending = "\r\n" if "\r\n" in text else "\n"
-    for name, value in left.items():
-        _insert(lines, name, value, ending=ending)
-    after = "".join(lines)
-    if settings_in(after) != {name: value for name, value in expected.items() if value is not None}:
-        raise ValueError("its form does not allow a change line by line")
-    return after
+    by_path = {tuple(name.split(".")): value for name, value in changes.items()}
+    return edit_toml(text, by_path, spelling=canonical)
 
 
 def settings_in(text: str) -> dict[str, object]:
-    """Return the values of a TOML text by the full name, in the table's spelling.
+    """Return the values in the text of a settings file by their full names.
 
     Raises:
         ValueError: the text is not TOML.
 
     """
-    return dict(_flat(tomllib.loads(text)))
+    return {".".join(path): value for path, value in _flat(tomllib.loads(text), canonical)}
 
 
 def writable(checked: object, *, given: object) -> Value:
@@ -186,97 +108,149 @@ def writable(checked: object, *, given: object) -> Value:
     if isinstance(checked, (bool, int, float)):
         return checked
     if isinstance(checked, Path):
-        # `~` is kept for other machines; what is relative would depend on where one stands.
+        # `~` stays, for other machines; a relative path would depend on the current folder.
         return str(given) if str(given).startswith("~") else str(checked.absolute())
     return "" if checked is None else str(checked)
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """The lines of an assignment, or of a table's header."""
+def edit_toml(
+    text: str, changes: Mapping[Names, object], *, spelling: Callable[[str], str] = str
+) -> str:
+    """Return TOML text with values set, or removed where they are None.
 
-    first: int
-    end: int
-    table: str
-    name: str | None
-    """In full; None for a header."""
+    A value goes to the end of its table if that exists, else with dotted keys above the first
+    table. A mapping is merged into its table, or appended to the text as a new one.
 
+    Args:
+        text: TOML.
+        changes: new values by their place.
+        spelling: makes keys comparable that are spelled differently.
 
-def _statements(lines: list[str]) -> Iterator[_Statement]:
-    """Yield what stands in the lines of a valid text; blanks and comments are skipped."""
-    table, first = "", 0
-    while first < len(lines):
-        end = first + 1
-        if _TABLE.match(lines[first]):
-            table = ".".join(_path(tomllib.loads(lines[first])))
-            yield _Statement(first, end, table, None)
-        else:
-            # The shortest run of lines that is TOML by itself: a value may span several.
-            while (parsed := _parsed("".join(lines[first:end]))) is None:
-                end += 1
-            if parsed:
-                yield _Statement(first, end, table, ".".join(filter(None, (table, *_path(parsed)))))
-        first = end
+    Raises:
+        ValueError: the text is not TOML, or has a form in which this cannot be done.
 
-
-def _parsed(text: str) -> dict[str, object] | None:
+    """
+    expected = _expected(dict(_flat(tomllib.loads(text), spelling)), changes)
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return None
+        after = _edited(text, changes, spelling)
+        if "\r\n" in text:
+            after = re.sub(r"(?<!\r)\n", "\r\n", after)
+        is_right = dict(_flat(tomllib.loads(after), spelling)) == expected
+    except (TOMLKitError, ValueError, TypeError) as error:  # TypeError: a value in a table's place
+        raise ValueError(_NOT_POSSIBLE) from error
+    if not is_right:
+        raise ValueError(_NOT_POSSIBLE)
+    return after
 
 
-def _path(parsed: object) -> list[str]:
-    """Return the keys on the way down while there is but one."""
-    names: list[str] = []
-    while isinstance(parsed, dict) and len(parsed) == 1:
-        ((name, parsed),) = parsed.items()
-        names.append(canonical(name))
-    return names
+def shown_table(path: Sequence[str], table: Mapping[str, object]) -> str:
+    """Return a table as TOML, with its header."""
+    item: Item = tomlkit.item(dict(table))
+    for name in reversed(path[1:]):
+        outer = tomlkit.table(is_super_table=True)
+        outer.append(name, item)
+        item = outer
+    document = tomlkit.document()
+    document.append(path[0], item)
+    return tomlkit.dumps(document)
 
 
-def _with(statement: str, value: Value) -> str:
-    """Return an assignment with another value, its spacing and comment as they were."""
-    before = _UP_TO_VALUE.match(statement)
-    parsed = _parsed(statement)
-    body = statement.rstrip("\r\n")
-    ending = statement[len(body) :]
-    comments = (body[found.start() :] for found in _COMMENT.finditer(body))
-    # A `#` inside a string begins no comment: without it the value would not be the same.
-    comment = next((own for own in comments if _parsed(body.removesuffix(own)) == parsed), "")
-    return f"{before[0] if before else ''}{_toml(value)}{comment}{ending}"
-
-
-def _insert(lines: list[str], name: str, value: Value, *, ending: str) -> None:
-    table, _, key = name.rpartition(".")
-    statements = list(_statements(lines))
-    inside = [each for each in statements if each.table == table]
-    if not inside:
-        inside, key = [each for each in statements if not each.table], name
-    added = [f"{_assignment(key, value)}{ending}"]
-    if inside:
-        place = inside[-1].end
-    else:
-        place = statements[0].first if statements else len(lines)
-        while statements and place and lines[place - 1].startswith("#"):
-            place -= 1  # a comment stays with its table
-        added += [ending] if statements else []
-    if place and not lines[place - 1].endswith("\n"):
-        added.insert(0, ending)
-    lines[place:place] = added
-
-
-def _assignment(name: str, value: Value) -> str:
-    return f"{name} = {_toml(value)}"
-
-
-def _toml(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False)  # TOML knows no surrogate pairs
-
-
-def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{canonical(key)}.")
+def _edited(text: str, changes: Mapping[Names, object], spelling: Callable[[str], str]) -> str:
+    document = tomlkit.parse(text)
+    # To tomlkit, a comment above a header is the end of the table before: it would be separated
+    # from its header by what is added there, and vanish with that table.
+    headers = [(each, each.trivia.indent, lines) for each, lines in _headers(document.body, [])]
+    for _, _, lines in headers:
+        for body, place, _ in lines:
+            body[place] = (None, Null())
+    tables = [
+        shown_table(path, value)
+        for path, value in changes.items()
+        if not _change(document, path, value, spelling) and isinstance(value, dict)
+    ]
+    left = {id(each) for each, _ in _headers(document.body, [])}
+    for each, indent, lines in headers:
+        if id(each) in left:
+            comments = "".join(line.as_string() for _, _, line in lines)
+            each.trivia.indent = f"{each.trivia.indent.removesuffix(indent)}{comments}{indent}"
         else:
-            yield f"{prefix}{canonical(key)}", value
+            for body, place, line in lines:
+                body[place] = (None, line)
+    after = tomlkit.dumps(document)
+    for table in tables:
+        after += ("" if not after else "\n" if after.endswith("\n") else "\n\n") + table
+    return after
+
+
+def _headers(body: Body, pending: list[Line]) -> Iterator[tuple[Table, list[Line]]]:
+    """Yield the tables that have a header, each with the comment lines right above it."""
+    for place, (key, each) in enumerate(body):
+        if isinstance(each, Comment):
+            pending.append((body, place, each))
+        elif isinstance(each, (Table, AoT)) and not (key is not None and key.is_dotted()):
+            for table in each.body if isinstance(each, AoT) else [each]:
+                if not table.is_super_table():
+                    yield table, pending.copy()
+                    pending.clear()
+                yield from _headers(table.value.body, pending)
+        elif not isinstance(each, Null):
+            pending.clear()
+
+
+def _change(table: Holder, path: Names, value: object, spelling: Callable[[str], str]) -> bool:
+    """Set or remove the value at a path; False if it would need a table with a new header."""
+    name, rest = path[0], path[1:]
+    key = next((key for key in table if spelling(key) == name), None)
+    if key is None:
+        if value is None or isinstance(value, dict):
+            return value is None
+        if isinstance(table, OutOfOrderTableProxy):
+            table[name] = value
+        else:
+            table.append(tomlkit.key(path), value)
+    elif rest:
+        return _change(_inside(table, key), rest, value, spelling)
+    elif isinstance(value, dict):
+        _merge(_inside(table, key), value, spelling)
+    elif value is None:
+        del table[key]
+    elif table[key] != value:
+        table[key] = value
+    return True
+
+
+def _merge(table: Holder, values: dict[str, object], spelling: Callable[[str], str]) -> None:
+    for name, value in values.items():
+        if not _change(table, (name,), value, spelling):
+            inline = tomlkit.inline_table()
+            inline.update(cast("dict[str, object]", value))
+            table[name] = inline
+
+
+def _inside(table: Holder, key: str) -> Holder:
+    inner = table[key]
+    if not isinstance(inner, dict):
+        raise ValueError(_NOT_POSSIBLE)  # noqa: TRY004 - the text is wrong
+    return cast("Holder", inner)
+
+
+def _expected(values: Mapping[Names, object], changes: Mapping[Names, object]) -> object:
+    """Return what the text should say after the changes, by the place of each value."""
+    expected = dict(values)
+    for path, value in changes.items():
+        if not isinstance(value, dict):
+            expected = {at: old for at, old in expected.items() if at[: len(path)] != path}
+        if value is not None:
+            expected |= dict(_flat({path[-1]: value}, str, path[:-1]))
+    return expected
+
+
+def _flat(
+    table: Mapping[str, object], spelling: Callable[[str], str], at: Names = ()
+) -> Iterator[tuple[Names, object]]:
+    for key, value in table.items():
+        path = (*at, spelling(key))
+        if isinstance(value, dict):
+            yield from _flat(value, spelling, path)
+        else:
+            yield path, value

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, cast
 
 from recollect.config import Places, find_workspace, load_config
-from recollect.config.edit import settings_in, writable, write_changes
+from recollect.config.edit import settings_in, writable, write_settings
 from recollect.config.load import ARGUMENTS, ENVIRONMENT
 from recollect.config.openclaw import OWN_SETTINGS, Translation, default_file, translate
 from recollect.config.paths import PROJECT_FILE
@@ -243,7 +243,7 @@ class SettingsFiles:
             if was_right:
                 self._rehearse(file, text)
 
-        return write_changes(file, changes, check=check)
+        return write_settings(file, changes, check=check)
 
     def _rehearse(self, file: Path, text: str) -> None:
         """Read the settings as they would be with another text in a file.

@@ -4,7 +4,7 @@ A file that someone keeps is edited as text: what was there stays as it was, com
 was added is noted in the home, so that it can be taken out again exactly.
 """
 
+from recollect.install.agents import AGENTS, InstallScope
 from recollect.install.run import Installed, Installer
-from recollect.install.targets import AGENTS, Scope
 
-__all__ = ["AGENTS", "Installed", "Installer", "Scope"]
+__all__ = ["AGENTS", "InstallScope", "Installed", "Installer"]

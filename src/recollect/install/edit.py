@@ -1,113 +1,153 @@
-"""What becomes of one file's text when an entry is added, and when it is taken out again.
+"""Adds entries to the text of an agent's configuration file, and takes them out again.
 
-Added first as an exact piece of text; taken out as that piece where it still stands as it was
-written, and otherwise by what it means, whoever has reformatted the file since.
+What is added is one piece of text. It is taken out as that piece if it is still there, and
+otherwise by what it means: the agent may have reformatted its file since.
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, cast
 
-from recollect.install import json_edit
-from recollect.install.notes import Note
-from recollect.install.targets import NAME, Syntax, is_own_hook
-from recollect.install.toml_edit import put_table, remove_table, shown_table
+from recollect.config.edit import edit_toml, shown_table
+from recollect.install.agents import NAME, Syntax, is_own_hook
+from recollect.install.json_edit import read_json, remove_json, set_json, value_at
 
 if TYPE_CHECKING:
-    from recollect.install.json_edit import Edit
-    from recollect.install.targets import Target, Wanted
+    from recollect.install.agents import AgentEntry, AgentFile
 
 
-def added(text: str, target: Target, *, note: Note | None) -> tuple[str, Note]:
-    """Return the text that says what is wanted, and what has to be noted for taking it out.
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What was added to one file."""
+
+    pieces: tuple[str, ...] = ()
+    """In the order in which they were added."""
+    made: tuple[tuple[str, ...], ...] = ()
+    """Objects and lists that were created on the way, outermost first."""
+    made_file: bool = False
+    made_folders: tuple[str, ...] = ()
+    """Outermost first."""
+
+
+def added(text: str, target: AgentFile, *, note: Note | None) -> tuple[str, Note]:
+    """Return the text with the entries, and what to remember for taking them out.
 
     Raises:
-        ValueError: the text cannot be understood, or is in the way.
+        ValueError: the text cannot be edited safely.
 
     """
+    if _has_all(text, target):
+        return text, note or Note()
     pristine = _without_pieces(text, target, note)
-    earlier = note or Note()
-    kept = replace(earlier, pieces=()) if pristine is None else replace(earlier, pieces=(), made=())
-    text = text if pristine is None else pristine
-    for wanted in target.wanted:
-        edit = _put(text, wanted, syntax=target.syntax)
-        text = edit.text
-        pieces = (*kept.pieces, edit.piece) if edit.piece else kept.pieces
-        kept = replace(kept, pieces=pieces, made=(*kept.made, *edit.made))
+    kept = replace(note or Note(), pieces=())
+    if pristine is not None:
+        text, kept = pristine, replace(kept, made=())
+    for entry in target.entries:
+        after = _put(text, entry, syntax=target.syntax)
+        made = _missing(_read(text, target.syntax), entry)
+        piece = _inserted_piece(text, after)
+        pieces = (*kept.pieces, piece) if piece else kept.pieces
+        text, kept = after, replace(kept, pieces=pieces, made=(*kept.made, *made))
     return text, kept
 
 
-def taken_out(text: str, target: Target, *, note: Note | None) -> str:
-    """Return the text without what was added to it.
+def taken_out(text: str, target: AgentFile, *, note: Note | None) -> str:
+    """Return the text without the entries.
 
     Raises:
-        ValueError: the text cannot be understood.
+        ValueError: the text cannot be edited safely.
 
     """
+    if NAME not in text:
+        return text
     pristine = _without_pieces(text, target, note)
     if pristine is not None:
         return pristine
-    for wanted in target.wanted:
-        text = _remove(text, wanted, syntax=target.syntax)
+    for entry in target.entries:
+        text = _removed(text, entry, syntax=target.syntax)
     for path in reversed(note.made if note else ()):
-        if target.syntax is Syntax.JSON and _is_empty(text, path):
-            text = json_edit.remove(text, path)
+        if target.syntax is Syntax.JSON and value_at(read_json(text), path) in ({}, []):
+            text = remove_json(text, path)
     return text
 
 
-def says_nothing(text: str, *, syntax: Syntax) -> bool:
-    """Tell whether a file with this text could as well not be there."""
-    if syntax is Syntax.TOML:
-        return not text.strip()
-    return not text.strip() or (json_edit.parsed(text) == {} and "/" not in text)
+def is_empty(text: str, *, syntax: Syntax) -> bool:
+    """Tell whether a file with this text says nothing."""
+    return not text.strip() or (syntax is Syntax.JSON and read_json(text) == {})
 
 
-def snippet(target: Target) -> str:
-    """Return what the file is to say, to be pasted by hand."""
+def snippet(target: AgentFile) -> str:
+    """Return the entries of a file, to be pasted by hand."""
     if target.syntax is Syntax.TOML:
-        return "\n".join(shown_table(each.path, each.value) for each in target.wanted)
+        return "\n".join(shown_table(each.path, each.value) for each in target.entries)
     text = ""
-    for wanted in target.wanted:
-        text = _put(text, wanted, syntax=target.syntax).text
+    for entry in target.entries:
+        text = _put(text, entry, syntax=target.syntax)
     return text
 
 
-def _put(text: str, wanted: Wanted, *, syntax: Syntax) -> Edit:
-    if wanted.is_element:
-        return _put_element(text, wanted)
-    tree = tomllib.loads(text) if syntax is Syntax.TOML else json_edit.parsed(text)
-    there = json_edit.value_at(tree, wanted.path)
+def _put(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
+    there = value_at(_read(text, syntax), entry.path)
+    if entry.is_element:
+        if there is not None and not isinstance(there, list):
+            raise ValueError(f"{'.'.join(entry.path)} is not a list")
+        if [each for each in there or () if is_own_hook(each)] == [entry.value]:
+            return text
+        text = _removed(text, entry, syntax=syntax)
+        left = value_at(read_json(text), entry.path)
+        return set_json(text, (*entry.path, len(cast("list[object]", left or []))), entry.value)
     if there is not None and not _is_own_server(there):
         raise ValueError(f"it has another server named {NAME!r}")
     if syntax is Syntax.TOML:
-        return put_table(text, wanted.path, wanted.value)
+        return edit_toml(text, {entry.path: entry.value})
     if there is None:
-        return json_edit.put(text, wanted.path, dict(wanted.value))
-    for key, value in wanted.value.items():  # what else was written there stays
-        text = json_edit.put(text, (*wanted.path, key), value).text
-    return json_edit.Edit(text)
+        return set_json(text, entry.path, entry.value)
+    for key, value in entry.value.items():  # what else the user wrote there stays
+        if value_at(there, (key,)) != value:
+            text = set_json(text, (*entry.path, key), value)
+    return text
 
 
-def _put_element(text: str, wanted: Wanted) -> Edit:
-    there = json_edit.value_at(json_edit.parsed(text), wanted.path)
-    own = [each for each in there if is_own_hook(each)] if isinstance(there, list) else []
-    if own == [wanted.value]:
-        return json_edit.Edit(text)
-    text = json_edit.remove_elements(text, wanted.path, is_own_hook)
-    return json_edit.append(text, wanted.path, dict(wanted.value))
-
-
-def _remove(text: str, wanted: Wanted, *, syntax: Syntax) -> str:
-    if wanted.is_element:
-        return json_edit.remove_elements(text, wanted.path, is_own_hook)
-    tree = tomllib.loads(text) if syntax is Syntax.TOML else json_edit.parsed(text)
-    if not _is_own_server(json_edit.value_at(tree, wanted.path)):
+def _removed(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
+    there = value_at(_read(text, syntax), entry.path)
+    if entry.is_element:
+        elements = there if isinstance(there, list) else []
+        for place in reversed([at for at, each in enumerate(elements) if is_own_hook(each)]):
+            text = remove_json(text, (*entry.path, place))
+        return text
+    if not _is_own_server(there):
         return text
     if syntax is Syntax.TOML:
-        return remove_table(text, wanted.path)
-    return json_edit.remove(text, wanted.path)
+        return edit_toml(text, {entry.path: None})
+    return remove_json(text, entry.path)
+
+
+def _has_all(text: str, target: AgentFile) -> bool:
+    """Tell whether the file already has every entry; also of JSON with comments."""
+    if target.syntax is Syntax.TOML:
+        tree: object = tomllib.loads(text)
+    else:
+        try:
+            tree = read_json(text)
+        except ValueError:
+            import json5  # noqa: PLC0415 - a thousand times slower, and seldom needed
+
+            try:
+                tree = json5.loads(text)
+            except (ValueError, RecursionError):
+                return False
+    return all(_has(tree, entry) for entry in target.entries)
+
+
+def _has(tree: object, entry: AgentEntry) -> bool:
+    there = value_at(tree, entry.path)
+    if entry.is_element:
+        own = [each for each in there if is_own_hook(each)] if isinstance(there, list) else []
+        return own == [entry.value]
+    return isinstance(there, dict) and {**there, **entry.value} == there
 
 
 def _is_own_server(entry: object) -> bool:
@@ -119,8 +159,8 @@ def _is_own_server(entry: object) -> bool:
     return "mcp" in words and any(NAME in str(word) for word in words)
 
 
-def _without_pieces(text: str, target: Target, note: Note | None) -> str | None:
-    """Return the text as it was before, None where the pieces do not stand as they were added."""
+def _without_pieces(text: str, target: AgentFile, note: Note | None) -> str | None:
+    """Return the text as it was before; None if the pieces are not there as they were added."""
     if note is None or not note.pieces:
         return None
     for piece in reversed(note.pieces):
@@ -128,11 +168,25 @@ def _without_pieces(text: str, target: Target, note: Note | None) -> str | None:
             return None
         text = text.replace(piece, "")
     try:
-        tree = tomllib.loads(text) if target.syntax is Syntax.TOML else json_edit.parsed(text)
+        return text if isinstance(_read(text, target.syntax), dict) else None
     except ValueError:
         return None
-    return text if isinstance(tree, dict) else None
 
 
-def _is_empty(text: str, path: tuple[str, ...]) -> bool:
-    return json_edit.value_at(json_edit.parsed(text), path) in ({}, [])
+def _inserted_piece(before: str, after: str) -> str:
+    """Return what was inserted at one place; empty if the change is anything else."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    start = sum(1 for _ in same)
+    end = len(after) - (len(before) - start)
+    return after[start:end] if after[end:] == before[start:] else ""
+
+
+def _missing(tree: object, entry: AgentEntry) -> tuple[tuple[str, ...], ...]:
+    """Return the objects and lists that have to be created for an entry, outermost first."""
+    inner = len(entry.path) + (1 if entry.is_element else 0)
+    paths = (entry.path[:depth] for depth in range(1, inner))
+    return tuple(path for path in paths if value_at(tree, path) is None)
+
+
+def _read(text: str, syntax: Syntax) -> object:
+    return tomllib.loads(text) if syntax is Syntax.TOML else read_json(text)

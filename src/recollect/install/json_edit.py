@@ -1,252 +1,148 @@
-"""Adding to and taking from a JSON text that someone keeps, comments and layout as they were.
+"""Edits the text of a plain JSON file: one value is set or removed, and the rest stays as it was.
 
-What is added is one piece of text, so that it can be taken out again to the byte. Every edit is
-checked against a parser: if it does not mean exactly what was wanted, it is not made.
+JSON with comments and other JSON5 is not edited: a wrong guess about what a comment belongs to
+would damage a file that someone keeps by hand.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
-
-from recollect.install.json_scan import Node, remarks_end, scan
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-_INDENT = re.compile(r"\n([ \t]+)[^\s]")
-_COMMA = re.compile(r"(?:\s+|//[^\n\r]*|/\*.*?\*/)*(,)", re.DOTALL)
-_LINE_END = re.compile(r"[ \t]*\r?\n")
-_DEFAULT_INDENT = "  "
+    Names = Sequence[str | int]
+    """Where a value is: keys of objects, and indexes of lists."""
 
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A text after an edit."""
-
-    text: str
-    piece: str = ""
-    """What was added, in one piece; empty where something was replaced or nothing changed."""
-    made: tuple[tuple[str, ...], ...] = ()
-    """The tables and lists that had to be made for it."""
+_DECODE = json.JSONDecoder().raw_decode
+_SPACE = re.compile(r"\s*")
+_INDENT = re.compile(r"\n([ \t]+)\S")
+_MARK = "\ufeff"
 
 
-def parsed(text: str) -> object:
-    """Return what a text says, comments or not; an empty text says nothing, that is `{}`.
+def read_json(text: str) -> object:
+    """Return the value of a plain JSON text; an empty text is an empty object.
 
     Raises:
-        ValueError: it is not JSON, not even JSON5, or nested too deeply.
+        ValueError: it is not plain JSON. The message quotes nothing of it, since it may hold keys.
 
     """
-    body = text.removeprefix("\ufeff")
-    if not body.strip():
-        return {}
+    body = text.removeprefix(_MARK)
     try:
-        return cast(object, json.loads(body))
-    except ValueError:
-        return _with_comments(text)
+        return json.loads(body, object_pairs_hook=_unique) if body.strip() else {}
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not plain JSON: {error.msg} in line {error.lineno}") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
-def _with_comments(text: str) -> object:
-    import json5  # noqa: PLC0415 - a thousand times slower, and seldom needed
-
-    try:
-        scan(text)  # says where it is wrong
-        return cast(object, json5.loads(text.removeprefix("\ufeff")))
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def dumped(value: object) -> str:
-    """Return a value on one line."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def value_at(tree: object, path: Sequence[str]) -> object:
-    """Return the value at a path, None where there is none."""
+def value_at(tree: object, path: Names) -> object:
+    """Return the value at a path of keys; None if there is none."""
     for key in path:
-        tree = tree.get(key) if isinstance(tree, dict) else None
+        tree = tree.get(cast(str, key)) if isinstance(tree, dict) else None
     return tree
 
 
-def put(text: str, path: Sequence[str], value: object) -> Edit:
-    """Set the value at a path; tables on the way are made.
+def set_json(text: str, path: Names, value: object) -> str:
+    """Return the text with a value set; objects on the way are created.
+
+    The index after the last element of a list appends to it.
 
     Raises:
-        ValueError: the text is not JSON, or something else than a table is in the way.
+        ValueError: the text is not plain JSON, or something else than an object is in the way.
 
     """
-    before = parsed(text)
-    if value_at(before, path) == value and value is not None:
-        return Edit(text)
-    return _checked(text, _put(text, tuple(path), value), _with(before, path, value))
-
-
-def append(text: str, path: Sequence[str], element: object) -> Edit:
-    """Add an element to the end of the list at a path; the list is made if there is none.
-
-    Raises:
-        ValueError: the text is not JSON, or something else than a list is there.
-
-    """
-    before = parsed(text)
-    there = value_at(before, path)
-    if there is None:
-        edit = _put(text, tuple(path), [element])
-        made = Edit(edit.text, edit.piece, (*edit.made, tuple(path)))
-        return _checked(text, made, _with(before, path, [element]))
-    if not isinstance(there, list):
-        raise ValueError(f"{'.'.join(path)} is no list")  # noqa: TRY004 - the text is wrong
-    node = _node_at(scan(text), path)
-    places = [each.start for each in node.elements or ()]
-    ends = [each.end for each in node.elements or ()]
-    edit = _inserted(text, node, key=None, value=element, places=places, ends=ends)
-    return _checked(text, edit, _with(before, path, [*there, element]))
-
-
-def remove(text: str, path: Sequence[str]) -> str:
-    """Take out the member at a path; nothing happens where there is none.
-
-    Raises:
-        ValueError: the text is not JSON, or cannot be cut there.
-
-    """
-    before = parsed(text)
-    if not isinstance(table := value_at(before, path[:-1]), dict) or path[-1] not in table:
-        return text
-    node = _node_at(scan(text), path[:-1])
-    members = node.members or ()
-    gone = next(index for index, each in enumerate(members) if each.key == path[-1])
-    spans = [(each.start, each.value.end) for each in members]
-    left = {key: each for key, each in table.items() if key != path[-1]}
-    edit = Edit(_cut(text, node, spans, gone))
-    return _checked(text, edit, _with(before, path[:-1], left)).text
-
-
-def remove_elements(text: str, path: Sequence[str], unwanted: Callable[[object], bool]) -> str:
-    """Take elements out of the list at a path.
-
-    Raises:
-        ValueError: the text is not JSON, or cannot be cut there.
-
-    """
-    before = parsed(text)
-    while isinstance(there := value_at(before, path), list):
-        gone = next((index for index, each in enumerate(there) if unwanted(each)), None)
-        if gone is None:
-            break
-        node = _node_at(scan(text), path)
-        spans = [(each.start, each.end) for each in node.elements or ()]
-        left = [each for index, each in enumerate(there) if index != gone]
-        edit = Edit(_cut(text, node, spans, gone))
-        text = _checked(text, edit, _with(before, path, left)).text
-        before = parsed(text)
-    return text
-
-
-def _put(text: str, path: tuple[str, ...], value: object) -> Edit:
-    if not text.removeprefix("\ufeff").strip():
-        piece = json.dumps(_with({}, path, value), indent=2, ensure_ascii=False) + "\n"
-        return Edit(text + piece, piece, _ways(path, 0))
-    node = scan(text)
+    read_json(text)
+    if not text.removeprefix(_MARK).strip():
+        return f"{text}{json.dumps(_nested(path, value), indent=2, ensure_ascii=False)}\n"
+    at = end = _start(text)
     for depth, key in enumerate(path):
-        if node.members is None:
-            where = ".".join(path[:depth]) or "the text"
-            raise ValueError(f"{where} is no table")
-        found = node.member(key)
-        if found is None:
-            whole = _with({}, path[depth + 1 :], value) if path[depth + 1 :] else value
-            places = [each.start for each in node.members]
-            ends = [each.value.end for each in node.members]
-            edit = _inserted(text, node, key=key, value=whole, places=places, ends=ends)
-            return Edit(edit.text, edit.piece, _ways(path, depth + 1))
-        node = found.value
-    indent = _line_indent(text, node.start)
-    return Edit(text[: node.start] + _shown(text, value, indent=indent) + text[node.end :])
+        if text[at] != ("{" if isinstance(key, str) else "["):
+            kind = "an object" if isinstance(key, str) else "a list"
+            raise ValueError(f"{'.'.join(map(str, path[:depth])) or 'the text'} is not {kind}")
+        child = next((each for each in _children(text, at) if each.key == key), None)
+        if child is None:
+            return _inserted(text, at, key, _nested(path[depth + 1 :], value))
+        at, end = child.value, child.end
+    return f"{text[:at]}{_shown(text, value, indent=_indent_at(text, at))}{text[end:]}"
 
 
-def _ways(path: tuple[str, ...], first: int) -> tuple[tuple[str, ...], ...]:
-    """Return the tables on the way that did not exist, outermost first."""
-    return tuple(path[:depth] for depth in range(max(1, first), len(path)))
+def remove_json(text: str, path: Names) -> str:
+    """Return the text without the value at a path; unchanged if there is none.
+
+    Raises:
+        ValueError: the text is not plain JSON.
+
+    """
+    read_json(text)
+    at, siblings, place = _start(text), [], 0
+    for key in path:
+        siblings = _children(text, at) if text[at] in "{[" else []
+        keys = [each.key for each in siblings]
+        if key not in keys:
+            return text
+        outer, place = at, keys.index(key)
+        at = siblings[place].value
+    if len(siblings) == 1:
+        closing = _DECODE(text, outer)[1] - 1
+        return text[: outer + 1] + text[closing:]
+    if place:
+        return text[: siblings[place - 1].end] + text[siblings[place].end :]
+    return text[: siblings[0].start] + text[siblings[1].start :]
 
 
-def _inserted(  # noqa: PLR0913 - one place to insert, for members and elements
-    text: str, node: Node, *, key: str | None, value: object, places: list[int], ends: list[int]
-) -> Edit:
-    """Insert as the last of its siblings, or as the first where comments are in the way."""
+class _Child(NamedTuple):
+    """A member of an object or an element of a list, and its span in the text."""
+
+    key: str | int
+    start: int
+    value: int
+    """Where its value starts; for an element this is `start`."""
+    end: int
+
+
+def _children(text: str, at: int) -> list[_Child]:
+    """Return what is inside the object or list at a place of a text that is plain JSON."""
+    found: list[_Child] = []
+    place = _skip(text, at + 1)
+    while text[place] not in "}]":
+        key: str | int = len(found)
+        start = place
+        if text[at] == "{":
+            key, place = _DECODE(text, place)
+            place = _skip(text, _skip(text, place) + 1)  # past the colon
+        end = _DECODE(text, place)[1]
+        found.append(_Child(key, start, place, end))
+        place = _skip(text, end)
+        if text[place] == ",":
+            place = _skip(text, place + 1)
+    return found
+
+
+def _inserted(text: str, at: int, key: str | int, value: object) -> str:
+    """Return the text with a new last member or element, laid out as those before it."""
+    name = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else ""
     newline = "\r\n" if "\r\n" in text else "\n"
-    outer = _line_indent(text, node.start)
-    if not places:
+    siblings = _children(text, at)
+    if not siblings:
+        outer, closing = _indent_at(text, at), _DECODE(text, at)[1] - 1
         inner = outer + _unit(text)
-        place = remarks_end(text, node.start + 1)
-        rest = text[place : node.end - 1]
-        closing = "" if "\n" in rest else newline + outer
-        member = _named(text, key, value, indent=inner)
-        return _spliced(text, place, f"{newline}{inner}{member}{closing}")
-    inner = text[text.rfind("\n", 0, places[0]) + 1 : places[0]]
-    if inner.strip() or "\n" not in text[node.start : places[0]]:  # all on one line
-        member = _named(text, key, value, indent=None)
-        return _spliced(text, ends[-1], f", {member}")
-    member = _named(text, key, value, indent=inner)
-    rest = text[ends[-1] : node.end - 1]
-    if not rest.strip():
-        return _spliced(text, ends[-1], f",{newline}{inner}{member}")
-    if rest.lstrip().startswith(","):
-        place = remarks_end(text, ends[-1] + rest.index(",") + 1)
-        return _spliced(text, place, f"{newline}{inner}{member},")
-    place = remarks_end(text, node.start + 1)
-    return _spliced(text, place, f"{newline}{inner}{member},")
+        member = f"{newline}{inner}{name}{_shown(text, value, indent=inner)}"
+        end = "" if "\n" in text[at:closing] else newline + outer
+        return f"{text[: at + 1]}{member}{end}{text[at + 1 :]}"
+    first, last = siblings[0], siblings[-1]
+    indent = text[text.rfind("\n", 0, first.start) + 1 : first.start]
+    if indent.strip() or "\n" not in text[at : first.start]:  # all on one line
+        member = f", {name}{json.dumps(value, ensure_ascii=False)}"
+    else:
+        member = f",{newline}{indent}{name}{_shown(text, value, indent=indent)}"
+    return text[: last.end] + member + text[last.end :]
 
 
-def _spliced(text: str, place: int, piece: str) -> Edit:
-    return Edit(text[:place] + piece + text[place:], piece)
-
-
-def _cut(text: str, node: Node, spans: list[tuple[int, int]], gone: int) -> str:
-    """Return the text without one of several siblings and one comma; every comment stays."""
-    start, end = spans[gone]
-    around = text[node.start + 1 : start] + text[end : node.end - 1]
-    if len(spans) == 1 and around.strip() in ("", ","):
-        return text[: node.start + 1] + text[node.end - 1 :]
-    after = _COMMA.match(text, end)
-    if after is None and gone:  # the last one: the comma before it has to go
-        before = _COMMA.match(text, spans[gone - 1][1])
-        if before is not None:
-            place = before.start(1)
-            if not text[place + 1 : start].strip():
-                return text[:place] + text[end:]
-            text = text[:place] + text[place + 1 :]
-            start, end = start - 1, end - 1
-    elif after is not None:
-        place = after.start(1)
-        text = text[:place] + text[place + 1 :]
-        end = place if not text[end:place].strip() else end
-    return _without_line(text, start, end)
-
-
-def _without_line(text: str, start: int, end: int) -> str:
-    """Return the text without a span, and without its line where nothing else is on it."""
-    first = text.rfind("\n", 0, start) + 1
-    rest = _LINE_END.match(text, end)
-    if first and rest and not text[first:start].strip():
-        return text[:first] + text[rest.end() :]
-    return text[:start] + text[end:].lstrip(" \t")
-
-
-def _named(text: str, key: str | None, value: object, *, indent: str | None) -> str:
-    shown = _shown(text, value, indent=indent)
-    return shown if key is None else f"{dumped(key)}: {shown}"
-
-
-def _shown(text: str, value: object, *, indent: str | None) -> str:
-    """Return a value in the layout of the text, its further lines indented; None for one line."""
-    if indent is None:
-        return dumped(value)
+def _shown(text: str, value: object, *, indent: str) -> str:
+    """Return a value in the layout of the text, its further lines indented."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = json.dumps(value, indent=_unit(text), ensure_ascii=False).split("\n")
     return f"{newline}{indent}".join(lines)
@@ -254,35 +150,30 @@ def _shown(text: str, value: object, *, indent: str | None) -> str:
 
 def _unit(text: str) -> str:
     found = _INDENT.search(text)
-    return found[1] if found else _DEFAULT_INDENT
+    return found[1] if found else "  "
 
 
-def _line_indent(text: str, place: int) -> str:
+def _indent_at(text: str, place: int) -> str:
     line = text[text.rfind("\n", 0, place) + 1 : place]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _node_at(node: Node, path: Sequence[str]) -> Node:
-    for key in path:
-        found = node.member(key)
-        if found is None:
-            raise ValueError(f"{'.'.join(path)} is not there")
-        node = found.value
-    return node
+def _nested(path: Names, value: object) -> object:
+    for key in reversed(path):
+        value = {key: value} if isinstance(key, str) else [value]
+    return value
 
 
-def _with(tree: object, path: Sequence[str], value: object) -> object:
-    """Return the tree with another value at a path."""
-    if not path:
-        return value
-    if tree is not None and not isinstance(tree, dict):
-        raise ValueError(f"{path[0]} is inside of what is no table")
-    copied = copy.copy(tree) if isinstance(tree, dict) else {}
-    copied[path[0]] = _with(copied.get(path[0]), path[1:], value)
-    return copied
+def _start(text: str) -> int:
+    return _skip(text, len(_MARK) if text.startswith(_MARK) else 0)
 
 
-def _checked(before: str, edit: Edit, expected: object) -> Edit:
-    if edit.text != before and parsed(edit.text) != expected:
-        raise ValueError("its form does not allow a change that leaves the rest alone")
-    return edit
+def _skip(text: str, place: int) -> int:
+    return cast("re.Match[str]", _SPACE.match(text, place)).end()
+
+
+def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(members)
+    if len(table) < len(members):
+        raise ValueError("it has a key twice in one object")
+    return table

@@ -6,24 +6,23 @@ A file that cannot be edited safely is left as it was, and the error holds what 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import find_workspace
 from recollect.errors import ConfigError
-from recollect.install.edit import added, says_nothing, snippet, taken_out
-from recollect.install.launch import Launch
-from recollect.install.notes import Note, Notes
-from recollect.install.targets import AGENTS, Request, Scope
+from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
+from recollect.install.edit import Note, added, is_empty, snippet, taken_out
 from recollect.text.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.install.targets import Agent, Target
+    from recollect.install.agents import AgentFile, AgentProgram
 
 _NOTES = "installed.json"
 _TRIES = 5  # agents write their files while they run; between two looks seldom more than once
@@ -63,8 +62,8 @@ class FileChange:
 class Installed:
     """What was, or would be, done."""
 
-    agent: Agent
-    scope: Scope
+    agent: AgentProgram
+    scope: InstallScope
     workspace: Path
     launch: Launch
     files: tuple[FileChange, ...]
@@ -79,8 +78,8 @@ class Installed:
 class Installer:
     """Tells one agent of one workspace."""
 
-    agent: Agent
-    request: Request
+    agent: AgentProgram
+    request: InstallRequest
     workspace: Path
     notes: Notes
 
@@ -90,7 +89,7 @@ class Installer:
         agent: str,
         workspace: Path | None = None,
         *,
-        scope: Scope | None = None,
+        scope: InstallScope | None = None,
         with_hooks: bool = True,
         index_agent: str | None = None,
         config_file: Path | None = None,
@@ -113,7 +112,7 @@ class Installer:
             config_file=config_file,
         )
         found = AGENTS[agent]
-        request = Request(
+        request = InstallRequest(
             launch=launch,
             scope=scope or found.default_scope,
             project=Path.cwd(),
@@ -159,7 +158,7 @@ class Installer:
             is_written=write,
         )
 
-    def _plan(self, target: Target, *, undo: bool) -> tuple[FileChange, Note | None]:
+    def _plan(self, target: AgentFile, *, undo: bool) -> tuple[FileChange, Note | None]:
         file = target.file
         try:
             before = _read(file)
@@ -175,10 +174,10 @@ class Installer:
         except (OSError, ValueError) as error:
             raise _refused(target, error, undo=undo) from None
         is_ours = note is not None and note.made_file
-        is_gone = is_ours and after != before and says_nothing(after, syntax=target.syntax)
+        is_gone = is_ours and after != before and is_empty(after, syntax=target.syntax)
         return FileChange(file, before, None if is_gone else after), None
 
-    def _carry_out(self, target: Target, *, undo: bool) -> FileChange:
+    def _carry_out(self, target: AgentFile, *, undo: bool) -> FileChange:
         """Plan again and write, unless the agent has written the file in between."""
         file = target.file
         for _ in range(_TRIES):
@@ -192,7 +191,7 @@ class Installer:
                     _remove_folders(folders.made_folders)
                 elif change.is_change and change.after is not None:
                     file.resolve().parent.mkdir(parents=True, exist_ok=True)
-                    is_private = self.request.scope is Scope.USER
+                    is_private = self.request.scope is InstallScope.USER
                     replace_file(file, change.after.encode(), private=is_private)
                 self.notes.keep(file, note)
             except OSError as error:
@@ -223,10 +222,54 @@ def _remove_folders(folders: tuple[str, ...]) -> None:
             Path(folder).rmdir()
 
 
-def _refused(target: Target, error: OSError | ValueError, *, undo: bool) -> ConfigError:
+def _refused(target: AgentFile, error: OSError | ValueError, *, undo: bool) -> ConfigError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
     verb = "take out of it" if undo else "write into it"
     return ConfigError(
         f"{target.file} cannot be changed ({reason}). It is as it was.",
         action=f"Correct it and try again, or {verb} yourself:\n{snippet(target)}",
     )
+
+
+class Notes:
+    """The notes of one home."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def of(self, file: Path) -> Note | None:
+        """Return the note on a file; None where there is none, or it cannot be read."""
+        try:
+            kept = self._all()[str(file)]
+            return Note(
+                pieces=tuple(map(str, kept["pieces"])),
+                made=tuple(tuple(map(str, path)) for path in kept["made"]),
+                made_file=bool(kept["made_file"]),
+                made_folders=tuple(map(str, kept["made_folders"])),
+            )
+        except (KeyError, TypeError):
+            return None
+
+    def keep(self, file: Path, note: Note | None) -> None:
+        """Write the note on a file down; None removes it.
+
+        Raises:
+            OSError: it cannot be written.
+
+        """
+        notes = self._all()
+        if note is None and str(file) not in notes:
+            return
+        notes.pop(str(file), None)
+        if note is not None:
+            notes[str(file)] = asdict(note)
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(notes, ensure_ascii=False, indent=2) + "\n"
+        replace_file(self._file, text.encode(), private=True)
+
+    def _all(self) -> dict[str, dict[str, list[str]]]:
+        try:
+            notes = json.loads(self._file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return notes if isinstance(notes, dict) else {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from recollect.config import load_config
-from recollect.config.edit import amended
+from recollect.config.edit import edit_settings
 from recollect.config.openclaw import translate
 from recollect.config.openclaw.rules import BESIDE, ELSEWHERE, QMD_TOGETHER, RULES, TOGETHER
 from recollect.errors import ConfigError
@@ -564,7 +564,7 @@ def test_every_key_is_in_the_documentation() -> None:
 def test_what_is_taken_over_can_be_loaded(translated: Import, tmp_path: Path, text: str) -> None:
     user_file = tmp_path / "config.toml"
     changes = translated(text).changes
-    user_file.write_text(amended("", changes), encoding="utf-8")
+    user_file.write_text(edit_settings("", changes), encoding="utf-8")
 
     config = load_config(tmp_path, user_file=user_file, environ={}, arguments={})
 

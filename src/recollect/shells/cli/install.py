@@ -45,7 +45,7 @@ def command(
     AGENT is claude, codex, cursor, vscode or openclaw. Every file that changes is shown as a diff.
     """
     from recollect.config.peek import peek  # noqa: PLC0415 - as what follows
-    from recollect.install import Installer, Scope  # noqa: PLC0415 - not needed for --help
+    from recollect.install import Installer, InstallScope  # noqa: PLC0415 - not needed for --help
     from recollect.shells.render import install as render  # noqa: PLC0415
 
     common = given(context, options)
@@ -53,7 +53,7 @@ def command(
     installer = Installer.find(
         agent_name,
         Path(str(workspace)) if workspace is not None else None,
-        scope=Scope(scope) if scope else None,
+        scope=InstallScope(scope) if scope else None,
         with_hooks=with_hooks,
         index_agent=str(common["agent"]) if common["agent"] is not None else None,
         config_file=Path(str(config_file)) if config_file is not None else None,

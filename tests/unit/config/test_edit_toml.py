@@ -1,4 +1,4 @@
-"""A TOML text that someone keeps: a table goes to its end, comes out, and nothing else moves."""
+"""A TOML file that someone keeps: a table is added at its end and taken out; nothing else moves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from recollect.install.toml_edit import put_table, remove_table, shown_table
+from recollect.config.edit import edit_toml, shown_table
 
 PATH = ("mcp_servers", "recollect")
 ENTRY = {"command": "/opt/recollect", "args": ["mcp", "-w", "/a b"]}
@@ -22,24 +22,23 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_what_is_added_is_one_piece_and_comes_out_to_the_byte(text: str) -> None:
-    edit = put_table(text, PATH, ENTRY)
-    servers = tomllib.loads(edit.text)["mcp_servers"]
+def test_a_table_is_added_at_the_end(text: str) -> None:
+    after = edit_toml(text, {PATH: ENTRY})
 
-    assert ENTRY == servers["recollect"]
-    assert text == edit.text.replace(edit.piece, "")
+    assert ENTRY == tomllib.loads(after)["mcp_servers"]["recollect"]
+    assert after.startswith(text)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_adding_twice_is_adding_once(text: str) -> None:
-    once = put_table(text, PATH, ENTRY).text
+    once = edit_toml(text, {PATH: ENTRY})
 
-    assert once == put_table(once, PATH, ENTRY).text
+    assert once == edit_toml(once, {PATH: ENTRY})
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_taking_out_by_meaning_leaves_the_rest(text: str) -> None:
-    removed = remove_table(put_table(text, PATH, ENTRY).text, PATH)
+def test_taking_out_leaves_the_rest(text: str) -> None:
+    removed = edit_toml(edit_toml(text, {PATH: ENTRY}), {PATH: None})
 
     assert tomllib.loads(text) == tomllib.loads(removed)
     assert text.rstrip() == removed.rstrip()
@@ -61,10 +60,11 @@ def test_a_table_that_is_there_keeps_what_else_it_says() -> None:
         'command = "/opt/recollect"  # where it is\n'
         'args = ["mcp", "-w", "/a b"]\n'
         "tool_timeout_sec = 60\n"
+        'env = {A = "1"}\n'
         "\n"
         "[tui]\n"
         "a = 1\n"
-    ) == put_table(text, PATH, ENTRY).text
+    ) == edit_toml(text, {PATH: {**ENTRY, "env": {"A": "1"}}})
 
 
 def test_a_table_is_taken_out_with_those_inside_it() -> None:
@@ -82,31 +82,38 @@ def test_a_table_is_taken_out_with_those_inside_it() -> None:
         "b = 2\n"
     )
 
-    assert "a = 1\n\n# about the next\n[tui]\nb = 2\n" == remove_table(text, PATH)
+    assert "a = 1\n\n# about the next\n[tui]\nb = 2\n" == edit_toml(text, {PATH: None})
 
 
 def test_a_header_that_leads_to_the_table_alone_stays() -> None:
     text = f"[mcp_servers] # mine\n\n{shown_table(PATH, ENTRY)}"
 
-    assert "[mcp_servers] # mine\n" == remove_table(text, PATH).rstrip() + "\n"
+    assert "[mcp_servers] # mine\n" == edit_toml(text, {PATH: None}).rstrip() + "\n"
+
+
+def test_a_comment_above_a_table_that_goes_stays() -> None:
+    text = f"a = 1\n\n# mine\n{shown_table(PATH, ENTRY)}"
+
+    assert "a = 1\n\n# mine\n" == edit_toml(text, {PATH: None})
+
+
+def test_a_table_on_one_line_is_taken_out_alone() -> None:
+    text = '[mcp_servers]\nrecollect = { command = "x" }\nother = {}\n'
+
+    assert "[mcp_servers]\nother = {}\n" == edit_toml(text, {PATH: None})
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("a = = 1", "Invalid value"),
-        ('mcp_servers = { other = { command = "x" } }', "not written as tables"),
-        ('[mcp_servers]\nrecollect = "x"', "no table"),
+        ('mcp_servers = { other = { command = "x" } }', "does not allow"),
+        ('[mcp_servers]\nrecollect = "x"', "does not allow"),
     ],
 )
 def test_a_text_that_cannot_be_edited_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        put_table(text, PATH, ENTRY)
-
-
-def test_a_table_on_one_line_is_not_torn_apart() -> None:
-    with pytest.raises(ValueError, match="leaves the rest alone"):
-        remove_table('[mcp_servers]\nrecollect = { command = "x" }\n', PATH)
+        edit_toml(text, {PATH: ENTRY})
 
 
 def test_a_table_is_shown_as_toml() -> None:

@@ -5,10 +5,12 @@ It knows formats and places; how a file is edited is decided elsewhere.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,21 +18,75 @@ from typing import TYPE_CHECKING
 from recollect.config import Places
 from recollect.config.openclaw import default_file
 from recollect.errors import UsageError
-from recollect.install.json_edit import dumped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from recollect.install.launch import Launch
 
 NAME = "recollect"
 """What the server is called in every agent."""
 _HOOK = re.compile(rf"\b{NAME}\b.* hook (?:session-start|prompt|stop)\b", re.DOTALL)
 _HOOKS = (("SessionStart", "session-start", 15), ("UserPromptSubmit", "prompt", 15))
 _CAPTURE = ("Stop", "stop", 10)
+_CARRIED = ("RECOLLECT_HOME", "RECOLLECT_CONFIG", "RECOLLECT_AGENT")
+"""Variables that decide which memory is meant: the agent's environment may not have them."""
 
 
-class Scope(StrEnum):
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command that starts Recollect on a workspace."""
+
+    program: tuple[str, ...]
+    """The executable, or Python with the module."""
+    options: tuple[str, ...]
+    """That name the memory: `-w DIR` and what else was given."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def find(  # noqa: PLR0913 - what a memory can be named by
+        cls,
+        workspace: Path,
+        *,
+        started_as: str,
+        executable: str,
+        environ: Mapping[str, str],
+        agent: str | None = None,
+        config_file: Path | None = None,
+    ) -> Launch:
+        """Return the command for a workspace.
+
+        Args:
+            workspace: to be named in it.
+            started_as: what the running program was called with, `sys.argv[0]`.
+            executable: the running Python.
+            environ: where variables that name the memory may be set.
+            agent: id of the index, if one was given.
+            config_file: the settings file, if one was given.
+
+        """
+        options = ["-w", str(workspace)]
+        options += ["--agent", agent] if agent else []
+        options += ["--config", str(config_file.absolute())] if config_file else []
+        named = {name: environ[name] for name in _CARRIED if environ.get(name)}
+        for name in ("RECOLLECT_HOME", "RECOLLECT_CONFIG"):
+            if name in named:
+                named[name] = str(Path(named[name]).expanduser().absolute())
+        program = _program(started_as, executable=executable)
+        return cls(program, tuple(options), named)
+
+    @property
+    def server(self) -> tuple[str, list[str]]:
+        """The command and the arguments that start the MCP server."""
+        return self.program[0], [*self.program[1:], "mcp", *self.options]
+
+    def hook(self, event: str) -> str:
+        """Return the line of shell that answers an event of an agent's session."""
+        line = shlex.join([*self.program, "hook", event, *self.options])
+        return " ".join(
+            [*(f"{key}={shlex.quote(value)}" for key, value in self.environ.items()), line]
+        )
+
+
+class InstallScope(StrEnum):
     """For which of an agent's sessions."""
 
     USER = "user"
@@ -48,7 +104,7 @@ class Syntax(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AgentEntry:
     """Something that a file is to say."""
 
     path: tuple[str, ...]
@@ -58,20 +114,20 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AgentFile:
     """A file, and what it is to say."""
 
     file: Path
     syntax: Syntax
-    wanted: tuple[Wanted, ...]
+    entries: tuple[AgentEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class InstallRequest:
     """For whom a configuration is written."""
 
     launch: Launch
-    scope: Scope
+    scope: InstallScope
     project: Path
     """The folder that a project's configuration is written in."""
     environ: Mapping[str, str]
@@ -89,7 +145,7 @@ class Request:
             UsageError: the agent has no configuration of that scope.
 
         """
-        if self.scope is Scope.USER:
+        if self.scope is InstallScope.USER:
             return user
         if project is None:
             raise UsageError(
@@ -100,14 +156,14 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentProgram:
     """An agent that can be told of Recollect."""
 
     name: str
     title: str
-    default_scope: Scope
-    targets: Callable[[Request], tuple[Target, ...]]
-    own_command: Callable[[Request], str | None]
+    default_scope: InstallScope
+    targets: Callable[[InstallRequest], tuple[AgentFile, ...]]
+    own_command: Callable[[InstallRequest], str | None]
     """The agent's own way to the same end; None where it has none."""
     next_step: str
     """What has to be done for it to take effect."""
@@ -130,19 +186,19 @@ def _server(launch: Launch, *, typed: bool) -> dict[str, object]:
     return entry | ({"env": dict(launch.environ)} if launch.environ else {})
 
 
-def _claude(request: Request) -> tuple[Target, ...]:
+def _claude(request: InstallRequest) -> tuple[AgentFile, ...]:
     named = request.environ.get("CLAUDE_CONFIG_DIR")
     folder = Path(named).expanduser() if named else request.user / ".claude"
     own = folder / ".claude.json" if named else request.user / ".claude.json"
     # Its tools are few, and to be thought of before one thinks of looking for tools.
     entry = {**_server(request.launch, typed=True), "alwaysLoad": True}
-    server = Wanted(("mcpServers", NAME), entry)
-    targets = (Target(request.place(user=own, project=".mcp.json"), Syntax.JSON, (server,)),)
+    server = AgentEntry(("mcpServers", NAME), entry)
+    targets = (AgentFile(request.place(user=own, project=".mcp.json"), Syntax.JSON, (server,)),)
     if not request.with_hooks:
         return targets
     settings = request.place(user=folder / "settings.json", project=".claude/settings.json")
     hooks = tuple(
-        Wanted(
+        AgentEntry(
             ("hooks", event),
             {
                 "hooks": [
@@ -153,28 +209,28 @@ def _claude(request: Request) -> tuple[Target, ...]:
         )
         for event, name, seconds in (*_HOOKS, _CAPTURE)
     )
-    return (*targets, Target(settings, Syntax.JSON, hooks))
+    return (*targets, AgentFile(settings, Syntax.JSON, hooks))
 
 
-def _codex(request: Request) -> tuple[Target, ...]:
+def _codex(request: InstallRequest) -> tuple[AgentFile, ...]:
     named = request.environ.get("CODEX_HOME")
     folder = Path(named).expanduser() if named else request.user / ".codex"
     file = request.place(user=folder / "config.toml", project=".codex/config.toml")
     entry = _server(request.launch, typed=False)
-    return (Target(file, Syntax.TOML, (Wanted(("mcp_servers", NAME), entry),)),)
+    return (AgentFile(file, Syntax.TOML, (AgentEntry(("mcp_servers", NAME), entry),)),)
 
 
-def _cursor(request: Request) -> tuple[Target, ...]:
+def _cursor(request: InstallRequest) -> tuple[AgentFile, ...]:
     file = request.place(user=request.user / ".cursor" / "mcp.json", project=".cursor/mcp.json")
     entry = _server(request.launch, typed=False)
-    return (Target(file, Syntax.JSON, (Wanted(("mcpServers", NAME), entry),)),)
+    return (AgentFile(file, Syntax.JSON, (AgentEntry(("mcpServers", NAME), entry),)),)
 
 
-def _vscode(request: Request) -> tuple[Target, ...]:
+def _vscode(request: InstallRequest) -> tuple[AgentFile, ...]:
     user = _program_folder(request) / "Code" / "User" / "mcp.json"
     file = request.place(user=user, project=".vscode/mcp.json")
     entry = _server(request.launch, typed=True)
-    return (Target(file, Syntax.JSON, (Wanted(("servers", NAME), entry),)),)
+    return (AgentFile(file, Syntax.JSON, (AgentEntry(("servers", NAME), entry),)),)
 
 
 def _openclaw_entry(launch: Launch) -> dict[str, object]:
@@ -182,13 +238,13 @@ def _openclaw_entry(launch: Launch) -> dict[str, object]:
     return {**_server(launch, typed=False), "requestTimeoutMs": 30_000}
 
 
-def _openclaw(request: Request) -> tuple[Target, ...]:
+def _openclaw(request: InstallRequest) -> tuple[AgentFile, ...]:
     file = request.place(user=default_file(request.environ), project=None)
     entry = _openclaw_entry(request.launch)
-    return (Target(file, Syntax.JSON, (Wanted(("mcp", "servers", NAME), entry),)),)
+    return (AgentFile(file, Syntax.JSON, (AgentEntry(("mcp", "servers", NAME), entry),)),)
 
 
-def _program_folder(request: Request) -> Path:
+def _program_folder(request: InstallRequest) -> Path:
     """Return where programs with windows keep their settings."""
     if sys.platform == "darwin":
         return request.user / "Library" / "Application Support"
@@ -197,71 +253,90 @@ def _program_folder(request: Request) -> Path:
     return Path(request.environ.get("XDG_CONFIG_HOME") or request.user / ".config")
 
 
-def _claude_command(request: Request) -> str:
+def _claude_command(request: InstallRequest) -> str:
     given = [f"--env={key}={value}" for key, value in request.launch.environ.items()]
     command, arguments = request.launch.server
     scope = ["--scope", request.scope.value]
     return shlex.join(["claude", "mcp", "add", *scope, *given, NAME, "--", command, *arguments])
 
 
-def _codex_command(request: Request) -> str | None:
-    if request.scope is Scope.PROJECT:
+def _codex_command(request: InstallRequest) -> str | None:
+    if request.scope is InstallScope.PROJECT:
         return None
     given = [word for pair in request.launch.environ.items() for word in ("--env", "=".join(pair))]
     command, arguments = request.launch.server
     return shlex.join(["codex", "mcp", "add", NAME, *given, "--", command, *arguments])
 
 
-def _vscode_command(request: Request) -> str | None:
-    if request.scope is Scope.PROJECT:
+def _vscode_command(request: InstallRequest) -> str | None:
+    if request.scope is InstallScope.PROJECT:
         return None
     entry = {"name": NAME, **_server(request.launch, typed=False)}
-    return shlex.join(["code", "--add-mcp", dumped(entry)])
+    return shlex.join(["code", "--add-mcp", _on_one_line(entry)])
 
 
-def _openclaw_command(request: Request) -> str:
-    return shlex.join(["openclaw", "mcp", "set", NAME, dumped(_openclaw_entry(request.launch))])
+def _openclaw_command(request: InstallRequest) -> str:
+    return shlex.join(
+        ["openclaw", "mcp", "set", NAME, _on_one_line(_openclaw_entry(request.launch))]
+    )
+
+
+def _program(started_as: str, *, executable: str) -> tuple[str, ...]:
+    beside = Path(executable).with_name(NAME)
+    for path in (Path(started_as), beside):
+        for candidate in (path, path.with_name(f"{path.name}.exe")):
+            if candidate.stem == NAME and candidate.suffix in ("", ".exe") and _runs(candidate):
+                return (str(candidate.absolute()),)
+    return (str(Path(executable).absolute()), "-m", NAME)
+
+
+def _runs(file: Path) -> bool:
+    return file.is_file() and os.access(file, os.X_OK)
+
+
+def _on_one_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 AGENTS = {
     agent.name: agent
     for agent in (
-        Agent(
+        AgentProgram(
             "claude",
             "Claude Code",
-            Scope.USER,
+            InstallScope.USER,
             _claude,
             _claude_command,
             "Start a new session of Claude Code; `claude mcp get recollect` checks the server.",
         ),
-        Agent(
+        AgentProgram(
             "codex",
             "Codex",
-            Scope.USER,
+            InstallScope.USER,
             _codex,
             _codex_command,
             "Start a new session of Codex; `codex mcp get recollect` shows the server.",
         ),
-        Agent(
+        AgentProgram(
             "cursor",
             "Cursor",
-            Scope.USER,
+            InstallScope.USER,
             _cursor,
             lambda _request: None,
             "Switch the server on in Cursor's settings, under MCP.",
         ),
-        Agent(
+        AgentProgram(
             "vscode",
             "VS Code",
-            Scope.PROJECT,
+            InstallScope.PROJECT,
             _vscode,
             _vscode_command,
             "Start the server from the file, or with `MCP: List Servers` in VS Code.",
         ),
-        Agent(
+        AgentProgram(
             "openclaw",
             "OpenClaw",
-            Scope.USER,
+            InstallScope.USER,
             _openclaw,
             _openclaw_command,
             "`openclaw mcp doctor recollect --probe` checks the server.",
