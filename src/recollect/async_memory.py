@@ -1,7 +1,7 @@
-"""The asynchronous twin of Memory: the same methods, awaited, each call in one thread of its own.
+"""Memory for asynchronous programs: the same methods, awaited, run in one thread.
 
-The core stays synchronous; an event loop is never blocked by it. Calls of one AsyncMemory run one
-after the other, in the order they were made, because an index connection serves one at a time.
+The core stays synchronous and never blocks an event loop. Calls of one AsyncMemory run one after
+the other, in the order they were made, because a connection serves one call at a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 def _awaited(
     method: Callable[Concatenate[Memory, P], Answer],
 ) -> Callable[Concatenate[AsyncMemory, P], Awaitable[Answer]]:
-    """Return the method with the same arguments and documentation, to be awaited."""
+    """Return an awaitable version of a method, with the same arguments and documentation."""
 
     @wraps(method)
     async def hop(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
@@ -40,7 +40,7 @@ def _awaited(
 def _opened(
     opener: Callable[P, Memory],
 ) -> Callable[P, Awaitable[AsyncMemory]]:
-    """Return what opens a memory in a thread of its own, and hands out its twin."""
+    """Return an awaitable version of `Memory.open`, which runs in the memory's own thread."""
 
     @wraps(opener)
     async def hop(*args: P.args, **kwargs: P.kwargs) -> AsyncMemory:
@@ -58,7 +58,7 @@ def _opened(
 
 
 def _close_unwanted(opening: Future[Memory]) -> None:
-    """Close, in its thread, what was opened after nobody waited for it any more."""
+    """Close a memory whose opener was cancelled, in its own thread."""
     if not opening.cancelled() and opening.exception() is None:
         opening.result().close()
 
@@ -70,8 +70,8 @@ class AsyncMemory:
         """Store the parts.
 
         Args:
-            memory: that was opened in the thread.
-            thread: the only one that may touch it.
+            memory: opened in the thread.
+            thread: the only one that may use it.
 
         """
         self._memory = memory
@@ -81,6 +81,7 @@ class AsyncMemory:
     open = staticmethod(_opened(Memory.open))
     sync = _awaited(Memory.sync)
     search = _awaited(Memory.search)
+    answer = _awaited(Memory.answer)
     recall = _awaited(Memory.recall)
     get = _awaited(Memory.get)
     status = _awaited(Memory.status)
@@ -108,17 +109,17 @@ class AsyncMemory:
         return self._memory.config
 
     async def run(self, work: Callable[[Memory], Answer]) -> Answer:
-        """Do anything with the memory, in its thread: its facts, its sessions, several calls.
+        """Run anything with the memory, in its thread: its facts, its sessions, several calls.
 
-        A caller that is cancelled no longer waits; what has begun in the thread goes on to its end.
+        A cancelled caller stops waiting; work that has started runs to its end.
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, work, self._memory)
 
     async def close(self) -> None:
-        """Release the index and the models, after what has begun, if nobody has yet.
+        """Release the index and the models, once running calls have ended.
 
-        It comes to that also where the caller is cancelled meanwhile.
+        This happens even if the caller is cancelled.
         """
         if self._closing is None:
             self._closing = self._thread.submit(self._memory.close)

@@ -4,8 +4,8 @@ RecollectError
 ├── UsageError            the call was wrong: correct the arguments
 │   ├── ConfigError       a setting was wrong: correct the file or variable named
 │   └── QueryError        the question was wrong: ask another
-├── WorkspaceError        the folder to remember from cannot be used: name another
-├── NotFoundError         the file asked for is not there, or is not a memory file
+├── WorkspaceError        the workspace folder cannot be used: name another
+├── NotFoundError         the file does not exist, or is not a memory file
 ├── StoreError            the index cannot be used
 │   ├── StoreBusyError    another process holds it: wait and retry
 │   ├── StoreFullError    the disk is full: free space and run again; the old index is intact
@@ -13,14 +13,14 @@ RecollectError
 │   ├── StoreCorruptError   the file is damaged: it is set aside and rebuilt
 │   └── StoreTooNewError    written by a newer Recollect: upgrade
 └── ProviderError         texts cannot be embedded: search goes on with keywords
-    ├── ModelUnavailableError  the model's files cannot be had
+    ├── ModelUnavailableError  the model's files cannot be fetched
     ├── ProviderSetupError     a key, a package or an address is missing or wrong: correct it
-    ├── QuotaError             what was paid for is used up: waiting does not help
+    ├── QuotaError             the quota is used up: waiting does not help
     ├── ProviderBusyError      it does not answer, or asks to wait: try again later
-    ├── RequestRefusedError    it will not take these texts, or not so many at once
-    └── VectorsRejectedError   the provider answered with vectors that cannot be used
+    ├── RequestRefusedError    it does not accept these texts, or not so many at once
+    └── VectorsRejectedError   it returned vectors that cannot be used
 
-Each error carries the `action`: the one thing to do about it.
+Each error carries an `action`: what to do about it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class WorkspaceError(RecollectError):
 
 
 class NotFoundError(RecollectError):
-    """The file asked for does not exist or is not a memory file."""
+    """The file does not exist or is not a memory file."""
 
     kind = "not_found"
 
@@ -110,7 +110,7 @@ class ProviderError(RecollectError):
 
 
 class ModelUnavailableError(ProviderError):
-    """The files of the local model cannot be had."""
+    """The files of the local model cannot be fetched."""
 
     kind = "model_unavailable"
 
@@ -122,28 +122,28 @@ class ProviderSetupError(ProviderError):
 
 
 class QuotaError(ProviderError):
-    """The account has nothing left; asking again would not help."""
+    """The account's quota is used up; asking again would not help."""
 
     kind = "quota"
 
 
 class ProviderBusyError(ProviderError):
-    """The server does not answer, or asks to wait for longer than is sensible."""
+    """The server does not answer, or asks to wait too long."""
 
     kind = "provider_busy"
 
 
 class RequestRefusedError(ProviderError):
-    """The server will not take these texts, or not so many at once."""
+    """The server does not accept these texts, or not so many at once."""
 
     kind = "request_refused"
 
 
 class VectorsRejectedError(ProviderError):
-    """A provider answered with the wrong count, dimensions or values."""
+    """A provider returned the wrong count, dimensions or values."""
 
     kind = "vectors_rejected"
 
 
 class FetchError(Exception):
-    """One way of fetching a file did not deliver; the next one is tried. Never leaves providers."""
+    """One way of fetching a file failed; the next one is tried. Never leaves `providers`."""

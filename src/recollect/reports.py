@@ -1,4 +1,4 @@
-"""What the commands tell: the records a sync, a status or a doctor ends with.
+"""What commands report: the results of a sync, a status, a verification, an overview.
 
 They know nothing of how they are shown.
 """
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be taken in, or an entry of one."""
+    """A file that could not be indexed, or an entry of one."""
 
     path: str
-    """With the line behind it, for an entry."""
+    """For an entry, followed by its line."""
     reason: str
     action: str
     is_entry: bool = False
-    """True where the rest of the file was taken in."""
+    """True if the rest of the file was indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Report:
     unchanged: int = 0
     failed: tuple[Failure, ...] = ()
     left: int = 0
-    """New or changed files that were not read for want of time."""
+    """New or changed files that were not read because time ran out."""
     chunks: int = 0
-    """Chunks in the store afterwards."""
+    """Chunks in the store after the sync."""
     embedded: int = 0
     """Texts embedded by the provider in this sync."""
     reused: int = 0
@@ -49,11 +49,11 @@ class Report:
     tokens: int = 0
     """Estimated tokens of the texts embedded."""
     cost: float | None = None
-    """Estimated US dollars; None where nothing is paid or no price is known."""
+    """Estimated US dollars; None if nothing is paid or the price is unknown."""
     pending: int = 0
     """Chunks that still have no vector."""
     refused: int = 0
-    """Texts among those that the provider does not take."""
+    """Texts among those that the provider does not accept."""
     degraded: Mapping[str, Degradation] | None = None
     notices: tuple[str, ...] = ()
     took_ms: float = 0.0
@@ -66,10 +66,10 @@ class Excerpt:
     path: str
     start_line: int
     lines: int
-    """How many lines the text holds."""
+    """How many lines the text has."""
     text: str
     next_line: int | None = None
-    """Where to go on reading; None at the end of the file."""
+    """Where the next excerpt starts; None at the end of the file."""
 
 
 class RecallForm(StrEnum):
@@ -78,7 +78,7 @@ class RecallForm(StrEnum):
     FULL = "full"
     SHORT = "short"
     INDEX = "index"
-    """Only where it stands, to be read on demand."""
+    """Only where it is, to be read on demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class Recalled:
     """The block to put in front of a turn, and what it holds."""
 
     block: str
-    """Empty where memory holds nothing on the prompt."""
+    """Empty if memory holds nothing about the prompt."""
     tokens: int
     hits: tuple[Hit, ...]
-    """Those that are in the block."""
+    """The hits in the block."""
     results: Results
 
 
@@ -104,9 +104,9 @@ class StoreStatus:
     by_source: Mapping[str, tuple[int, int]]
     """Documents and chunks per source kind."""
     vectors: int
-    """Chunks that have a vector of the fingerprint asked about."""
+    """Chunks with a vector in the space asked about."""
     pending: int
-    """Chunks that have none yet."""
+    """Chunks without one yet."""
     engine: str
     """How vectors are searched."""
     is_writable: bool
@@ -130,17 +130,17 @@ class Staleness:
     """New or changed since the last sync."""
     gone: tuple[str, ...]
     failed: tuple[Failure, ...]
-    """Cannot be read, so a sync would not help."""
+    """Files that cannot be read, so a sync would not help."""
 
     @property
     def is_stale(self) -> bool:
-        """True when a sync would change something."""
+        """True if a sync would change something."""
         return bool(self.changed or self.gone)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What one real embedding through the provider showed."""
+    """The outcome of one real embedding through the provider."""
 
     works: bool
     took_ms: float
@@ -149,7 +149,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The state of one memory: what is indexed, by whom it is embedded, what is stale."""
+    """The state of one memory: what is indexed, which provider embeds it, what is stale."""
 
     workspace: str
     agent: str
@@ -161,19 +161,19 @@ class Status:
     fingerprint: str | None
     """The space that texts are embedded in."""
     published: str | None
-    """The space that searches are served from; another one while a change of model is under way."""
+    """The space that searches use; another one while the model is being changed."""
     staleness: Staleness
     skipped: Mapping[str, Degradation]
-    """Providers of the chain that were not taken, with the reason; filled by a probe."""
+    """Providers of the chain that were not chosen, and why; filled by a probe."""
     cache: CacheStatus | None
-    """The embedding cache of the home; None when there is none yet."""
+    """The embedding cache of the home; None if there is none yet."""
     probe: Probe | None = None
     notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing a doctor looked at."""
+    """One check of `recollect doctor`."""
 
     name: str
     works: bool
@@ -183,7 +183,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something in an index that is not as the files are."""
+    """Something in an index that disagrees with the files."""
 
     path: str
     reason: str
@@ -192,17 +192,17 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What reading everything again showed."""
+    """The result of comparing the index with the files."""
 
     files: int
     chunks: int
     vectors: int
-    """Chunks that have a vector in the space that is wanted."""
+    """Chunks with a vector in the wanted space."""
     pending: int
-    """Chunks that have none yet: not wrong, only not done."""
+    """Chunks without one yet: not wrong, only not done."""
     differences: tuple[Difference, ...]
     notices: tuple[str, ...] = ()
-    """What opening the index has mended already."""
+    """What was repaired when the index was opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +212,9 @@ class AgentStatus:
     agent: str
     location: str
     workspace: str | None
-    """None where the index is older than that it was kept, or cannot be read."""
+    """None if the index predates this field or cannot be read."""
     exists: bool
-    """Whether the workspace is still there."""
+    """Whether the workspace still exists."""
     documents: int
     chunks: int
     size_bytes: int
@@ -233,14 +233,14 @@ class SessionStatus:
     is_indexed: bool
     is_forgotten: bool
     is_imported: bool
-    """Kept in the home, whatever its agent does with the original."""
+    """Whether a copy is kept in the home."""
     excluded: str | None
-    """Why nothing of it is searched."""
+    """Why it is not searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much of something is stored."""
+    """A number of documents and chunks."""
 
     documents: int
     chunks: int
@@ -251,9 +251,9 @@ class DaySummary:
     """What is stored of one day."""
 
     date: date | None
-    """None for what has no day."""
+    """None for undated documents."""
     by_source: Mapping[str, Amount]
-    """A document that tells of several days counts in each."""
+    """A document about several days counts in each."""
 
     @property
     def total(self) -> Amount:
@@ -267,7 +267,7 @@ class Timeline:
     """What is stored, day by day."""
 
     days: tuple[DaySummary, ...]
-    """The earliest first; days that hold nothing are left out."""
+    """Earliest first; days without documents are left out."""
     undated: DaySummary
 
 
@@ -282,13 +282,13 @@ class DocumentSummary:
     headings: tuple[str, ...]
     """The first few below the title."""
     chunks: int
-    """Those that the question may see."""
+    """Chunks in scope."""
     size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Some of the documents, and how many there are."""
+    """A page of documents, and how many there are in all."""
 
     documents: tuple[DocumentSummary, ...]
     total: int
@@ -296,7 +296,7 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class MapPoint:
-    """A chunk in the plane."""
+    """A chunk on the map."""
 
     x: float
     y: float
@@ -310,14 +310,14 @@ class MapPoint:
 
 @dataclass(frozen=True, slots=True)
 class ChunkMap:
-    """Chunks by meaning, as far as two dimensions can show it."""
+    """Chunks placed by meaning, as far as two dimensions can show it."""
 
     points: tuple[MapPoint, ...]
     total: int
-    """Chunks that have a vector; those beyond the points are left out evenly."""
+    """Chunks with a vector; if there are more than points, the points are an even sample."""
     spread: float
-    """Part of the vectors' variance that the two axes carry: 1 is all of it."""
+    """Share of the vectors' variance on the two axes: 1 is all of it."""
     query: tuple[float, float] | None = None
     nearest: tuple[int, ...] = ()
-    """Places in `points` of the chunks nearest to the query by cosine, best first."""
+    """Indexes into `points` of the chunks nearest to the query, best first."""
     degraded: Mapping[str, Degradation] | None = None

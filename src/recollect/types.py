@@ -1,4 +1,4 @@
-"""The records that travel between stages: frozen, typed, free of behaviour beyond their own shape.
+"""The records that travel between stages: frozen, typed, with no behaviour beyond their own shape.
 
 They know nothing of files, SQL, models or settings.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     Vector: TypeAlias = npt.NDArray[np.float32]
     """One unit-length float32 vector."""
     Vectors: TypeAlias = npt.NDArray[np.float32]
-    """A matrix of unit-length float32 vectors, one a row."""
+    """A matrix of unit-length float32 vectors, one per row."""
 
 ChunkKey = NewType("ChunkKey", int)
-"""A store's own handle of a chunk, valid in that store until the chunk's document changes."""
+"""A store's handle of a chunk, valid in that store until the chunk's document changes."""
 
 HEADING_SEPARATOR = " > "
 _NATIVE = "native"
@@ -31,16 +31,16 @@ _NATIVE = "native"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far a long piece of work has come."""
+    """A step of long work, for a progress display."""
 
     stage: str
-    """What is being done: `fetch`, `read` or `embed`."""
+    """`fetch`, `read`, `embed` or `ask`."""
     done: int
     total: int
     tokens: int = 0
     """Estimated tokens embedded so far."""
     cost: float | None = None
-    """Estimated price of those, in US dollars; None where nothing is paid or no price is known."""
+    """Their estimated price in US dollars; None if nothing is paid or the price is unknown."""
 
 
 if TYPE_CHECKING:
@@ -48,18 +48,18 @@ if TYPE_CHECKING:
 
 
 def silent(step: Step) -> None:
-    """Take note of nothing: the progress of a caller who does not watch."""
+    """Ignore progress."""
 
 
 class Role(StrEnum):
-    """What a text is embedded for: models treat questions and passages differently."""
+    """What a text is embedded for: models treat questions and documents differently."""
 
     QUERY = "query"
     DOCUMENT = "document"
 
 
 class SourceKind(StrEnum):
-    """Which kind of Source a text came from."""
+    """The kind of Source that a text came from."""
 
     MEMORY = "memory"
     SESSIONS = "sessions"
@@ -67,7 +67,7 @@ class SourceKind(StrEnum):
 
 
 class Modality(StrEnum):
-    """What a media file is to be perceived as."""
+    """What a media file contains."""
 
     IMAGE = "image"
     AUDIO = "audio"
@@ -79,11 +79,11 @@ class Leg(StrEnum):
     KEYWORD = "keyword"
     VECTOR = "vector"
     DATE = "date"
-    """Days named in the question: it proposes and favours notes of those days."""
+    """Proposes and favours notes of the days that a question names."""
 
 
 class Mode(StrEnum):
-    """Which legs answered a query."""
+    """The legs that answered a query."""
 
     HYBRID = "hybrid"
     KEYWORD = "keyword"
@@ -96,16 +96,16 @@ def digest_of(content: bytes) -> str:
 
 
 def media_digest(label: str, content_digest: str) -> str:
-    """Return the digest of a media file and its label, which are embedded as one.
+    """Return the digest of a media file and its label, which are embedded together.
 
-    No text holds a NUL, so no text has the digest of a file.
+    No text contains a NUL, so no text has the digest of a file.
     """
     return digest_of(f"{content_digest}\0{label}".encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What one `stat` call tells of a file, enough to see that it did not change."""
+    """The part of a file's stat that shows whether it changed."""
 
     size_bytes: int
     mtime_ns: int
@@ -113,7 +113,7 @@ class Stat:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text read from a Source, or a media file with a label for its text."""
+    """One text read from a Source, or a media file with a label as its text."""
 
     path: str
     """Relative to the workspace, with forward slashes."""
@@ -122,18 +122,18 @@ class Document:
     digest: str
     stat: Stat
     when: date | None
-    """The date the text speaks of; None means evergreen."""
+    """The date the text is about; None means evergreen."""
     body_line: int = 1
     """First line (1-based) after the front matter."""
     is_settled: bool = True
-    """False when the file was so fresh that a later write could leave the same stat."""
+    """False if the file was so fresh that a later write could leave the same stat."""
     is_media: bool = False
     """True for an image or a recording: the text is its label, the digest that of its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a store remembers of a document: enough to plan a sync without reading the file."""
+    """What a store knows of a document: enough to plan a sync without reading the file."""
 
     path: str
     source: SourceKind
@@ -145,7 +145,7 @@ class Known:
 
 
 GLOBAL = "global"
-"""The scope of what everyone may see."""
+"""The scope of facts that everyone may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,24 +155,24 @@ class FactMark:
     id: str
     scope: str = GLOBAL
     since: datetime | None = None
-    """From when on it holds, in UTC; None: always did."""
+    """When it starts to hold, in UTC; None: it always did."""
     until: datetime | None = None
-    """From when on it holds no longer; None: it still does."""
+    """When it stops holding; None: it still holds."""
     superseded_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SupersededFact:
-    """A fact that no longer holds, and what took its place."""
+    """A fact that no longer holds, and what replaced it."""
 
     id: str
     text: str
     about: str
-    """What it is about: entity and key, where it says so."""
+    """Its entity and key, if it has them."""
     by: str
-    """Id of what took its place, which need not exist."""
+    """Id of the fact that replaced it, which may not exist."""
     instead: str
-    """What that says; empty where nothing is known of it."""
+    """What that fact says; empty if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,27 +185,27 @@ class Chunk:
     end_line: int
     text: str
     heading: tuple[str, ...] = ()
-    """Headings the chunk stands under, outermost first."""
+    """Headings above the chunk, outermost first."""
     prefix: str = ""
-    """Heading path that the text itself does not show; embedded in front of the text."""
+    """Headings that the text itself does not show; embedded in front of the text."""
     when: date | None = None
     speaker: str = ""
-    """Who says it, in a transcript: `user`, `assistant`, or both with a comma."""
+    """Who says it in a transcript: `user`, `assistant`, or both with a comma."""
     moment: str = ""
-    """When the first of it was said, in a transcript: ISO 8601 in UTC."""
+    """When its first line was said in a transcript: ISO 8601 in UTC."""
     fact: FactMark | None = None
-    """Of a fact: what decides who may see it."""
+    """For a fact: who may see it, and when it holds."""
     media: str = ""
-    """Digest of the bytes of the media file it stands for; empty for a text."""
+    """Digest of the media file's bytes; empty for a text."""
 
     @property
     def embedded_text(self) -> str:
-        """What a Provider sees: the context the text does not carry itself, then the text."""
+        """What a Provider sees: the headings the text does not show, then the text."""
         return f"{self.prefix}\n{self.text}" if self.prefix else self.text
 
     @property
     def digest(self) -> str:
-        """Digest of what is embedded: the key under which its vector is kept."""
+        """Digest of what is embedded: the key of its vector."""
         if self.media:
             return media_digest(self.embedded_text, self.media)
         return digest_of(self.embedded_text.encode("utf-8", "surrogatepass"))
@@ -218,20 +218,20 @@ class Fingerprint:
     provider: str
     model: str
     dimensions: int | None
-    """None: as many as the model gives; a store holds the space to its first vectors."""
+    """None: the model's own; the first vectors fix them for the space."""
     prompts: str
-    """Identity of the prompt format and of the weights: anything else that moves the vectors."""
+    """Identity of the prompt format and the weights: whatever else changes the vectors."""
     endpoint: str = ""
-    """Identity of the server, where it is not the vendor's own."""
+    """Identity of the server, if it is not the vendor's own."""
 
     def __str__(self) -> str:
-        """Return the form in which a fingerprint is stored and shown."""
+        """Return the fingerprint as it is stored and shown."""
         server = f"@{self.endpoint}" if self.endpoint else ""
         return f"{self.provider}/{self.model}/{self.dimensions or _NATIVE}/{self.prompts}{server}"
 
     @classmethod
     def parse(cls, text: str) -> Fingerprint:
-        """Return the fingerprint of its stored form; a model's name may hold slashes."""
+        """Parse a stored fingerprint; a model's name may contain slashes."""
         provider, _, rest = text.partition("/")
         model, dimensions, prompts = rest.rsplit("/", 2)
         prompts, _, endpoint = prompts.partition("@")
@@ -241,37 +241,37 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which chunks a query may see. The default sees everything."""
+    """Which chunks a query may see; by default all but the facts of other scopes."""
 
     source: SourceKind | None = None
     since: date | None = None
-    """First day included; undated chunks are outside any date range."""
+    """First day included; an undated chunk is outside any date range."""
     before: date | None = None
     """First day excluded."""
     path: str | None = None
     """Glob over document paths; `**` crosses folders."""
     audience: frozenset[str] = frozenset({GLOBAL})
-    """Facts of these scopes, and of no other."""
+    """Only facts of these scopes."""
     as_of: datetime | None = None
-    """Facts that held at this moment; None: those that have no end."""
+    """Only facts that held at this moment; None: those that have no end."""
     with_superseded: bool = False
-    """Facts whenever they held."""
+    """Also facts that do not hold."""
 
     @property
     def is_open(self) -> bool:
-        """True when nothing but facts may be excluded."""
+        """True if it can exclude nothing but facts."""
         return (self.source, self.since, self.before, self.path) == (None, None, None, None)
 
     def shows(self, fact: FactMark) -> bool:
-        """Tell whether a fact may be seen and holds."""
+        """Tell whether a fact may be seen."""
         if fact.scope not in self.audience:
             return False
         if self.with_superseded:
             return True
         if self.as_of is None:
             return fact.until is None
-        begins = fact.since is None or fact.since <= self.as_of
-        return begins and (fact.until is None or fact.until > self.as_of)
+        has_started = fact.since is None or fact.since <= self.as_of
+        return has_started and (fact.until is None or fact.until > self.as_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,16 +305,16 @@ class Query:
     max_results: int
     scope: Scope = field(default_factory=Scope)
     legs: frozenset[Leg] = frozenset(Leg)
-    """Which retrieval paths may answer."""
+    """The retrieval paths that may answer."""
     imagined: str | None = None
-    """What an answer might say: embedded for the vector leg in the question's place."""
+    """A made-up answer, embedded for the vector leg instead of the question."""
     rewordings: tuple[str, ...] = ()
-    """The question in other words: embedded for the vector leg beside it."""
+    """The question in other words, embedded for the vector leg besides it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """How cosines of unrelated texts are distributed in one vector space."""
+    """The distribution of cosines of unrelated texts in one vector space."""
 
     mean: float
     deviation: float
@@ -322,7 +322,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
-    """Why something did not run, and the one thing to do about it."""
+    """Why something did not run, and what to do about it."""
 
     reason: str
     action: str
@@ -330,7 +330,7 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True)
 class LegTrace:
-    """One leg's part in a score."""
+    """One leg's share in a score."""
 
     rank: int | None
     raw: float
@@ -340,20 +340,20 @@ class LegTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Why this score: the contributions of all parts add up to it."""
+    """Why this score: the contributions of all stages add up to it."""
 
     legs: Mapping[Leg, LegTrace]
     source: float = 0.0
     """What the weight of its source took away: zero or negative."""
     exact: float = 0.0
-    """Lift given to the chunk that holds the very identifier or file asked for."""
+    """What an exact match of an identifier or file name added."""
     decay: float = 0.0
-    """What age took away: zero or negative."""
+    """What decay took away: zero or negative."""
     rerank: float = 0.0
-    """What a model's second look added: zero or positive."""
+    """What rerank added: zero or positive."""
     age_days: int | None = None
     similarity: float | None = None
-    """To the hits above it, when diversity is on."""
+    """To the hits above it, if diversity is on."""
     place: int = 0
     """Final 1-based place."""
 
@@ -367,25 +367,25 @@ class Hit:
     end_line: int
     score: float
     vector_score: float | None
-    """Cosine; None when the vector leg did not run or has no vector for the chunk."""
+    """Cosine; None if the vector leg did not run or the chunk has no vector."""
     text_score: float | None
-    """Normalised keyword evidence; None when the keyword leg has nothing for the chunk."""
+    """Normalised keyword evidence; None if the keyword leg has nothing for the chunk."""
     snippet: str
     source: SourceKind
     citation: str
     heading: tuple[str, ...]
     date: date | None
     speaker: str | None = None
-    """Who says it, in a transcript."""
+    """Who says it in a transcript."""
     moment: str | None = None
-    """When it was said, in a transcript."""
+    """When it was said in a transcript."""
     fact: FactMark | None = None
-    """Of a fact: its id, its scope, and when it holds."""
+    """For a fact: its id, its scope, and when it holds."""
     superseded_by: str | None = None
-    """Of a note or transcript that repeats a fact: the fact that took that one's place."""
+    """For a note or transcript that repeats a superseded fact: the fact that replaced it."""
     trace: Trace | None = None
     text: str = ""
-    """The whole chunk that scored, of which the snippet is what is worth showing."""
+    """The whole chunk, of which the snippet is a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,9 +399,9 @@ class Results:
     model: str | None
     fusion: str
     confident: bool
-    """False when nothing found stands out from noise."""
+    """False if nothing found stands out from noise."""
     took_ms: float
     degraded: Mapping[str, Degradation] | None = None
-    """Per leg, or `rerank`, that did not run or is incomplete: why."""
+    """Why a leg, `rerank`, `hyde` or `expand` did not run or is incomplete."""
     notices: tuple[str, ...] = ()
-    """What else the caller should know, such as an index that had to be rebuilt."""
+    """What else the user should know, such as an index that had to be rebuilt."""
