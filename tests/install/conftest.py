@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from recollect.shells.cli import cli
-from recollect.shells.cli.fail import run
+from recollect.shells.cli import cli, run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import pytest
 
 from recollect.config.files import SettingsFiles
 from recollect.shells.cli import cli as cli_command
-from recollect.shells.cli.fail import run
+from recollect.shells.cli import run
 
 RECOLLECT = Path(sys.executable).parent / "recollect"
 SECRET = "sk-live-0123456789"  # noqa: S105 - no one's

@@ -8,8 +8,8 @@ import pytest
 
 from recollect import Memory
 from recollect.facts.listing import Wanted
-from recollect.shells.cli.doctor import examine
-from recollect.shells.render.search import report_text
+from recollect.shells.cli.status import examine
+from recollect.shells.render.index import report_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.shells.hooks import EVENTS
+from recollect.shells.cli.hook import EVENTS
 
 PLUGIN = Path(__file__).parents[2] / "integrations" / "claude-code"
 SCRIPT = PLUGIN / "hooks" / "hook.sh"

@@ -26,9 +26,8 @@ from tests.support.waiting import PATIENCE_SECONDS
 import recollect.memory
 import recollect.providers.openai
 import recollect.shells.cli.index
-import recollect.shells.render.search  # noqa: F401
-from recollect.shells.cli import cli
-from recollect.shells.cli.fail import run
+import recollect.shells.render.index  # noqa: F401
+from recollect.shells.cli import cli, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

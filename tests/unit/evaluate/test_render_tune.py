@@ -8,7 +8,7 @@ import pytest
 
 from recollect.evaluate.metrics import Interval
 from recollect.evaluate.tune import Tuning
-from recollect.shells.render.tune import tuning_text
+from recollect.shells.render.evaluate import tuning_text
 
 FILE = Path("cases.jsonl")
 

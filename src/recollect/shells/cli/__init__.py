@@ -1,56 +1,124 @@
-"""The command line: one file a command, loaded only when called."""
+"""The command line: commands that parse, call the façade and render, loaded when called.
+
+Errors end a command with a message that names the next step, and with an exit code.
+"""
 
 from __future__ import annotations
 
+import difflib
+import json
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
-from recollect.shells.cli.group import LazyGroup
-from recollect.shells.cli.shared import shared_options
+from recollect.errors import RecollectError, UsageError
+from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.version import __version__
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILED = 1
+MISUSED = 2
+INTERRUPTED = 130
+
 COMMANDS = {
-    "agents": "recollect.shells.cli.agents",
-    "cache": "recollect.shells.cli.cache",
-    "config": "recollect.shells.cli.config",
-    "doctor": "recollect.shells.cli.doctor",
-    "eval": "recollect.shells.cli.evaluate",
-    "facts": "recollect.shells.cli.facts",
-    "get": "recollect.shells.cli.get",
-    "hook": "recollect.shells.cli.hook",
-    "index": "recollect.shells.cli.index",
-    "ingest": "recollect.shells.cli.ingest",
-    "install": "recollect.shells.cli.install",
-    "mcp": "recollect.shells.cli.mcp",
-    "recall": "recollect.shells.cli.recall",
-    "remember": "recollect.shells.cli.remember",
-    "reset": "recollect.shells.cli.reset",
-    "search": "recollect.shells.cli.search",
-    "serve": "recollect.shells.cli.serve",
-    "sessions": "recollect.shells.cli.sessions",
-    "status": "recollect.shells.cli.status",
-    "tune": "recollect.shells.cli.tune",
-    "verify": "recollect.shells.cli.verify",
-    "watch": "recollect.shells.cli.watch",
+    "agents": "status",
+    "cache": "status",
+    "config": "config",
+    "doctor": "status",
+    "eval": "evaluate",
+    "facts": "facts",
+    "get": "search",
+    "hook": "hook",
+    "index": "index",
+    "ingest": "facts",
+    "install": "install",
+    "mcp": "serve",
+    "recall": "search",
+    "remember": "facts",
+    "reset": "index",
+    "search": "search",
+    "serve": "serve",
+    "sessions": "sessions",
+    "status": "status",
+    "tune": "evaluate",
+    "verify": "index",
+    "watch": "index",
 }
+"""Each command and its module here, which has a function `…_command`."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands without importing any."""
+        del ctx
+        return sorted(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or suggest the nearest name."""
+        if args and args[0] not in COMMANDS:
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and return the command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"{__name__}.{COMMANDS[cmd_name]}")
+        command = getattr(module, f"{cmd_name}_command")
+        assert isinstance(command, click.Command)  # noqa: S101 - a mistake in our own table
+        return command
 
 
 @click.group(
     cls=LazyGroup,
-    commands_at=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="recollect")
 @shared_options
-@click.pass_context
-def cli(context: click.Context, /, **given: object) -> None:
-    """Search the memory of an AI agent: Markdown notes, by keyword and by meaning together."""
-    context.obj = given
+def cli(_options: SharedOptions) -> None:
+    """Search an AI agent's memory: Markdown notes, by keyword and by meaning together."""
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from recollect.shells.cli.fail import run  # noqa: PLC0415 - kept beside what it needs
-
     sys.exit(run(cli, sys.argv[1:]))
+
+
+def run(command: click.Command, arguments: Sequence[str]) -> int:
+    """Run a command, print its error if it fails, and return its exit code."""
+    wants_json = "--json" in arguments
+    try:
+        code = command.main(list(arguments), prog_name="recollect", standalone_mode=False)
+    except click.UsageError as error:
+        if not wants_json:
+            error.show()
+        else:
+            hint = error.ctx.get_usage() if error.ctx else "recollect --help"
+            _print_error("usage", error.format_message(), hint)
+        return MISUSED
+    except click.Abort:
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except RecollectError as error:
+        if wants_json:
+            _print_error(error.kind, error.message, error.action)
+        else:
+            click.echo(f"Error: {error.message}\n  → {error.action}", err=True)
+        return MISUSED if isinstance(error, UsageError) else FAILED
+    return code if isinstance(code, int) else 0
+
+
+def _print_error(kind: str, message: str, action: str) -> None:
+    envelope = {"ok": False, "error": {"type": kind, "message": message, "action": action}}
+    click.echo(json.dumps(envelope, ensure_ascii=False, indent=2))

@@ -1,36 +1,46 @@
-"""`recollect eval`: measure search on one's own questions, and collect them."""
+"""Measuring search on your own questions: `eval`, `eval add`, `tune`."""
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from recollect.shells.cli.evaluate_add import add
+from recollect.evaluate.cases import CASES_FILE
 from recollect.shells.cli.shared import (
-    bring_up_to_date,
-    given,
-    open_memory,
-    print_json,
+    SharedOptions,
+    notify,
     print_lines,
+    print_remarks,
     progress_bar,
     shared_options,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.memory import Memory
+    from recollect.types import Hit
+
 _RUN = "run"
+_NONE = "none"
+_NUMBERS = re.compile(r"[1-9][0-9]*(\s*,\s*[1-9][0-9]*)*")
 
 
 class _RunByDefault(click.Group):
-    """A group in which whatever is not the name of a command is an argument of `run`."""
+    """A group that runs `run` unless another command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `run` in front where no command is named."""
+        """Insert `run` if no command is named."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
             args = [_RUN, *args]
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Also list the options of `run`, which are given without its name."""
+        """Also list the options of `run`, which work without its name."""
         super().format_options(ctx, formatter)
         records = [option.get_help_record(ctx) for option in self.commands[_RUN].params]
         with formatter.section("Options of `eval CASES`"):
@@ -38,24 +48,24 @@ class _RunByDefault(click.Group):
 
 
 @click.group("eval", cls=_RunByDefault, subcommand_metavar="CASES | add QUERY")
-def command() -> None:
+def eval_command() -> None:
     """Measure search on your own questions: `eval CASES`.
 
-    CASES is a file with one question a line and the places that answer it; `eval add` writes
-    one. `eval CASES` is short for `eval run CASES`; its options are below.
+    CASES is a file with one question per line and the places that answer it; `eval add` writes
+    one. `eval CASES` is short for `eval run CASES`; its options are listed below.
     """
 
 
-@command.command(_RUN)
+@eval_command.command(_RUN)
 @click.argument("file", metavar="CASES", type=click.Path(path_type=Path))
-@click.option("--compare", is_flag=True, help="Also ask the other fusions, and each leg alone.")
+@click.option("--compare", is_flag=True, help="Also measure the other fusions and each leg alone.")
 @click.option(
     "-k",
     "-n",
     "--max-results",
     "k",
     type=click.IntRange(1, 1000),
-    help="How many hits count for hit, recall and all.  [default: as search shows]",
+    help="How many hits count for hit, recall and all.  [default: as many as search shows]",
 )
 @click.option(
     "--plot",
@@ -64,29 +74,20 @@ def command() -> None:
     help="Draw the comparison; implies --compare.",
 )
 @shared_options
-@click.pass_context
-def run(
-    context: click.Context,
-    /,
-    *,
-    file: Path,
-    compare: bool,
-    k: int | None,
-    plot: Path | None,
-    **options: object,
+def run_cases(
+    options: SharedOptions, *, file: Path, compare: bool, k: int | None, plot: Path | None
 ) -> None:
-    """Ask every question of CASES and tell how well it was answered."""
+    """Ask every question in CASES and report how well it was answered."""
     from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
     from recollect.evaluate.plot import check_plot, write_plot  # noqa: PLC0415
     from recollect.evaluate.run import evaluate  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
-    common = given(context, options)
     cases = read_cases(file)
     if plot is not None:
-        check_plot(plot)  # before the work, not after it
-    with open_memory(common) as memory:
-        bring_up_to_date(memory)
+        check_plot(plot)  # fail before the work, not after it
+    with options.open_memory() as memory:
+        _sync(memory)
         with progress_bar() as progress:
             evaluation = evaluate(
                 memory,
@@ -96,14 +97,149 @@ def run(
                 k=k,
                 progress=progress,
             )
-    print_lines(render.evaluation_remarks(evaluation), to_stderr=True)
-    if common["as_json"]:
-        print_json(render.evaluation_json(evaluation))
-    else:
-        print_lines(render.evaluation_text(evaluation))
+    print_remarks(render.evaluation_remarks(evaluation))
+    options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
     if plot is not None:
         write_plot(evaluation.outcomes, file=plot)
-        click.echo(f"Drawn in {plot}.", err=True)
+        notify(f"Wrote {plot}.")
 
 
-command.add_command(add)
+def _sync(memory: Memory) -> None:
+    """Sync before cases are asked, unless the index is read-only."""
+    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
+
+    if not memory.is_writable:
+        return
+    with progress_bar() as progress:
+        report = memory.sync(retry=False, progress=progress, on_wait=notify)
+    print_remarks(render.report_remarks(report))
+
+
+@eval_command.command("add")
+@click.argument("query", nargs=-1, required=True, metavar="QUERY")
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="CASES",
+    help=f"File to add to.  [default: {CASES_FILE} in the workspace]",
+)
+@click.option("--accept", metavar="1,3", help="Hits that answer; 'none' if memory has no answer.")
+@click.option(
+    "--expect",
+    multiple=True,
+    metavar="PATH[:FROM-TO]",
+    help="A place that answers but was not found; may be repeated.",
+)
+@click.option("--kind", metavar="KIND", help="Kind of question, shown separately in the table.")
+@click.option("-n", "--max-results", type=int, help="How many hits to choose from.  [default: 6]")
+@shared_options
+def add_case(
+    options: SharedOptions,
+    *,
+    query: tuple[str, ...],
+    to: Path | None,
+    accept: str | None,
+    expect: tuple[str, ...],
+    kind: str | None,
+    max_results: int | None,
+) -> None:
+    """Add QUERY to the cases, with the hits you accept and the places you name."""
+    from recollect.evaluate.cases import (  # noqa: PLC0415 - not needed for --help
+        DEFAULT_KIND,
+        Case,
+        append_case,
+        case_from_hits,
+        parse_place,
+        unfindable,
+    )
+    from recollect.evaluate.write import check_folder  # noqa: PLC0415
+    from recollect.shells.render import evaluate as render  # noqa: PLC0415
+    from recollect.shells.render.search import results_remarks  # noqa: PLC0415
+
+    asks = accept is None and not expect
+    if asks and (options.as_json or not sys.stdin.isatty()):
+        raise click.UsageError(
+            "eval add asks which hits to accept: add --accept 1,3 or none, or --expect PATH."
+        )
+    if expect and accept is not None and _is_none(accept):
+        raise click.UsageError("--accept none says there is no answer, but --expect names one.")
+    places = [parse_place(text, where="--expect") for text in expect]
+    if to is not None:
+        check_folder(to, option="--to")  # fail before the work, not after it
+    with options.open_memory() as memory:
+        _sync(memory)
+        results = memory.search(" ".join(query), max_results=max_results)
+        warnings = unfindable([Case(results.query, tuple(places))], memory=memory)
+    print_remarks(results_remarks(results))
+    if asks or accept is not None:
+        print_lines(render.numbered_hits(results.hits), to_stderr=asks or options.as_json)
+    hits = _ask(results.hits) if asks else _accepted(accept or _NONE, results.hits)
+    file = to or memory.workspace / CASES_FILE
+    case = case_from_hits(results.query, hits=hits, kind=kind or DEFAULT_KIND, places=places)
+    count = append_case(case, to=file)
+    print_remarks(render.unfindable_lines(warnings, cases_file=file))
+    options.print(
+        render.added_json(case, file=file, count=count, warnings=warnings),
+        render.added_text(case, file=file, count=count),
+    )
+
+
+def _ask(hits: Sequence[Hit]) -> list[Hit]:
+    """Ask until the answer is valid; click prints what was wrong with the last one."""
+    chosen: list[Hit] = click.prompt(
+        "Which hits answer it? Numbers such as 1,3, or none",
+        value_proc=lambda text: _accepted(text, hits),
+        err=True,
+    )
+    return chosen
+
+
+def _accepted(text: str, hits: Sequence[Hit]) -> list[Hit]:
+    if _is_none(text):
+        return []
+    if not _NUMBERS.fullmatch(text.strip()):
+        raise click.BadParameter("give numbers such as 1,3, or none", param_hint="--accept")
+    numbers = [int(number) for number in text.split(",")]
+    if max(numbers) > len(hits):
+        raise click.BadParameter(
+            f"there is no hit {max(numbers)}: {_range(len(hits))}", param_hint="--accept"
+        )
+    return [hits[number - 1] for number in dict.fromkeys(numbers)]
+
+
+def _range(count: int) -> str:
+    match count:
+        case 0:
+            return "there are no hits; answer none, or name the place with --expect"
+        case 1:
+            return "there is 1 hit, numbered 1"
+        case _:
+            return f"there are {count} hits, numbered 1 to {count}"
+
+
+def _is_none(text: str) -> bool:
+    return text.strip().lower() == _NONE
+
+
+@click.command("tune")
+@click.argument("file", metavar="CASES", type=click.Path(path_type=Path))
+@click.option("--write", is_flag=True, help="Write the proposal into your settings file.")
+@shared_options
+def tune_command(options: SharedOptions, *, file: Path, write: bool) -> None:
+    """Find the settings that answer CASES best; propose them only if the gain is significant."""
+    from recollect.evaluate.cases import read_cases, unfindable  # noqa: PLC0415 - not for --help
+    from recollect.evaluate.tune import tune, write_proposal  # noqa: PLC0415
+    from recollect.shells.render import evaluate as render  # noqa: PLC0415
+
+    cases = read_cases(file)
+    with options.open_memory() as memory:
+        _sync(memory)
+        warnings = unfindable(cases, memory=memory, file=file)
+        with progress_bar() as progress:
+            tuning = tune(memory, cases, progress=progress)
+        diff = write_proposal(tuning) if write and tuning.changes else None
+    print_remarks(render.tuning_remarks(tuning, warnings=warnings, cases_file=file))
+    options.print(
+        render.tuning_json(tuning, diff=diff, warnings=warnings),
+        render.tuning_text(tuning, diff=diff, cases_file=file, write=write),
+    )

@@ -1,51 +1,163 @@
-"""`recollect facts`: look facts up, supersede, forget, take them along."""
+"""Facts: `remember` writes one, `facts` manages them, `ingest` extracts them from files."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from recollect.shells.cli.proposal import program
+from recollect.errors import NotFoundError, UsageError
 from recollect.shells.cli.shared import (
-    given,
-    open_memory,
-    print_json,
-    print_lines,
+    DAY,
+    SharedOptions,
+    TextCommand,
+    print_remarks,
+    progress_bar,
     shared_options,
 )
-from recollect.shells.dates import DAY, end_of
+from recollect.shells.dates import end_of, start_of
 
 if TYPE_CHECKING:
     from datetime import date
 
+_NEVER: Literal["never"] = "never"
+_FACTS_FOLDER = "memory/facts"
+_MEMORY_FILES = ("recollect.toml", "MEMORY.md", "memory")
+
+
+class _DayOrNever(click.ParamType["date | str"]):
+    """A day, or the word never."""
+
+    name = "day|never"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> date | str:
+        """Return the day, or `never`."""
+        is_never = str(value).strip().lower() == _NEVER
+        return _NEVER if is_never else DAY.convert(value, param, ctx)
+
+
+@click.command("remember", cls=TextCommand)
+@click.argument("text", nargs=-1, required=True)
+@click.option("--category", default="other", help="Kind of fact: preference, decision, …")
+@click.option("--entity", default="", help="Who or what it is about.")
+@click.option("--key", default="", help="Which property of the entity.")
+@click.option("--value", default="", help="The property's value.")
+@click.option("--tag", "tags", multiple=True, help="A tag to find it by; may be repeated.")
+@click.option("--scope", default="global", help="global, user:NAME, agent:NAME or session:NAME.")
+@click.option("--valid-from", type=DAY, metavar="DAY", help="First day on which it is valid.")
+@click.option(
+    "--expires",
+    type=_DayOrNever(),
+    metavar="DAY|never",
+    help="Last day on which it is valid, or never.  [default: derived from the text]",
+)
+@click.option("--supersedes", multiple=True, metavar="ID", help="The fact that it replaces.")
+@shared_options
+def remember_command(
+    options: SharedOptions,
+    *,
+    text: tuple[str, ...],
+    category: str,
+    entity: str,
+    key: str,
+    value: str,
+    tags: tuple[str, ...],
+    scope: str,
+    valid_from: date | None,
+    expires: date | str | None,
+    supersedes: tuple[str, ...],
+) -> None:
+    """Save TEXT as a fact, in memory/facts/ of the workspace."""
+    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
+
+    with options.open_memory() as memory:
+        created = _new_memory_notices(memory.workspace, named=options.workspace)
+        remembered = memory.facts.remember(
+            " ".join(text),
+            category=category,
+            entity=entity,
+            key=key,
+            value=value,
+            tags=tags,
+            scope=scope,
+            valid_from=start_of(valid_from),
+            expires=_NEVER if isinstance(expires, str) else end_of(expires),
+            supersedes=supersedes,
+        )
+    remembered = replace(remembered, notices=(*created, *remembered.notices))
+    program = options.program
+    options.print(
+        render.remembered_json(remembered, program=program),
+        render.remembered_text(remembered, program=program),
+    )
+    print_remarks((notice, "yellow") for notice in remembered.notices)
+
+
+def _new_memory_notices(workspace: Path, *, named: Path | None) -> tuple[str, ...]:
+    """Return what to say if this fact starts a memory because none was found or named."""
+    is_named = named or os.environ.get("RECOLLECT_WORKSPACE")
+    if is_named or any((workspace / name).exists() for name in _MEMORY_FILES):
+        return ()
+    above = next((each for each in workspace.parents if (each / _FACTS_FOLDER).is_dir()), None)
+    hint = f" {above} has facts too: name it with -w, or give it a MEMORY.md." if above else ""
+    why = "no folder from here up has a MEMORY.md or recollect.toml"
+    return (f"Started a memory in {workspace}: {why}.{hint}",)
+
+
+@click.command("ingest")
+@click.option("--dry-run", is_flag=True, help="Send nothing; show what would be sent and its cost.")
+@click.option(
+    "--paths", default="", metavar="GLOBS", help="Comma-separated.  [default: the setting]"
+)
+@shared_options
+def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
+    """Let a language model extract facts from files of the workspace."""
+    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
+
+    globs = [each.strip() for each in paths.split(",") if each.strip()]
+    with options.open_memory() as memory:
+        if dry_run:
+            plan = memory.extractor.plan(globs)
+            options.print(render.plan_json(plan), render.plan_text(plan))
+            return 0
+        with progress_bar() as progress:
+            extracted = memory.extractor.run(globs, progress=progress)
+    print_remarks(render.extracted_remarks(extracted))
+    program = options.program
+    options.print(
+        render.extracted_json(extracted, program=program),
+        render.extracted_text(extracted, program=program),
+    )
+    has_facts = extracted.stored or extracted.known or extracted.forgotten
+    return 1 if extracted.failures and not has_facts else 0
+
 
 @click.group("facts")
 @shared_options
-@click.pass_context
-def command(context: click.Context, /, **options: object) -> None:
-    """Look up, supersede, forget, export and import facts."""
-    context.obj = given(context, options)
+def facts_command(_options: SharedOptions) -> None:
+    """List, supersede, forget, export and import facts."""
 
 
-@command.command("list")
-@click.option("--as-of", type=DAY, metavar="DAY", help="As they held on this day.")
-@click.option("--include-superseded", is_flag=True, help="Also those that others replaced.")
-@click.option("--scope", "scopes", multiple=True, help="Only of this scope; may be repeated.")
-@click.option("--category", default="", help="Only of this category: preference, decision, …")
-@click.option("--entity", default="", help="Only about this person or thing.")
+@facts_command.command("list")
+@click.option("--as-of", type=DAY, metavar="DAY", help="Those that were valid on this day.")
+@click.option("--include-superseded", is_flag=True, help="Also those that were replaced.")
+@click.option("--scope", "scopes", multiple=True, help="Only this scope; may be repeated.")
+@click.option("--category", default="", help="Only this category: preference, decision, …")
+@click.option("--entity", default="", help="Only those about this person or thing.")
 @click.option(
-    "--tag", "tags", multiple=True, help="Only with this tag; repeated, with all of them."
+    "--tag", "tags", multiple=True, help="Only those with this tag; repeat for several at once."
 )
-@click.option("--text", default="", help="Only those that say these words.")
+@click.option("--text", default="", help="Only those that contain these words.")
 @shared_options
-@click.pass_context
-def list_command(
-    context: click.Context,
-    /,
+def list_facts(
+    options: SharedOptions,
     *,
     as_of: date | None,
     include_superseded: bool,
@@ -54,158 +166,125 @@ def list_command(
     entity: str,
     tags: tuple[str, ...],
     text: str,
-    **options: object,
 ) -> None:
-    """Show the facts that hold, and mark those that contradict one another."""
+    """Show the facts that are valid now, and mark those that contradict each other."""
     from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
-    from recollect.shells.render import facts as render_facts  # noqa: PLC0415
+    from recollect.shells.render import facts as render  # noqa: PLC0415
 
-    common = given(context, options)
     wanted = Wanted(scopes=scopes, category=category, entity=entity, tags=tags, text=text)
-    with open_memory(common) as memory:
+    with options.open_memory() as memory:
         listing = memory.facts.listed(
             wanted, as_of=end_of(as_of), include_superseded=include_superseded
         )
-    if common["as_json"]:
-        print_json(render_facts.listing_json(listing))
-    else:
-        is_narrowed = not wanted.is_everything
-        begin = program(common)
-        print_lines(
-            render_facts.listing_text(listing, program=begin, is_narrowed=is_narrowed, as_of=as_of)
-        )
-    print_lines(render_facts.listing_remarks(listing), to_stderr=True)
+    is_narrowed = not wanted.is_everything
+    lines = render.listing_text(
+        listing, program=options.program, is_narrowed=is_narrowed, as_of=as_of
+    )
+    options.print(render.listing_json(listing), lines)
+    print_remarks(render.listing_remarks(listing))
 
 
-@command.command("show")
+@facts_command.command("show")
 @click.argument("fact_id", metavar="ID")
 @shared_options
-@click.pass_context
-def show_command(context: click.Context, /, *, fact_id: str, **options: object) -> None:
+def show_fact(options: SharedOptions, *, fact_id: str) -> None:
     """Show a fact with its history, oldest first."""
-    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
-    with open_memory(common) as memory:
+    with options.open_memory() as memory:
         history = memory.facts.history(fact_id)
-    if common["as_json"]:
-        print_json(render_facts.facts_json(history))
-    else:
-        print_lines(render_facts.facts_text(history))
+    options.print(render.facts_json(history), render.facts_text(history))
 
 
-@command.command("supersede")
+@facts_command.command("supersede")
 @click.argument("old", metavar="OLD-ID")
 @click.argument("new", metavar="[NEW-ID]", required=False)
-@click.option("--undo", is_flag=True, help="Let OLD-ID, which was superseded, hold again.")
+@click.option("--undo", is_flag=True, help="Make OLD-ID valid again.")
 @shared_options
-@click.pass_context
-def supersede_command(
-    context: click.Context, /, *, old: str, new: str | None, undo: bool, **options: object
-) -> None:
-    """Mark OLD-ID as superseded by NEW-ID, or take that back with --undo OLD-ID."""
+def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: bool) -> None:
+    """Mark OLD-ID as superseded by NEW-ID, or undo that with --undo OLD-ID."""
     from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
-    from recollect.shells.render import facts as render_facts  # noqa: PLC0415
+    from recollect.shells.render import facts as render  # noqa: PLC0415
 
     if undo == (new is not None):
-        raise click.UsageError("Name OLD-ID and NEW-ID, or --undo and OLD-ID alone.", context)
-    common = given(context, options)
-    begin = program(common)
-    with open_memory(common) as memory:
+        raise click.UsageError(
+            "Give OLD-ID and NEW-ID, or --undo and OLD-ID.", click.get_current_context()
+        )
+    program = options.program
+    with options.open_memory() as memory:
         if new is None:
             restored = memory.facts.restore(old)
             listing = memory.facts.listed(Wanted())
-            shape = render_facts.restored_json(restored, listing)
-            lines = render_facts.restored_text(restored, listing, program=begin)
+            shape = render.restored_json(restored, listing)
+            lines = render.restored_text(restored, listing, program=program)
         else:
-            done = memory.facts.supersede(old, by=new)
-            shape = render_facts.superseded_json(done, program=begin)
-            lines = render_facts.superseded_text(done, program=begin)
-    if common["as_json"]:
-        print_json(shape)
-    else:
-        print_lines(lines)
+            superseded = memory.facts.supersede(old, by=new)
+            shape = render.superseded_json(superseded, program=program)
+            lines = render.superseded_text(superseded, program=program)
+    options.print(shape, lines)
 
 
-@command.command("forget")
+@facts_command.command("forget")
 @click.argument("fact_id", metavar="ID")
 @shared_options
-@click.pass_context
-def forget_command(context: click.Context, /, *, fact_id: str, **options: object) -> None:
-    """Remove a fact for good; what it had replaced holds again."""
-    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
+def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
+    """Remove a fact for good; a fact that it had replaced is valid again."""
+    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
-    with open_memory(common) as memory:
+    with options.open_memory() as memory:
         before = {fact.id for fact in memory.facts.all()}
         fact = memory.facts.forget(fact_id)
         restored = [each for each in memory.facts.all() if each.id not in before]
-    if common["as_json"]:
-        print_json(render_facts.forgotten_json(fact, restored))
-    else:
-        print_lines(render_facts.forgotten_text(fact, restored))
+    options.print(render.forgotten_json(fact, restored), render.forgotten_text(fact, restored))
 
 
-@command.command("prune")
-@click.option("--dry-run", is_flag=True, help="Only say what would go, and why.")
+@facts_command.command("prune")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed, and why.")
 @shared_options
-@click.pass_context
-def prune_command(context: click.Context, /, *, dry_run: bool, **options: object) -> None:
-    """Remove facts that expired."""
-    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
+def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
+    """Remove expired facts."""
+    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
-    with open_memory(common) as memory:
+    with options.open_memory() as memory:
         pruned = memory.facts.prune(dry_run=dry_run)
-    if common["as_json"]:
-        print_json(render_facts.pruned_json(pruned, dry_run=dry_run))
-    else:
-        print_lines(render_facts.pruned_text(pruned, dry_run=dry_run))
+    options.print(
+        render.pruned_json(pruned, dry_run=dry_run), render.pruned_text(pruned, dry_run=dry_run)
+    )
 
 
-@command.command("export")
+@facts_command.command("export")
 @shared_options
-@click.pass_context
-def export_command(context: click.Context, /, **options: object) -> None:
-    """Print every fact as a line of JSON; with --json all of them as one document."""
-    common = given(context, options)
-    with open_memory(common) as memory:
+def export_facts(options: SharedOptions) -> None:
+    """Print each fact as a line of JSON; with --json, all of them as one document."""
+    with options.open_memory() as memory:
         lines = memory.facts.export()
-    if common["as_json"]:
-        print_json({"facts": [json.loads(line) for line in lines]})
-    else:
-        click.echo("\n".join(lines), nl=bool(lines))
+    options.print(
+        {"facts": [json.loads(line) for line in lines]}, "\n".join(lines) if lines else ()
+    )
 
 
-@command.command("import")
+@facts_command.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @shared_options
-@click.pass_context
-def import_command(context: click.Context, /, *, file: Path, **options: object) -> None:
-    """Take in facts that `facts export` printed; FILE may be - for standard input."""
-    from recollect.shells.render import facts as render_facts  # noqa: PLC0415 - not needed for --help
+def import_facts(options: SharedOptions, *, file: Path) -> None:
+    """Import what `facts export` printed; FILE may be - for standard input."""
+    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
     lines = _read(file).splitlines()
-    with open_memory(common) as memory:
+    with options.open_memory() as memory:
         plan = memory.facts.bring(lines)
-    if common["as_json"]:
-        print_json(render_facts.import_json(plan))
-    else:
-        print_lines(render_facts.import_text(plan, program=program(common)))
+    options.print(render.import_json(plan), render.import_text(plan, program=options.program))
 
 
 def _read(file: Path) -> str:
-    from recollect.errors import NotFoundError, UsageError  # noqa: PLC0415 - not needed for --help
-
     is_piped = str(file) == "-"
     if not is_piped and not file.is_file():
         raise NotFoundError(
-            f"There is no file {file}.", action="`recollect facts export > FILE` makes one."
+            f"There is no file {file}.", action="`recollect facts export > FILE` writes one."
         )
     try:
         return (sys.stdin.buffer.read() if is_piped else file.read_bytes()).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(
-            f"{file} is no text in UTF-8.", action="Give what `recollect facts export` printed."
+            f"{file} is not UTF-8 text.", action="Give it what `recollect facts export` printed."
         ) from None

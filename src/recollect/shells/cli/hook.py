@@ -1,78 +1,115 @@
-"""`recollect hook`: answers the hooks of an agent's session; never blocks one, never fails one."""
+"""`hook`: answers the events of a Claude Code session, in its own JSON.
+
+A hook must never block or fail a session. So each answer has a time limit, every error becomes a
+message for the user, and the command exits with 0 (the agent takes 2 for a refusal).
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from recollect.shells.cli.shared import given, open_memory, shared_options
+from recollect.config.paths import find_workspace
+from recollect.errors import RecollectError
+from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.text.safe import OWN_BLOCK, on_one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from recollect.memory import Memory
 
+    Event = Mapping[str, object]
+    """An event as the agent describes it."""
+    Answer = Mapping[str, object]
 
-class _Unfailing(click.Command):
-    """A command that says what was wrong with its arguments and ends well all the same."""
+_MARKERS = ("MEMORY.md", "recollect.toml", "memory")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_HEADING = re.compile(r"^#{1,3} +(.+)$", re.MULTILINE)
+_NEWEST_NOTES = 3
+_HEADING_CHARS = 160
+_MIN_LETTERS = 12  # shorter prompts ("yes", "go on") have nothing to search for
+_WIDE = "\u2e80"  # from here on, one character says as much as several letters
+_WIDE_LETTERS = 4
+_MAX_PROMPT_CHARS = 4000  # beyond this, a prompt is mostly pasted text
+_MAX_SECONDS = 600.0  # agents give up long before
+_CAPTURE_SECONDS = 3600  # after this, a recorded process id has been reused
+TIMED_OUT = {"systemMessage": "Recollect took too long; this turn continues without memory."}
+
+
+class _ExitsWithZero(click.Command):
+    """A command that reports wrong arguments and still exits with 0."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, or answer that one could not: exit code 2 would block the agent's session."""
+        """Parse the arguments, or print what is wrong with them."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            message = f"Recollect: {error.format_message()} See `recollect hook --help`."
-            click.echo(json.dumps({"systemMessage": message}, ensure_ascii=False))
+            _print(_message(f"{error.format_message()} See `recollect hook --help`."))
             ctx.exit(0)
 
 
-@click.command("hook", cls=_Unfailing, hidden=True)
+@click.command("hook", cls=_ExitsWithZero, hidden=True)
 @click.argument("event")
-@click.option(
-    "--budget", type=int, default=800, help="The most tokens that a turn is given.  [default: 800]"
-)
-@click.option("--seconds", type=float, default=8.0, help="The longest it may take.  [default: 8]")
+@click.option("--budget", type=int, default=800, help="Most tokens per turn.  [default: 800]")
+@click.option("--seconds", type=float, default=8.0, help="Time limit.  [default: 8]")
 @shared_options
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    *,
-    event: str,
-    budget: int,
-    seconds: float,
-    **options: object,
-) -> None:
+def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: float) -> None:
     """Answer EVENT of Claude Code: session-start, prompt or stop.
 
     Reads the event as JSON from standard input and prints the answer as JSON.
     """
-    from recollect.shells import hooks  # noqa: PLC0415 - not needed for --help
-
-    common = given(context, options)
-    workspace = common["workspace"]
-
-    def opened(folder: Path) -> Memory:
-        return open_memory({**common, "workspace": folder})
-
-    answer = hooks.answer(
-        event,
-        _read_event,
-        open_memory=opened,
-        workspace=Path(str(workspace)) if workspace is not None else None,
-        limits=hooks.Limits(seconds=seconds, budget_tokens=budget),
-    )
-    click.echo(json.dumps(answer, ensure_ascii=False))
-    if answer == hooks.TIMED_OUT:
+    answer = _within(seconds, lambda: _answer(event, options, budget_tokens=budget))
+    _print(answer)
+    if answer == TIMED_OUT:
         sys.stdout.flush()
-        os._exit(0)  # the work that took too long is not waited for
+        os._exit(0)  # do not wait for the work that took too long
 
 
-def _read_event() -> dict[str, object]:
-    """Return what the agent sent; nothing where it sent nothing that can be understood."""
+def _print(answer: Answer) -> None:
+    click.echo(json.dumps(answer, ensure_ascii=False))
+
+
+def _within(seconds: float, work: Callable[[], Answer]) -> Answer:
+    """Return what the work returns, or a message if it takes too long; it then runs on."""
+    done: list[Answer] = []
+    thread = threading.Thread(target=lambda: done.append(work()), daemon=True)
+    thread.start()
+    thread.join(min(max(0.0, seconds), _MAX_SECONDS))  # also bounds `nan` and `inf`
+    return done[0] if done else TIMED_OUT
+
+
+def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer:
+    """Return nothing, context for the model, or a message for the user."""
+    try:
+        given = _read_event()
+        workspace = _workspace(given, named=options.workspace)
+        if workspace is None:
+            return {}
+        if event not in EVENTS:
+            return _message(f"unknown event {event!r}; the events are {', '.join(EVENTS)}.")
+        if _needs_no_memory(event, given):
+            return {}
+        with replace(options, workspace=workspace).open_memory() as memory:
+            return EVENTS[event](memory, given, budget_tokens)
+    except RecollectError as error:
+        return _message(f"{error.message} {error.action}")
+    except Exception as error:  # noqa: BLE001 - a bug here must not end the agent's session
+        return _message(f"{type(error).__name__}: {error}. Please report it.")
+
+
+def _read_event() -> Event:
+    """Return the event that the agent sent, or nothing if it cannot be understood."""
     if sys.stdin.isatty():
         return {}
     try:
@@ -80,3 +117,114 @@ def _read_event() -> dict[str, object]:
     except ValueError:
         return {}
     return event if isinstance(event, dict) else {}
+
+
+def _workspace(given: Event, *, named: Path | None) -> Path | None:
+    """Return the workspace: as named, or the nearest from the session's folder up; or None."""
+    folder = given.get("cwd")
+    if named is None and "RECOLLECT_WORKSPACE" not in os.environ and isinstance(folder, str):
+        start = Path(folder)
+        return next((each for each in (start, *start.parents) if _is_workspace(each)), None)
+    workspace = find_workspace(named).folder
+    return workspace if named is not None or _is_workspace(workspace) else None
+
+
+def _is_workspace(folder: Path) -> bool:
+    return any((folder / name).exists() for name in _MARKERS)
+
+
+def _needs_no_memory(event: str, given: Event) -> bool:
+    """Tell whether an event can be answered without opening the memory."""
+    if event == "prompt":
+        prompt = _prompt_of(given)
+        letters = sum(_WIDE_LETTERS if letter >= _WIDE else 1 for letter in prompt)
+        return letters < _MIN_LETTERS or prompt.startswith("/")
+    # Another hook kept the turn going: what it writes is captured at the real end.
+    return event == "stop" and bool(given.get("stop_hook_active"))
+
+
+def _session_start(memory: Memory, _given: Event, _budget_tokens: int) -> Answer:
+    _capture(memory)
+    paths = memory.paths()
+    if not paths:
+        return {}
+    intro = (
+        f"This workspace has a memory of {len(paths)} files, kept by Recollect. Before answering "
+        "about earlier work, decisions, dates, people, preferences or tasks, search it with the "
+        "tool memory_search (or `recollect search`), and cite what you use as path#lines. Its "
+        "newest notes:"
+    )
+    lines = [_note_line(memory, path) for path in _newest(paths)]
+    block = "\n".join([f'<{OWN_BLOCK} form="index">', *lines, f"</{OWN_BLOCK}>"])
+    return _context("SessionStart", f"{intro}\n{block}")
+
+
+def _prompt(memory: Memory, given: Event, budget_tokens: int) -> Answer:
+    prompt = _prompt_of(given)[:_MAX_PROMPT_CHARS]
+    recalled = memory.recall(prompt, budget_tokens=budget_tokens)
+    if memory.is_behind:
+        memory.finish_in_background()
+    context = _context("UserPromptSubmit", recalled.block) if recalled.block else {}
+    failed = [f"{why.reason} {why.action}" for why in (recalled.results.degraded or {}).values()]
+    return {**context, **_message(" ".join(failed))} if failed else context
+
+
+def _stop(memory: Memory, _given: Event, _budget_tokens: int) -> Answer:
+    _capture(memory)
+    return {}
+
+
+EVENTS = {"session-start": _session_start, "prompt": _prompt, "stop": _stop}
+
+
+def _prompt_of(given: Event) -> str:
+    return str(given.get("prompt") or "").strip()
+
+
+def _capture(memory: Memory) -> None:
+    """Index what has changed in the background, unless a process already does."""
+    if not memory.status().staleness.is_stale:
+        return
+    home = find_workspace(memory.workspace, agent=memory.agent).places.home
+    pid_file = home / "capture" / f"{memory.agent}.pid"
+    if _is_running(pid_file):
+        return
+    pid_file.parent.mkdir(parents=True, exist_ok=True)
+    pid_file.write_text(str(memory.finish_in_background()), encoding="utf-8")
+
+
+def _is_running(pid_file: Path) -> bool:
+    try:
+        age_seconds = time.time() - pid_file.stat().st_mtime
+        pid = int(pid_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    if age_seconds > _CAPTURE_SECONDS or os.name == "nt":  # Windows cannot probe with signal 0
+        return False
+    # PermissionError: the id now belongs to another user's process.
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, 0)
+        return True
+    return False
+
+
+def _newest(paths: frozenset[str]) -> list[str]:
+    dated = [(found[0], path) for path in paths if (found := _DATE.search(Path(path).name))]
+    return [path for _, path in sorted(dated, reverse=True)[:_NEWEST_NOTES]]
+
+
+def _note_line(memory: Memory, path: str) -> str:
+    try:
+        text = memory.get(path).text
+    except RecollectError:
+        return f"- [{on_one_line(path)}]"
+    headings = on_one_line("; ".join(_HEADING.findall(text)))
+    return f"- [{on_one_line(path)}] {headings[:_HEADING_CHARS]}"
+
+
+def _context(event: str, text: str) -> Answer:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def _message(sentence: str) -> Answer:
+    return {"systemMessage": f"Recollect: {sentence}"}

@@ -1,33 +1,101 @@
-"""`recollect index`: bring the index into agreement with the files."""
+"""Keeping the index: `index`, `watch`, `verify`, `reset`."""
 
 from __future__ import annotations
 
+import json
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
 import click
 
+from recollect.errors import RecollectError
 from recollect.shells.cli.shared import (
-    given,
-    open_memory,
-    print_json,
+    SharedOptions,
+    notify,
     print_lines,
+    print_remarks,
     progress_bar,
-    say,
     shared_options,
 )
 
+if TYPE_CHECKING:
+    from recollect.reports import Report
+
+_WAKE_SECONDS = 0.5
+
 
 @click.command("index")
-@click.option("--force", is_flag=True, help="Look at every file again, changed or not.")
+@click.option("--force", is_flag=True, help="Read every file again, even if it looks unchanged.")
 @shared_options
-@click.pass_context
-def command(context: click.Context, /, *, force: bool, **options: object) -> None:
-    """Bring the index into agreement with the files."""
-    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
+def index_command(options: SharedOptions, *, force: bool) -> None:
+    """Update the index to match the files."""
+    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
-    with open_memory(common) as memory, progress_bar() as progress:
-        report = memory.sync(force=force, progress=progress, on_wait=say)
-    print_lines(render.report_remarks(report), to_stderr=True)
-    if common["as_json"]:
-        print_json(render.report_json(report))
-    else:
-        print_lines(render.report_text(report))
+    with options.open_memory() as memory, progress_bar() as progress:
+        report = memory.sync(force=force, progress=progress, on_wait=notify)
+    print_remarks(render.report_remarks(report))
+    options.print(render.report_json(report), render.report_text(report))
+
+
+@click.command("watch")
+@shared_options
+def watch_command(options: SharedOptions) -> None:
+    """Keep the index up to date until stopped (Ctrl-C)."""
+    signals: list[int] = []
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, lambda number, _: signals.append(number))
+    with options.open_memory() as memory:
+        worker = memory.worker(
+            on_sync=lambda ended: _print_sync(ended, as_json=options.as_json), on_notice=notify
+        )
+        notify(f"Watching {memory.workspace}. Stop with Ctrl-C.")
+        worker.start()
+        # A signal may be delivered to another thread, which does not wake this one: poll.
+        while not signals:
+            time.sleep(_WAKE_SECONDS)
+        worker.stop()
+
+
+def _print_sync(ended: Report | RecollectError, *, as_json: bool) -> None:
+    """Print what a sync changed; with --json one line each, since there is no last one."""
+    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
+
+    if isinstance(ended, RecollectError):
+        notify(f"{ended.message}\n  → {ended.action}")
+        return
+    print_remarks(render.report_remarks(ended))
+    if as_json:
+        click.echo(json.dumps(render.report_json(ended), ensure_ascii=False))
+    elif ended.added or ended.changed or ended.moved or ended.removed or ended.embedded:
+        print_lines(render.report_text(ended))
+
+
+@click.command("verify")
+@shared_options
+def verify_command(options: SharedOptions) -> int:
+    """Check that the index matches the files; exit 1 if it does not."""
+    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
+
+    with options.open_memory() as memory, progress_bar() as progress:
+        verification = memory.verify(progress=progress)
+    options.print(render.verification_json(verification), render.verification_text(verification))
+    return 1 if verification.differences else 0
+
+
+@click.command("reset")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@shared_options
+def reset_command(options: SharedOptions, *, yes: bool) -> None:
+    """Delete the index. Your files are not touched and can be indexed again."""
+    if not yes and (options.as_json or not sys.stdin.isatty()):
+        raise click.UsageError("reset asks for confirmation: add --yes.")
+    with options.open_memory() as memory:
+        if not yes and not click.confirm(f"Delete the index of {memory.workspace}?", err=True):
+            click.echo("Nothing was deleted.")
+            return
+        memory.reset()
+    options.print(
+        {"ok": True, "agent": memory.agent}, f"The index of {memory.workspace} is now empty."
+    )

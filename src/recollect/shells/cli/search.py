@@ -1,4 +1,4 @@
-"""`recollect search`: sync what changed, then answer."""
+"""Asking the memory: `search`, `recall`, `get`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.shells.cli.dashes import TextCommand
 from recollect.shells.cli.shared import (
-    given,
-    open_memory,
-    print_json,
-    print_lines,
+    DAY,
+    SharedOptions,
+    TextCommand,
+    notify,
+    print_remarks,
     progress_bar,
-    say,
     shared_options,
 )
-from recollect.shells.dates import DAY, end_of
+from recollect.shells.dates import end_of
+from recollect.shells.location import parse_location
 
 if TYPE_CHECKING:
     from datetime import date
@@ -24,50 +24,48 @@ if TYPE_CHECKING:
 
 _SOURCES = ("memory", "sessions", "facts", "all")
 _FUSIONS = ("calibrated", "weighted", "rrf")
+_FORMS = ("full", "short", "index")
+_LINES = 120
 
 
 @click.command("search", cls=TextCommand)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY")
-@click.option("-n", "--max-results", type=int, help="How many hits at most.  [default: 6]")
-@click.option("--min-score", type=float, help="Leave out hits that score lower.")
+@click.option("-n", "--max-results", type=int, help="Most hits to show.  [default: 6]")
+@click.option("--min-score", type=float, help="Leave out hits with a lower score.")
 @click.option("--source", type=click.Choice(_SOURCES), default="all", help="Only this source.")
 @click.option("--since", type=DAY, help="Only notes dated on or after: 2026-02-01, yesterday, 7d.")
 @click.option("--before", type=DAY, help="Only notes dated before this day.")
 @click.option("--path", metavar="GLOB", help="Only a folder, or files that match: 'memory/2026-*'.")
-@click.option("--scope", "scopes", multiple=True, help="Facts of this scope too: user:ada.")
-@click.option("--as-of", type=DAY, metavar="DAY", help="Facts as they held on this day.")
-@click.option("--include-superseded", is_flag=True, help="Also facts that others replaced.")
-@click.option("--explain", is_flag=True, help="Show how each score came about.")
-@click.option("--fusion", type=click.Choice(_FUSIONS), help="How the legs become one score.")
-@click.option("--rerank/--no-rerank", default=None, help="Let a model read the best hits again.")
+@click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
+@click.option("--as-of", type=DAY, metavar="DAY", help="Facts that were valid on this day.")
+@click.option("--include-superseded", is_flag=True, help="Also facts that were replaced.")
+@click.option("--explain", is_flag=True, help="Show how each score was computed.")
+@click.option("--fusion", type=click.Choice(_FUSIONS), help="How to combine the two legs.")
+@click.option("--rerank/--no-rerank", default=None, help="Let a model rerank the best hits.")
 @click.option("--no-sync", is_flag=True, help="Search the index as it is.")
 @shared_options
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
+def search_command(
+    options: SharedOptions,
     *,
     query: tuple[str, ...],
+    source: str,
+    path: str | None,
+    as_of: date | None,
+    no_sync: bool,
     max_results: int | None,
     min_score: float | None,
-    source: str,
     since: date | None,
     before: date | None,
-    path: str | None,
     scopes: tuple[str, ...],
-    as_of: date | None,
     include_superseded: bool,
     explain: bool,
     fusion: str | None,
     rerank: bool | None,
-    no_sync: bool,
-    **options: object,
 ) -> None:
     """Find the passages that answer QUERY, one word or many."""
     from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
-    with open_memory(common) as memory:
+    with options.open_memory() as memory:
         with progress_bar() as progress:
             results = memory.search(
                 " ".join(query),
@@ -88,16 +86,63 @@ def command(
             )
         if memory.is_behind:
             memory.finish_in_background()
-            say("A process in the background does what is left.")
-    if common["as_json"]:
-        print_json(render.results_json(results))
-    else:
-        print_lines(render.results_text(results))
-    print_lines(render.results_remarks(results), to_stderr=True)
+            notify("The rest is indexed in the background.")
+    options.print(render.results_json(results), render.results_text(results))
+    print_remarks(render.results_remarks(results))
 
 
 def _glob(path: str | None, workspace: Path) -> str | None:
-    """Return the glob that is meant: of a folder of the workspace, all that is in it."""
+    """Return the glob to search by: a folder of the workspace stands for everything in it."""
     if path is None or not (workspace / path).is_dir():
         return path
     return f"/{path.removeprefix('./').strip('/')}/"
+
+
+@click.command("recall")
+@click.argument("prompt", nargs=-1, required=True)
+@click.option("--budget", type=int, default=800, help="Most tokens to print.  [default: 800]")
+@click.option("--form", type=click.Choice(_FORMS), default="full", help="How much of each hit.")
+@click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
+@shared_options
+def recall_command(
+    options: SharedOptions,
+    *,
+    prompt: tuple[str, ...],
+    budget: int,
+    form: str,
+    scopes: tuple[str, ...],
+) -> None:
+    """Print what memory holds about PROMPT, marked as data, within a token budget."""
+    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
+
+    with options.open_memory() as memory:
+        recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
+    options.print(render.recalled_json(recalled), recalled.block or ())
+    print_remarks(render.results_remarks(recalled.results))
+
+
+@click.command("get")
+@click.argument("location", metavar="PATH[:FROM[:LINES]]")
+@click.option("--from", "start", type=click.IntRange(min=1), help="First line.  [default: 1]")
+@click.option("--lines", type=click.IntRange(min=1), help="How many lines.  [default: 120]")
+@shared_options
+def get_command(
+    options: SharedOptions, *, location: str, start: int | None, lines: int | None
+) -> None:
+    """Read part of a memory file.
+
+    Write PATH, PATH:FROM or PATH:FROM:LINES, or what search shows: PATH:FROM-TO or
+    PATH#LFROM-LTO.
+    """
+    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
+
+    if not location:
+        raise click.BadParameter("give a path that search shows", param_hint="PATH")
+    place = parse_location(location)
+    first = start or place.start_line or 1
+    count = lines or place.lines_from(first) or _LINES
+    with options.open_memory() as memory:
+        excerpt = memory.get(place.path, start_line=first, lines=count)
+    options.print(render.excerpt_json(excerpt), excerpt.text if excerpt.lines else ())
+    if not options.as_json:
+        print_remarks(render.excerpt_remarks(excerpt))

@@ -1,52 +1,50 @@
-"""`recollect serve`: the HTTP API and the web page."""
+"""Servers: `serve` for HTTP and the web page, `mcp` for agents."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 
 import click
 
-from recollect.shells.cli.proposal import program
-from recollect.shells.cli.shared import given, named, say, shared_options
+from recollect.shells.cli.shared import SharedOptions, notify, shared_options
 
 _PORT = 7717
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to be bound to.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=_PORT,
     show_default=True,
-    help="Port; 0 is any free one.",
+    help="Port; 0 picks a free one.",
 )
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File with the token that requests have to bring. Default: RECOLLECT_TOKEN.",
+    help="File with the token that requests must send.  [default: $RECOLLECT_TOKEN]",
 )
 @click.option(
     "--allow-host",
     "names",
     multiple=True,
     metavar="NAME",
-    help="Answer to this name too, as behind a proxy; may be repeated.",
+    help="Also accept this Host name, as behind a proxy; may be repeated.",
 )
 @click.option(
     "--scope",
     "scopes",
     multiple=True,
-    help="Only global facts and those of this scope; may be repeated.",
+    help="Show only global facts and those of this scope; may be repeated.",
 )
-@click.option("--read-only", is_flag=True, help="Let nobody write or forget facts.")
+@click.option("--read-only", is_flag=True, help="Refuse to add or forget facts.")
 @shared_options
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
+def serve_command(
+    options: SharedOptions,
     *,
     host: str,
     port: int,
@@ -54,7 +52,6 @@ def command(
     names: tuple[str, ...],
     scopes: tuple[str, ...],
     read_only: bool,
-    **options: object,
 ) -> None:
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
     from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
@@ -63,31 +60,80 @@ def command(
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
     from recollect.shells.http.run import ServeOptions, serve  # noqa: PLC0415
 
-    common = given(context, options)
-    memory = named(common)
+    options.require_config_file()
     token = read_token(os.environ, file=token_file)
     require_token(host, token=token)
-    seen = frozenset(str(FactScope.parse(scope)) for scope in scopes) or None
-    trouble = peek(memory["workspace"], agent=memory["agent"]).trouble
+    visible = frozenset(str(FactScope.parse(scope)) for scope in scopes) or None
+    trouble = peek(options.workspace, agent=options.agent).trouble
     if trouble is not None:
-        say(trouble)
+        notify(trouble)
     serve(
-        lambda: AsyncMemory.open(**memory, scopes=seen),
+        lambda: AsyncMemory.open(
+            options.workspace, agent=options.agent, config_file=options.config_file, scopes=visible
+        ),
         options=ServeOptions(
             host,
             port,
             names,
             token,
-            seen,
+            visible,
             is_read_only=read_only,
-            program=program(common),
+            program=options.program,
         ),
-        told=lambda address: _tell(address, as_json=bool(common["as_json"])),
+        told=lambda address: _announce(address, as_json=options.as_json),
     )
 
 
-def _tell(address: str, *, as_json: bool) -> None:
+def _announce(address: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"address": address}))
     else:
-        say(f"Serving on {address} Stop with Ctrl-C.")
+        notify(f"Serving on {address} Stop with Ctrl-C.")
+
+
+@click.command("mcp")
+@click.option("--http", metavar="HOST:PORT", help="Serve at http://HOST:PORT/mcp, not over stdio.")
+@click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
+@click.option("--read-only", is_flag=True, help="Offer no tools that write.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="File with the token that HTTP requests must send.  [default: $RECOLLECT_TOKEN]",
+)
+@click.option(
+    "--allow-host", "names", multiple=True, metavar="NAME", help="Also accept this Host name."
+)
+@shared_options
+def mcp_command(
+    options: SharedOptions,
+    *,
+    http: str | None,
+    scopes: tuple[str, ...],
+    read_only: bool,
+    token_file: Path | None,
+    names: tuple[str, ...],
+) -> None:
+    """Serve the memory to an agent over MCP, until the agent disconnects."""
+    from recollect.shells.mcp.offer import make_offer  # noqa: PLC0415 - not needed for --help
+
+    logging.basicConfig(level=logging.WARNING, format="recollect mcp: %(message)s")
+    options.require_config_file()
+    offer = make_offer(
+        workspace=options.workspace,
+        agent=options.agent,
+        config_file=options.config_file,
+        scopes=scopes,
+        read_only=read_only,
+    )
+    if offer.trouble is not None:
+        logging.getLogger(__name__).warning(offer.trouble)
+    if http is None:
+        if token_file is not None or names:
+            raise click.UsageError("--token-file and --allow-host need --http.")
+        from recollect.shells.mcp.stdio import serve_stdio  # noqa: PLC0415
+
+        serve_stdio(offer)
+    else:
+        from recollect.shells.mcp.http import serve_http  # noqa: PLC0415 - loads the SDK
+
+        serve_http(offer, address=http, token_file=token_file, names=names)

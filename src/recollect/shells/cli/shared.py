@@ -1,126 +1,172 @@
-"""What all commands share: the common options, opening the memory, printing, progress."""
+"""What all commands share: their options, opening the memory, printing, progress."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
+import shlex
 import sys
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from recollect.shells.dates import DAY_EXAMPLES, parse_day
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import TypeVar
+    from datetime import date
 
     from recollect.memory import Memory
     from recollect.types import Progress, Step
 
-    Command = TypeVar("Command", bound=Callable[..., object])
+ExitCode = TypeVar("ExitCode", int, None)
 
 _MEGA = 1_000_000
-_MANY = 64  # texts that take long enough to be announced
+_MANY_TEXTS = 64
+"""Embedding more texts than this takes long enough to announce."""
 _STAGES = {
-    "fetch": "Fetching a model, MB",
+    "fetch": "Downloading a model, MB",
     "read": "Reading files",
     "embed": "Embedding",
     "ask": "Asking the cases",
 }
 
 
-def shared_options(command: Command) -> Command:
-    """Add the options that stand before or after any command."""
-    for option in reversed(
-        (
-            click.option(
-                "-w",
-                "--workspace",
-                type=click.Path(path_type=Path),
-                help="Folder with MEMORY.md and memory/. Default: the nearest one from here up.",
-            ),
-            click.option(
-                "--agent", metavar="ID", help="Id of the index. Default: the workspace's."
-            ),
-            click.option(
-                "--config",
-                "config_file",
-                type=click.Path(path_type=Path, dir_okay=False),
-                help="Settings file to use instead of your own.",
-            ),
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-        )
-    ):
-        command = option(command)
+@dataclass(frozen=True, slots=True)
+class SharedOptions:
+    """The options that every command takes: which memory to use, and how to print."""
+
+    workspace: Path | None = None
+    agent: str | None = None
+    config_file: Path | None = None
+    as_json: bool = False
+
+    @property
+    def program(self) -> str:
+        """The start of a suggested command, so that it can be run as printed.
+
+        Only the workspace is repeated: facts and transcripts are found through it.
+        """
+        where = () if self.workspace is None else ("-w", str(self.workspace))
+        return shlex.join(("recollect", *where))
+
+    def require_config_file(self) -> None:
+        """Refuse a settings file that does not exist; only `config` may create one."""
+        if self.config_file is not None and not self.config_file.is_file():
+            raise click.BadParameter(f"there is no file {self.config_file}", param_hint="--config")
+
+    def open_memory(self) -> Memory:
+        """Open the memory that the options name."""
+        from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
+
+        self.require_config_file()
+        return Memory.open(self.workspace, agent=self.agent, config_file=self.config_file)
+
+    def print(self, shape: Mapping[str, object], text: str | Iterable[tuple[str, str]]) -> None:
+        """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""
+        if self.as_json:
+            click.echo(json.dumps(shape, ensure_ascii=False, indent=2))
+        elif isinstance(text, str):
+            click.echo(text)
+        else:
+            print_lines(text)
+
+
+_OPTIONS = {
+    "workspace": click.option(
+        "-w",
+        "--workspace",
+        type=click.Path(path_type=Path),
+        help="Folder with MEMORY.md and memory/. Default: the nearest one, from here up.",
+    ),
+    "agent": click.option(
+        "--agent", metavar="ID", help="Id of the index. Default: derived from the workspace."
+    ),
+    "config_file": click.option(
+        "--config",
+        "config_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Settings file to use instead of your own.",
+    ),
+    "as_json": click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+}
+
+
+def shared_options(
+    function: Callable[..., ExitCode], *, without: str = ""
+) -> Callable[..., ExitCode]:
+    """Add the shared options to a command, which gets them as its first argument.
+
+    They may come before or after the command's name; the later one wins.
+
+    Args:
+        function: the command.
+        without: the option that the command defines itself.
+
+    """
+    names = [field.name for field in fields(SharedOptions) if field.name != without]
+
+    @click.pass_context
+    @functools.wraps(function)
+    def command(context: click.Context, /, **given: object) -> ExitCode:
+        before = context.obj or SharedOptions()
+        after: dict[str, Any] = {name: given.pop(name) or getattr(before, name) for name in names}
+        context.obj = SharedOptions(**after)
+        return function(context.obj, **given)
+
+    for name in reversed(names):
+        command = _OPTIONS[name](command)
     return command
 
 
-def given(context: click.Context, options: Mapping[str, object]) -> dict[str, object]:
-    """Return the common options, those after the command winning over those before it."""
-    before = context.obj or {}
-    return {
-        name: options.get(name) or before.get(name)
-        for name in ("workspace", "agent", "config_file", "as_json")
-    }
+class Day(click.ParamType["date"]):
+    """A day, absolute or counted back from today."""
+
+    name = "day"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> date:
+        """Return the day, or fail with an example of one."""
+        try:
+            return parse_day(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a day such as {DAY_EXAMPLES}", param, ctx)
 
 
-class Named(TypedDict):
-    """Which memory the common options name, as arguments of `Memory.open`."""
-
-    workspace: Path | None
-    agent: str | None
-    config_file: Path | None
+DAY = Day()
 
 
-def named(common: Mapping[str, object]) -> Named:
-    """Return which memory the common options name."""
-    workspace, agent, config_file = (
-        common["workspace"],
-        common["agent"],
-        common["config_file"],
-    )
-    if config_file is not None and not Path(str(config_file)).is_file():
-        raise click.BadParameter(f"there is no file {config_file}", param_hint="--config")
-    return {
-        "workspace": Path(str(workspace)) if workspace is not None else None,
-        "agent": str(agent) if agent is not None else None,
-        "config_file": Path(str(config_file)) if config_file is not None else None,
-    }
+class TextCommand(click.Command):
+    """A command whose arguments are words of a text, which may start with a dash."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; if a word looks like an option, explain `--`."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.possibilities:
+                raise
+            reason = error.format_message().rstrip(".")
+            hint = "Write `--` before a text that starts with a dash."
+            raise click.UsageError(f"{reason}. {hint}", error.ctx) from error
 
 
-def open_memory(common: Mapping[str, object], **settings: object) -> Memory:
-    """Open the memory that the common options name."""
-    from recollect.memory import Memory  # noqa: PLC0415 - pulls in numpy and SQLite
-
-    return Memory.open(
-        **named(common),
-        settings={key: value for key, value in settings.items() if value is not None},
-    )
-
-
-def bring_up_to_date(memory: Memory) -> None:
-    """Sync everything that changed before cases are asked, unless the index cannot be written."""
-    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
-
-    if not memory.is_writable:
-        return
-    with progress_bar() as progress:
-        report = memory.sync(retry=False, progress=progress, on_wait=say)
-    print_lines(render.report_remarks(report), to_stderr=True)
-
-
-def say(sentence: str) -> None:
-    """Tell the user something while a command goes on."""
+def notify(sentence: str) -> None:
+    """Print a sentence to stderr while a command runs."""
     click.echo(sentence, err=True)
 
 
-def print_json(shape: Mapping[str, object]) -> None:
-    """Print one JSON document to standard output."""
-    click.echo(json.dumps(shape, ensure_ascii=False, indent=2))
+def print_remarks(lines: Iterable[tuple[str, str]]) -> None:
+    """Print styled lines to stderr, where they do not mix with the output."""
+    print_lines(lines, to_stderr=True)
 
 
 def print_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) -> None:
-    """Print lines, in colour on a terminal only."""
+    """Print styled lines; colours show on a terminal only."""
     stream = sys.stderr if to_stderr else sys.stdout
     if not stream.isatty():
         for text, _ in lines:
@@ -136,18 +182,15 @@ def print_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) ->
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Show progress on a terminal; elsewhere say once what takes long."""
+    """Show progress bars on a terminal; elsewhere, announce once what takes long."""
     if not sys.stderr.isatty():
         announced: set[str] = set()
 
         def announce(step: Step) -> None:
-            if step.stage == "fetch" and step.stage not in announced:
+            text = _announcement(step)
+            if text is not None and step.stage not in announced:
                 announced.add(step.stage)
-                size = step.total // _MEGA
-                click.echo(f"Fetching a model ({size} MB) …", err=True)
-            if step.stage == "embed" and step.stage not in announced and step.total > _MANY:
-                announced.add(step.stage)
-                click.echo(f"Embedding {step.total} texts …", err=True)
+                notify(text)
 
         yield announce
         return
@@ -167,23 +210,30 @@ def progress_bar() -> Iterator[Progress]:
         def show(step: Step) -> None:
             if not step.total:
                 return
-            shrink = _MEGA if step.stage == "fetch" else 1
+            scale = _MEGA if step.stage == "fetch" else 1
             if step.stage not in tasks:
                 tasks[step.stage] = bars.add_task(_STAGES[step.stage])
             bars.update(
                 tasks[step.stage],
-                completed=step.done // shrink,
-                total=step.total // shrink,
-                description=_STAGES[step.stage] + _expense(step),
+                completed=step.done // scale,
+                total=step.total // scale,
+                description=_STAGES[step.stage] + _cost_so_far(step),
             )
 
         yield show
 
 
-def _expense(step: Step) -> str:
-    """Return what embedding has cost so far, where it costs anything."""
+def _announcement(step: Step) -> str | None:
+    if step.stage == "fetch":
+        return f"Downloading a model ({step.total // _MEGA} MB) …"
+    if step.stage == "embed" and step.total > _MANY_TEXTS:
+        return f"Embedding {step.total} texts …"
+    return None
+
+
+def _cost_so_far(step: Step) -> str:
     if step.cost is None:
         return ""
-    from recollect.shells.render.search import price_text  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.render.shared import price_text  # noqa: PLC0415 - not needed for --help
 
     return f" ({step.tokens} tokens, {price_text(step.cost)})"

@@ -1,30 +1,194 @@
-"""`recollect status`: what is indexed, by whom, what is stale and why."""
+"""Looking at an installation: `status`, `doctor`, `cache`, `agents`."""
 
 from __future__ import annotations
 
+import platform
+from typing import TYPE_CHECKING
+
 import click
 
-from recollect.shells.cli.shared import (
-    given,
-    open_memory,
-    print_json,
-    print_lines,
-    shared_options,
-)
+from recollect.errors import NotFoundError, RecollectError
+from recollect.reports import Check
+from recollect.shells.cli.shared import SharedOptions, shared_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recollect.memory import Memory
+    from recollect.reports import Failure, Status
 
 
 @click.command("status")
-@click.option("--deep", is_flag=True, help="Also embed one text to see that the provider works.")
+@click.option("--deep", is_flag=True, help="Also embed one text to check that the provider works.")
 @shared_options
-@click.pass_context
-def command(context: click.Context, /, *, deep: bool, **options: object) -> None:
-    """Show the index, the provider and what is stale."""
-    from recollect.shells.render import status as render_status  # noqa: PLC0415 - not needed for --help
+def status_command(options: SharedOptions, *, deep: bool) -> None:
+    """Show what is indexed, which provider embeds it, and what is out of date."""
+    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
 
-    common = given(context, options)
-    with open_memory(common) as memory:
+    with options.open_memory() as memory:
         status = memory.status(deep=deep)
-    if common["as_json"]:
-        print_json(render_status.status_json(status))
-    else:
-        print_lines(render_status.status_text(status))
+    options.print(render.status_json(status), render.status_text(status))
+
+
+@click.group("cache", invoke_without_command=True)
+@shared_options
+def cache_command(options: SharedOptions) -> None:
+    """Show the embedding cache that all agents share, or prune it."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
+
+    with options.open_memory() as memory:
+        status = memory.cache_status()
+    options.print(render.cache_json(status), render.cache_text(status))
+
+
+@cache_command.command("prune")
+@click.option(
+    "--unused-days",
+    type=click.IntRange(min=0),
+    help="Remove vectors that no index run has used for this many days.",
+)
+@click.option("--all", "everything", is_flag=True, help="Remove all of them.")
+@shared_options
+def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: bool) -> None:
+    """Remove vectors from the cache. Indexes keep theirs, so searches do not change."""
+    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
+
+    if everything == (unused_days is not None):
+        raise click.UsageError("Give either --unused-days N or --all.")
+    with options.open_memory() as memory:
+        dropped = memory.prune_cache(unused_days=unused_days)
+        status = memory.cache_status()
+    options.print(
+        render.cache_json(status, dropped=dropped), render.cache_text(status, dropped=dropped)
+    )
+
+
+@click.group("agents", invoke_without_command=True)
+@shared_options
+def agents_command(options: SharedOptions) -> None:
+    """List the indexes on this machine and the workspaces they belong to, or remove one."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    from recollect.config.agents import list_agents  # noqa: PLC0415 - loads SQLite
+    from recollect.shells.render import status as render  # noqa: PLC0415
+
+    agents = list_agents()
+    options.print(render.agents_json(agents), render.agents_text(agents))
+
+
+@agents_command.command("remove")
+@click.argument("name", metavar="AGENT")
+@click.option("--yes", is_flag=True, required=True, help="Confirm that the index is deleted.")
+@shared_options
+def remove_agent(options: SharedOptions, *, name: str, yes: bool) -> None:
+    """Delete the index of AGENT. The indexed files are not touched."""
+    from recollect.config import agents  # noqa: PLC0415 - loads SQLite
+
+    del yes
+    if not agents.remove_agent(name):
+        raise NotFoundError(
+            f"There is no index for agent {name!r}.", action="`recollect agents` lists them."
+        )
+    options.print({"removed": name}, f"Deleted the index of {name}.")
+
+
+@click.command("doctor")
+@shared_options
+def doctor_command(options: SharedOptions) -> int:
+    """Check the installation, the index and the model; exit 1 if something is broken."""
+    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
+
+    checks = examine(options.open_memory)
+    options.print(render.checks_json(checks), render.checks_text(checks))
+    return 0 if all(check.works for check in checks) else 1
+
+
+def examine(open_memory: Callable[[], Memory]) -> list[Check]:
+    """Check Python, the store, the workspace, the index, the facts and the provider."""
+    from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
+
+    checks = [_python(), _engine()]
+    try:
+        with open_memory() as memory:
+            status = memory.status(deep=True)
+            problems = memory.verify_store()
+            ledger = memory.facts.listed(Wanted()).problems
+    except RecollectError as error:
+        return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
+    return [
+        *checks,
+        _workspace(status),
+        _index(status, problems),
+        _facts(ledger),
+        _provider(status),
+    ]
+
+
+def _python() -> Check:
+    return Check("python", works=True, detail=platform.python_version())
+
+
+def _engine() -> Check:
+    from recollect.config.agents import check_store_engine  # noqa: PLC0415 - loads SQLite
+
+    engine = check_store_engine()
+    return Check(engine.name, works=engine.works, detail=engine.detail, action=engine.action)
+
+
+def _workspace(status: Status) -> Check:
+    found = status.store.documents + len(status.staleness.changed)
+    if not found:
+        return Check(
+            "workspace",
+            works=False,
+            detail=f"no memory files in {status.workspace}",
+            action="Use -w to name the folder that contains MEMORY.md or memory/.",
+        )
+    return Check("workspace", works=True, detail=status.workspace)
+
+
+def _index(status: Status, problems: Sequence[str]) -> Check:
+    if problems:
+        return Check(
+            "index",
+            works=False,
+            detail=f"{status.store.location}: {'; '.join(problems)}",
+            action="Run `recollect reset --yes`, then `recollect index`. Your files are intact.",
+        )
+    return Check(
+        "index",
+        works=True,
+        detail=f"{status.store.chunks} chunks in {status.store.location}, intact",
+    )
+
+
+def _facts(problems: Sequence[Failure]) -> Check:
+    if problems:
+        first = problems[0]
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return Check(
+            "facts",
+            works=False,
+            detail=f"{first.path} {first.reason}{more}",
+            action=f"{first.action} `recollect facts list` lists them all.",
+        )
+    return Check("facts", works=True, detail="every line of memory/facts can be read")
+
+
+def _provider(status: Status) -> Check:
+    probe = status.probe
+    if status.requested_provider == "none":
+        return Check("provider", works=True, detail="none: keyword search only, as configured")
+    if probe is not None and probe.works:
+        return Check(
+            "provider", works=True, detail=f"{status.model} embeds ({probe.took_ms:.0f} ms)"
+        )
+    why = probe.degradation if probe else None
+    return Check(
+        "provider",
+        works=False,
+        detail=why.reason if why else "no provider is available",
+        action=why.action if why else "Run `recollect status --deep`.",
+    )

@@ -12,10 +12,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import click
-
 from recollect.errors import UsageError
-from recollect.shells.dates import DAY
+from recollect.shells.dates import DAY_EXAMPLES, parse_day
 from recollect.shells.mcp.tools import Kind
 
 if TYPE_CHECKING:
@@ -136,13 +134,12 @@ def _words(argument: Argument, value: object) -> tuple[str, ...]:
 
 def _day(argument: Argument, value: object) -> date:
     text = str(value).strip()
-    day: date | str = text
-    with suppress(ValueError):  # or it is counted back
-        day = datetime.fromisoformat(text).date()
+    with suppress(ValueError):  # models also send a date with a time
+        text = str(datetime.fromisoformat(text).date())
     try:
-        return DAY.convert(day, None, None)
-    except click.BadParameter:
-        raise _wrong(argument, value, "a day such as 2026-02-01, yesterday or 7d") from None
+        return parse_day(text)
+    except ValueError:
+        raise _wrong(argument, value, f"a day such as {DAY_EXAMPLES}") from None
 
 
 _READERS: dict[Kind, Callable[[Argument, object], Value]] = {

@@ -16,6 +16,7 @@ from recollect.shells.mcp.uri import uri_of
 from recollect.shells.render import facts as render_facts
 from recollect.shells.render import search as render
 from recollect.shells.render import status as render_status
+from recollect.shells.render.shared import failure_json
 from recollect.text.safe import OWN_BLOCK, neutralised, on_one_line
 from recollect.text.size import estimate_tokens
 
@@ -166,7 +167,7 @@ def status_answer(status: Status, ended: Report | RecollectError | None) -> Answ
         "changedCount": len(stale.changed),
         "gone": list(stale.gone[:_LISTED]),
         "goneCount": len(stale.gone),
-        "failed": [render.failure_json(each) for each in stale.failed[:_LISTED]],
+        "failed": [failure_json(each) for each in stale.failed[:_LISTED]],
         "failedCount": len(stale.failed),
     }
     lines = [line for line, _ in render_status.status_text(status)]

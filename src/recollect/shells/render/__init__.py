@@ -1,1 +1,1 @@
-"""How is each report shown? One JSON shape and one text form per command."""
+"""How is each report printed? One JSON shape and one text form per command; files as in cli/."""

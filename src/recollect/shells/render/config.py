@@ -1,4 +1,4 @@
-"""What `recollect config` shows: settings with their origins, places, changes, OpenClaw's keys."""
+"""What `config` prints: settings and where they were set, paths, changes, OpenClaw imports."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.shells.render.shared import diff_lines, warning_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from recollect.config.files import Change, Import, Locations, Shown
     from recollect.errors import ConfigError
-    from recollect.shells.render.search import Json, Line
-
-_STYLES = {"+": "green", "-": "red"}
+    from recollect.shells.render.shared import Json, Line
 
 
 def settings_text(shown: Sequence[Shown]) -> Iterator[Line]:
-    """Yield one line a setting: name, value, origin."""
+    """Yield one line per setting: name, value, origin."""
     if not shown:
-        yield "Every setting has its default; `recollect config show --all` shows them.", ""
+        yield "All settings have their defaults; `recollect config show --all` lists them.", ""
         return
     widths = [
         max(len(column) for column in columns)
@@ -37,9 +37,9 @@ def settings_json(shown: Sequence[Shown]) -> Json:
 
 
 def locations_text(locations: Locations) -> Iterator[Line]:
-    """Yield one line a place."""
+    """Yield one line per path."""
     for name, path in _places(locations).items():
-        missing = "" if path.exists() else "  (not there)"
+        missing = "" if path.exists() else "  (missing)"
         yield f"{name:<15} {path}{missing}", ""
 
 
@@ -56,17 +56,16 @@ def locations_json(locations: Locations) -> Json:
 
 
 def problem_lines(problem: ConfigError | None) -> Iterator[Line]:
-    """Yield why the settings cannot be read, if so."""
+    """Yield why the settings cannot be read, if they cannot."""
     if problem is not None:
-        yield problem.message, "yellow"
-        yield f"  → {problem.action}", "yellow"
+        yield from warning_lines(problem.message, problem.action)
 
 
 def change_text(change: Change) -> Iterator[Line]:
-    """Yield what was, what is, and where it is written."""
+    """Yield the old value, the new one, and the file it was written to."""
     if not change.diff:
-        said = "says so already" if change.written is not None else "does not set it"
-        yield f"{change.key}: {change.file} {said}.", ""
+        state = "already has this value" if change.written is not None else "does not set it"
+        yield f"{change.key}: {change.file} {state}.", ""
         return
     after = _text(change.written) if change.written is not None else _state(change.after)
     yield f"{change.key}: {_state(change.before)} → {after}", "bold"
@@ -74,10 +73,10 @@ def change_text(change: Change) -> Iterator[Line]:
 
 
 def change_remarks(change: Change) -> Iterator[Line]:
-    """Yield where another setting wins, and what is still wrong."""
+    """Yield which other setting overrides this one, and what is still wrong."""
     after = change.after
-    is_beaten = after is not None and after.origin not in (str(change.file), "default")
-    if is_beaten and after is not None and change.written is not None:
+    is_overridden = after is not None and after.origin not in (str(change.file), "default")
+    if is_overridden and after is not None and change.written is not None:
         place = after.origin if after.origin.endswith(".toml") else f"the {after.origin}"
         yield f"`{change.key}` is also set in {place}, which wins: {_text(after.value)}.", "yellow"
     yield from problem_lines(change.problem)
@@ -98,63 +97,65 @@ def change_json(change: Change) -> Json:
 
 
 def import_text(found: Import, *, write: bool) -> Iterator[Line]:
-    """Yield what was taken, mapped and not supported, and what was or would be written."""
-    told = found.translation
-    yield f"{told.file}, agent {told.agent}", "bold"
-    here = "" if told.workspace.is_dir() else " (not there)"
-    option = f"-w {shlex.quote(str(told.workspace))}"
-    yield f"Its memory is {told.workspace}{here}: use it with `recollect {option} …`.", ""
-    taken = [each for each in told.carried if each.how is None]
-    mapped = [each for each in told.carried if each.how is not None]
+    """Yield what was copied, converted and not supported, and what was or would be written."""
+    translation = found.translation
+    yield f"{translation.file}, agent {translation.agent}", "bold"
+    here = "" if translation.workspace.is_dir() else " (missing)"
+    option = f"-w {shlex.quote(str(translation.workspace))}"
+    yield f"Its workspace is {translation.workspace}{here}: use it with `recollect {option} …`.", ""
+    taken = [each for each in translation.carried if each.how is None]
+    mapped = [each for each in translation.carried if each.how is not None]
     if taken:
         yield "", ""
-        yield "Taken:", "bold"
+        yield "Copied:", "bold"
         for each in taken:
             yield f"  {each.key} → {each.setting} = {json.dumps(each.value)}", ""
     if mapped:
         yield "", ""
-        yield "Mapped:", "bold"
+        yield "Converted:", "bold"
         for each in mapped:
             ours = f" → {each.setting} = {json.dumps(each.value)}" if each.setting else ""
             yield f"  {each.key}{ours}: {each.how}", ""
-    if told.unsupported:
+    if translation.unsupported:
         yield "", ""
         yield "Not supported:", "bold"
-        for left in told.unsupported:
+        for left in translation.unsupported:
             yield f"  {left.key}: {left.reason}", ""
     yield "", ""
     yield from _outcome(found, write=write)
 
 
 def import_remarks(found: Import) -> Iterator[Line]:
-    """Yield what the user should know besides the three lists."""
+    """Yield what the user should know in addition to the three lists."""
     for remark in found.translation.remarks:
         yield remark, "yellow"
     for name, origin in found.overridden.items():
-        yield f"`{name}` is also set in the {origin}, which wins over {found.file}.", "yellow"
+        yield f"`{name}` is also set in the {origin}, which overrides {found.file}.", "yellow"
 
 
 def import_json(found: Import) -> Json:
     """Return the contract of `config import-openclaw --json`."""
-    told = found.translation
+    translation = found.translation
     return {
-        "file": str(told.file),
-        "agent": told.agent,
-        "agents": list(told.agents),
-        "workspace": {"path": str(told.workspace), "exists": told.workspace.is_dir()},
+        "file": str(translation.file),
+        "agent": translation.agent,
+        "agents": list(translation.agents),
+        "workspace": {"path": str(translation.workspace), "exists": translation.workspace.is_dir()},
         "taken": [
             {"key": each.key, "setting": each.setting, "value": each.value}
-            for each in told.carried
+            for each in translation.carried
             if each.how is None
         ],
         "mapped": [
             {"key": each.key, "setting": each.setting, "value": each.value, "how": each.how}
-            for each in told.carried
+            for each in translation.carried
             if each.how is not None
         ],
-        "notSupported": [{"key": left.key, "reason": left.reason} for left in told.unsupported],
-        "remarks": list(told.remarks),
-        "settings": told.changes,
+        "notSupported": [
+            {"key": left.key, "reason": left.reason} for left in translation.unsupported
+        ],
+        "remarks": list(translation.remarks),
+        "settings": translation.changes,
         "changes": dict(found.changes),
         "userFile": str(found.file),
         "written": found.diff is not None,
@@ -165,14 +166,13 @@ def import_json(found: Import) -> Json:
 
 def _outcome(found: Import, *, write: bool) -> Iterator[Line]:
     if found.diff is not None:
-        for line in found.diff.split("\n"):
-            yield line, _STYLES.get(line[:1], "")
+        yield from diff_lines(found.diff)
     elif not found.translation.changes:
-        yield "There is nothing to write: OpenClaw's file sets nothing that is set here.", ""
+        yield "There is nothing to write: OpenClaw's file sets nothing that Recollect uses.", ""
     elif not found.changes:
-        yield f"{found.file} says all of this already.", ""
+        yield f"{found.file} already has all of this.", ""
     elif not write:
-        yield f"Nothing was written. With --write, {found.file} gets:", ""
+        yield f"Nothing was written. With --write, this goes into {found.file}:", ""
         for name, value in found.changes.items():
             yield f"  {name} = {json.dumps(value)}" if value is not None else f"  no {name}", "bold"
 

@@ -1,12 +1,14 @@
-"""What `recollect eval` shows: tables that fit a hundred columns, and everything as JSON."""
+"""What `eval` and `tune` print: tables that fit a hundred columns, and everything as JSON."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from recollect.evaluate.cases import case_json, count_text
 from recollect.evaluate.metrics import DEPTH, FEW, MARKS
 from recollect.evaluate.run import best_first
+from recollect.shells.render.shared import DIGITS, diff_lines, plural, warning_lines
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
@@ -16,30 +18,30 @@ if TYPE_CHECKING:
     from recollect.evaluate.cases import Case
     from recollect.evaluate.metrics import Interval
     from recollect.evaluate.run import CaseAnswer, Evaluation, Outcome, Summary
-    from recollect.shells.render.search import Json, Line
+    from recollect.evaluate.tune import Tuning
+    from recollect.shells.render.shared import Json, Line
     from recollect.types import Hit
 
-_DIGITS = 4  # beyond this a mean of questions is noise
-_NAME_CHARS = 15  # a longer name of a kind or variant is cut, so that the table fits
-_MISSES = 10  # questions named before the rest is only counted
+_NAME_CHARS = 15  # longer names of kinds and variants are cut, so that the table fits
+_MISSES = 10  # questions listed; the rest is counted
 _CONFIGURED = " *"
 
 
 def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
-    """Yield what `eval` prints: one way of searching by kind, or several beside each other."""
+    """Yield what `eval` prints: one variant by kind of question, or several side by side."""
     configured = evaluation.outcomes[0]
     cases = [answer.case for answer in configured.run.answers]
-    yield f"{count_text(cases)}, of {evaluation.file}, asked of {evaluation.workspace}", ""
+    yield f"{count_text(cases)} from {evaluation.file}, asked of {evaluation.workspace}", ""
     yield "", ""
     if len(evaluation.outcomes) > 1:
         yield from _compared(evaluation)
     elif configured.overall is not None:
         yield from _by_kind(configured, k=evaluation.k)
     yield from _abstention(evaluation.outcomes)
-    yield "Means with 95 % intervals; docs/evaluate.md tells how to read them.", "dim"
+    yield "Means with 95 % intervals; docs/evaluate.md explains them.", "dim"
     if 0 < sum(case.is_answerable for case in cases) < FEW:
         yield (
-            f"Fewer than {FEW} questions have an answer: intervals from so few claim too much.",
+            f"Fewer than {FEW} questions have an answer: the intervals are too narrow.",
             "dim",
         )
     if len(evaluation.outcomes) == 1:
@@ -47,25 +49,24 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
 
 
 def evaluation_remarks(evaluation: Evaluation) -> Iterator[Line]:
-    """Yield what the user should know besides the numbers."""
+    """Yield what the user should know in addition to the numbers."""
     yield from unfindable_lines(evaluation.warnings, cases_file=evaluation.file)
     run = evaluation.outcomes[0].run
     if missing := run.without_vector:
-        count = f"{len(missing)} of {evaluation.cases} case{'s' * (evaluation.cases != 1)}"
+        count = f"{len(missing)} of {plural(evaluation.cases, 'case')}"
         yield f"The vector leg did not run for {count}.", "yellow"
         for why in dict.fromkeys(answer.degraded for answer in missing if answer.degraded):
-            yield f"  {why.reason}", "yellow"
-            yield f"  → {why.action}", "yellow"
+            yield from warning_lines(why.reason, why.action, indent="  ")
         if not any(answer.degraded for answer in missing):
-            yield "  → `recollect status --deep` tells what embeds, if anything.", "yellow"
+            yield "  → `recollect status --deep` shows which provider embeds, if any.", "yellow"
 
 
 def unfindable_lines(warnings: Sequence[str], *, cases_file: Path) -> Iterator[Line]:
-    """Yield the places that no search could find, and what to do about them."""
+    """Yield the expected places that are not in the index, and what to do about them."""
     for warning in warnings:
         yield warning, "yellow"
     if warnings:
-        action = "or name the workspace that has these places with --workspace"
+        action = "or use --workspace to name the workspace that has these places"
         yield f"  → Correct them in {cases_file}, {action}; they count as missed.", "yellow"
 
 
@@ -83,7 +84,7 @@ def evaluation_json(evaluation: Evaluation) -> Json:
 
 
 def numbered_hits(hits: Sequence[Hit]) -> Iterator[Line]:
-    """Yield hits to choose from, each with its number."""
+    """Yield numbered hits to choose from."""
     for number, hit in enumerate(hits, start=1):
         place = f"{hit.path}:{hit.start_line}-{hit.end_line}"
         yield f"{number:3}  {hit.score:.3f} {place}", "bold"
@@ -96,7 +97,7 @@ def numbered_hits(hits: Sequence[Hit]) -> Iterator[Line]:
 def added_text(case: Case, *, file: Path, count: int | None) -> Iterator[Line]:
     """Yield what `eval add` prints."""
     if count is None:
-        yield f"{file} holds this case already.", ""
+        yield f"{file} already has this case.", ""
         return
     places = ", ".join(place.citation for place in case.expected) or "nothing: not in memory"
     yield f"Case {count} of {file}: {case.query} → {places}", ""
@@ -118,20 +119,20 @@ def interval_json(interval: Interval | None) -> Json | None:
     if interval is None:
         return None
     return {
-        "mean": round(interval.mean, _DIGITS),
-        "low": round(interval.low, _DIGITS),
-        "high": round(interval.high, _DIGITS),
+        "mean": round(interval.mean, DIGITS),
+        "low": round(interval.low, DIGITS),
+        "high": round(interval.high, DIGITS),
     }
 
 
 def interval_text(interval: Interval, *, sign: str = "") -> str:
-    """Return a mean with its bounds in few characters: 0.82 [.75 .89]."""
+    """Return a mean with its bounds: 0.82 [.75 .89]."""
     low, high = (_short(bound, sign) for bound in (interval.low, interval.high))
     return f"{interval.mean:{sign}.2f} [{low} {high}]"
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[Line]:
-    """Yield rows as aligned columns, the first row being the head."""
+    """Yield rows as aligned columns; the first row is the header."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
@@ -139,7 +140,7 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[Line]:
 
 
 def _by_kind(outcome: Outcome, *, k: int) -> Iterator[Line]:
-    assert outcome.overall is not None  # noqa: S101 - asked by the caller
+    assert outcome.overall is not None  # noqa: S101 - checked by the caller
     rows = {"all": outcome.overall}
     if len(outcome.kinds) > 1:
         rows = {**outcome.kinds, **rows}
@@ -170,7 +171,7 @@ def _compared(evaluation: Evaluation) -> Iterator[Line]:
     heads = [_head(name, evaluation.k) for name in shown]
     yield from table([["", *heads, "nDCG@10 against *"], *rows])
     yield "", ""
-    yield "* the settings in force", "dim"
+    yield "* your current settings", "dim"
     yield "", ""
     yield from _kinds_compared([outcome for outcome in ranked if outcome.overall is not None])
 
@@ -208,7 +209,7 @@ def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:
         auroc = "–" if own.auroc is None else f"{own.auroc:.2f}"
         rows.append([outcome.run.variant.name, trusted, interval_text(own.refused), auroc])
     yield from table(
-        [["", "confident, answer there", "not confident, no answer", "AUROC of best score"], *rows]
+        [["", "confident, has answer", "not confident, no answer", "AUROC of best score"], *rows]
     )
     yield "", ""
 
@@ -222,7 +223,7 @@ def _misses(outcome: Outcome, *, k: int) -> Iterator[Line]:
     if not missed:
         return
     yield "", ""
-    yield f"Not found among the first {k}:", ""
+    yield f"Not among the first {k} hits:", ""
     for answer in missed[:_MISSES]:
         wanted = ", ".join(place.citation for place in answer.case.expected)
         yield f"  line {answer.case.line}: {answer.case.query} → {wanted}", "dim"
@@ -244,7 +245,7 @@ def _outcome_json(outcome: Outcome) -> Json:
         "abstention": {
             "confidentAnswerable": interval_json(outcome.abstention.trusted),
             "unconfidentAbsent": interval_json(outcome.abstention.refused),
-            "auroc": outcome.abstention.auroc and round(outcome.abstention.auroc, _DIGITS),
+            "auroc": outcome.abstention.auroc and round(outcome.abstention.auroc, DIGITS),
         },
         "perCase": [_answer_json(answer) for answer in outcome.run.answers],
     }
@@ -261,10 +262,10 @@ def _answer_json(answer: CaseAnswer) -> Json:
         "line": answer.case.line,
         **case_json(answer.case),
         "ranks": list(answer.ranks),
-        "marks": marks and {name: round(getattr(marks, name), _DIGITS) for name in MARKS},
+        "marks": marks and {name: round(getattr(marks, name), DIGITS) for name in MARKS},
         "confident": answer.confident,
         "mode": answer.mode.value,
-        "bestScore": round(answer.best_score, _DIGITS),
+        "bestScore": round(answer.best_score, DIGITS),
         "hits": [hit.citation for hit in answer.hits],
     }
 
@@ -284,3 +285,59 @@ def _short(bound: float, sign: str) -> str:
 
 def _cut(name: str) -> str:
     return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
+
+
+def tuning_text(
+    tuning: Tuning, *, diff: str | None, cases_file: Path, write: bool
+) -> Iterator[Line]:
+    """Yield what `tune` prints."""
+    ranked = sorted(tuning.trials.items(), key=lambda trial: -trial[1])
+    yield from table([["tried", "worth"], *([name, f"{worth:.3f}"] for name, worth in ranked)])
+    yield "", ""
+    yield f"Current settings       {interval_text(tuning.present)}", ""
+    yield f"Chosen on other cases  {interval_text(tuning.chosen)}", ""
+    yield f"Gain, case by case     {interval_text(tuning.gain, sign='+')}", ""
+    yield "", ""
+    if not tuning.changes:
+        yield "Your settings are as good: nothing tried is significantly better.", ""
+        if ranked[0][1] > tuning.trials["present"]:
+            yield "Rows above `present` are not proposed: their gain may be chance.", ""
+        if write:
+            yield "Nothing was written.", ""
+        return
+    if diff is not None:
+        yield from diff_lines(diff)
+        return
+    yield f"Better settings for these {tuning.cases} cases:", ""
+    for key, value in tuning.changes.items():
+        yield f"  {key} = {json.dumps(value)}", "bold"
+    yield f"`recollect tune {cases_file} --write` writes them into {tuning.file}.", ""
+
+
+def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str], cases_file: Path) -> Iterator[Line]:
+    """Yield what the user should know in addition to the proposal."""
+    yield from unfindable_lines(warnings, cases_file=cases_file)
+    if tuning.without_vector:
+        count = f"{tuning.without_vector} of {tuning.cases} cases"
+        yield f"The vector leg did not run for {count}; `recollect eval` shows why.", "yellow"
+    for key, origin in tuning.overridden.items():
+        yield f"`{key}` is also set in the {origin}, which overrides {tuning.file}.", "yellow"
+
+
+def tuning_json(tuning: Tuning, *, diff: str | None, warnings: Sequence[str]) -> Json:
+    """Return the contract of `tune --json`."""
+    return {
+        "cases": tuning.cases,
+        "trials": {name: round(worth, DIGITS) for name, worth in tuning.trials.items()},
+        "present": interval_json(tuning.present),
+        "chosen": interval_json(tuning.chosen),
+        "gain": interval_json(tuning.gain),
+        "best": tuning.best,
+        "proposal": dict(tuning.changes) or None,
+        "file": str(tuning.file),
+        "written": diff is not None,
+        "diff": diff,
+        "overridden": dict(tuning.overridden),
+        "withoutVector": tuning.without_vector,
+        "warnings": list(warnings),
+    }

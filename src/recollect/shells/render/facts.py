@@ -1,35 +1,37 @@
-"""What the commands about facts say."""
+"""What `remember`, `facts` and `ingest` print."""
 
 from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.search import failure_json
+from recollect.shells.render.shared import failure_json, plural, price_text, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date, datetime
 
     from recollect.facts.decay import Pruned
+    from recollect.facts.extract.ask import Plan
+    from recollect.facts.extract.run import Extracted
     from recollect.facts.listing import Listing
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
-    from recollect.shells.render.search import Json, Line
+    from recollect.shells.render.shared import Json, Line
 
-_SAID = {
+_VERDICTS = {
     "add": "remembered{when}",
     "update": "changed{when}",
-    "existing": "known already",
-    "supersede": "remembered{when}, in place of",
-    "contradicts": "remembered{when}, though it contradicts",
-    "forgotten": "not remembered: it was forgotten on purpose",
+    "existing": "already known",
+    "supersede": "remembered{when}, replacing",
+    "contradicts": "remembered{when}, but it contradicts",
+    "forgotten": "not remembered: it was deliberately forgotten",
 }
 
 
 def fact_json(fact: Fact) -> Json:
-    """Return a fact in the names of the export."""
+    """Return a fact as `facts export` writes it."""
     from recollect.facts.transfer import as_fields  # noqa: PLC0415 - not needed for --help
 
     return as_fields(fact)
@@ -57,34 +59,33 @@ def listing_json(listing: Listing) -> Json:
 def listing_text(
     listing: Listing, *, program: str, is_narrowed: bool, as_of: date | None = None
 ) -> Iterator[Line]:
-    """Yield what `facts list` prints: a few lines a fact."""
+    """Yield what `facts list` prints: a few lines per fact."""
     if not listing.facts:
         which = " that matches" if is_narrowed else ""
         nothing = "No facts match." if is_narrowed else "No facts."
-        yield (nothing if as_of is None else f"No fact{which} held on {as_of}."), ""
+        yield (nothing if as_of is None else f"No fact{which} was valid on {as_of}."), ""
         if listing.superseded:
-            yield f"  → `--include-superseded` shows {listing.superseded} superseded.", "dim"
+            yield f"  → `--include-superseded` also shows {listing.superseded} superseded.", "dim"
         elif not is_narrowed and as_of is None:
-            yield f"  → `{program} remember TEXT` writes one down.", "dim"
+            yield f"  → `{program} remember TEXT` saves one.", "dim"
     for fact in listing.facts:
         yield from facts_text([fact])
         others = listing.contradicting.get(fact.id, ())
         if others:
             yield f"  contradicts {', '.join(other.id for other in others)}", "yellow"
         for other in others:
-            if not other.is_superseded:  # else that is decided, only from a later day on
-                yield f"  → `{_supersede(other, fact, program)}` if this one holds now.", "yellow"
+            if not other.is_superseded:  # else it is already decided, from a later day on
+                yield f"  → `{_supersede(other, fact, program)}` if this one is right.", "yellow"
 
 
 def listing_remarks(listing: Listing) -> Iterator[Line]:
-    """Yield what of the ledger is in the way, and what to do."""
+    """Yield which lines of the ledger cannot be read, and what to do."""
     for each in listing.problems:
-        yield f"{each.path} {each.reason}.", "yellow"
-        yield f"  → {each.action}", "yellow"
+        yield from warning_lines(f"{each.path} {each.reason}.", each.action)
 
 
 def remembered_json(remembered: Remembered, *, program: str) -> Json:
-    """Return the contract of `remember --json`: the fact with its id, and what became of it."""
+    """Return the contract of `remember --json`: the fact and what happened to it."""
     return {
         **fact_json(remembered.fact),
         "verdict": remembered.decision.verdict.value,
@@ -96,11 +97,11 @@ def remembered_json(remembered: Remembered, *, program: str) -> Json:
 
 
 def remembered_notices(remembered: Remembered) -> Iterator[str]:
-    """Yield for programs what the text says in its lines, and what it says besides."""
+    """Yield the notices for programs, including what the text form says in its lines."""
     if remembered.because and remembered.fact.expires:
         yield f"It expires on {_day(remembered.fact.expires)} because {remembered.because}."
     for other in remembered.contradicts:
-        yield f"It contradicts {other.id}, which holds as well."
+        yield f"It contradicts {other.id}, which is also valid."
     yield from remembered.notices
 
 
@@ -111,11 +112,11 @@ def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
     since = f", from {_day(fact.valid_from)} on" if fact.valid_from else ""
     reason = f" ({decision.reason})" if decision.reason else ""
     because = f" because {remembered.because}" if remembered.because else ""
-    said = _SAID[decision.verdict.value].format(when=since + _until(fact) + because)
+    said = _VERDICTS[decision.verdict.value].format(when=since + _until(fact) + because)
     yield f"  {said}{reason}", "dim"
     yield from _below(other for other in decision.others if other.id != fact.id)
     if remembered.contradicts:
-        yield "  though it contradicts", "dim"
+        yield "  but it contradicts", "dim"
         yield from _below(remembered.contradicts)
     for command, when in _proposals(remembered, program):
         yield f"  → `{command}` {when}", "yellow"
@@ -128,21 +129,21 @@ def _below(facts: Iterable[Fact]) -> Iterator[Line]:
 
 
 def _proposals(remembered: Remembered, program: str) -> Iterator[tuple[str, str]]:
-    """Yield the commands that come next, and when each is right; the likeliest first."""
+    """Yield the commands to run next and when to use each, the likeliest first."""
     fact = remembered.fact
     if remembered.because:
         scope = "" if str(fact.scope) == "global" else f" --scope {shlex.quote(str(fact.scope))}"
         text = shlex.quote(fact.text)
         yield f"{program} remember{scope} --expires never -- {text}", "keeps it."
     for other in remembered.contradicts:
-        yield _supersede(other, fact, program), f"if {fact.id} holds now."
+        yield _supersede(other, fact, program), f"if {fact.id} is right."
     for other in remembered.decision.others:
         if remembered.decision.verdict.value == "supersede":
-            yield _undo(other, program), "if both hold."
+            yield _undo(other, program), "if both are valid."
         elif remembered.decision.verdict.value == "contradicts":
             is_older = fact.begins and other.begins and fact.begins < other.begins
             for old, new in ((fact, other), (other, fact))[:: 1 if is_older else -1]:
-                yield _supersede(old, new, program), f"if {new.id} holds now."
+                yield _supersede(old, new, program), f"if {new.id} is right."
 
 
 def _supersede(old: Fact, new: Fact, program: str) -> str:
@@ -154,7 +155,7 @@ def _undo(old: Fact, program: str) -> str:
 
 
 def contradiction_json(remembered: Remembered, *, program: str) -> Json:
-    """Return a contradiction as `ingest --json` tells it."""
+    """Return a contradiction as part of `ingest --json`."""
     return {
         "fact": fact_json(remembered.fact),
         "others": [fact_json(other) for other in remembered.decision.others],
@@ -164,7 +165,7 @@ def contradiction_json(remembered: Remembered, *, program: str) -> Json:
 
 
 def superseded_json(done: Superseded, *, program: str) -> Json:
-    """Return the contract of `facts supersede --json`: the fact that holds, and the other."""
+    """Return the contract of `facts supersede --json`: the valid fact and the superseded one."""
     return {
         **fact_json(done.by),
         "superseded": fact_json(done.old),
@@ -175,9 +176,9 @@ def superseded_json(done: Superseded, *, program: str) -> Json:
 def superseded_text(done: Superseded, *, program: str) -> Iterator[Line]:
     """Yield what `facts supersede` prints."""
     yield from facts_text([done.by])
-    yield "  in place of", "dim"
+    yield "  replaces", "dim"
     yield from facts_text([done.old])
-    yield f"  → `{_undo(done.old, program)}` takes that back.", "yellow"
+    yield f"  → `{_undo(done.old, program)}` undoes that.", "yellow"
 
 
 def restored_json(done: Restored, listing: Listing) -> Json:
@@ -191,12 +192,12 @@ def restored_json(done: Restored, listing: Listing) -> Json:
 
 def restored_text(done: Restored, listing: Listing, *, program: str) -> Iterator[Line]:
     """Yield what `facts supersede --undo` prints."""
-    is_holding = done.fact in listing.facts
+    is_valid = done.fact in listing.facts
     yield f"{done.fact.id}  {done.fact.text}", "bold"
-    yield f"  {'holds again' if is_holding else 'is not superseded any more'}", "dim"
+    yield f"  {'is valid again' if is_valid else 'is no longer superseded'}", "dim"
     yield f"  {_about(done.fact)}", "dim"
     if done.others:
-        yield "  beside", "dim"
+        yield "  alongside", "dim"
         yield from facts_text(done.others)
     for other in listing.contradicting.get(done.fact.id, ()):
         yield f"  → `{_supersede(done.fact, other, program)}` if they contradict.", "yellow"
@@ -209,9 +210,9 @@ def forgotten_json(fact: Fact, restored: Sequence[Fact]) -> Json:
 
 def forgotten_text(fact: Fact, restored: Sequence[Fact]) -> Iterator[Line]:
     """Yield what `facts forget` prints."""
-    yield f"forgotten: {fact.text}", ""
+    yield f"Forgotten: {fact.text}", ""
     for each in restored:
-        yield f"holds again: {each.id}  {each.text}", ""
+        yield f"Valid again: {each.id}  {each.text}", ""
 
 
 def _day(moment: datetime) -> str:
@@ -223,14 +224,14 @@ def _until(fact: Fact) -> str:
 
 
 def facts_text(facts: Sequence[Fact]) -> Iterator[Line]:
-    """Yield two lines a fact."""
+    """Yield two lines per fact."""
     for fact in facts:
         yield f"{fact.id}  {fact.text}", "bold" if not fact.is_superseded else "dim"
         yield f"  {_about(fact)}", "dim"
 
 
 def _about(fact: Fact) -> str:
-    """Return in a line what is known of a fact."""
+    """Return the other fields of a fact in one line."""
     value = fact.value and f"{fact.key} = {fact.value}".removeprefix(" = ")
     about = (fact.category, fact.entity, value or fact.key, *(f"#{tag}" for tag in fact.tags))
     since = f", since {_day(fact.begins)}" if fact.begins else ""
@@ -250,8 +251,7 @@ def pruned_json(pruned: Sequence[Pruned], *, dry_run: bool) -> Json:
 
 def pruned_text(pruned: Sequence[Pruned], *, dry_run: bool) -> Iterator[Line]:
     """Yield what `facts prune` prints."""
-    would = "would go" if dry_run else "removed"
-    yield f"{len(pruned)} {would}", ""
+    yield f"{len(pruned)} {'would be removed' if dry_run else 'removed'}", ""
     for each in pruned:
         yield f"  {each.fact.id}  {each.fact.text} ({each.reason.value})", "dim"
 
@@ -271,11 +271,87 @@ def import_json(plan: ImportPlan) -> Json:
 
 def import_text(plan: ImportPlan, *, program: str) -> Iterator[Line]:
     """Yield what `facts import` prints."""
-    yield f"{len(plan.added)} added, {len(plan.same)} known already", ""
+    yield f"{len(plan.added)} added, {len(plan.same)} already known", ""
     for fact, others in plan.contradicting:
         named = ", ".join(other.id for other in others)
-        yield f"  {fact.id} contradicts {named}; both hold until somebody decides.", "yellow"
+        yield f"  {fact.id} contradicts {named}; both stay valid until you decide.", "yellow"
     if plan.contradicting:
-        yield f"  → `{program} facts list` shows the commands that decide.", "yellow"
+        yield f"  → `{program} facts list` shows the commands to decide with.", "yellow"
     for fact in plan.differing:
-        yield f"  {fact.id} is stored with another content, which stands.", "yellow"
+        yield f"  {fact.id} is already stored with different content, which was kept.", "yellow"
+
+
+def plan_json(plan: Plan) -> Json:
+    """Return the contract of `ingest --dry-run --json`."""
+    return {
+        "dryRun": True,
+        "files": [
+            {"path": each.path, "new": each.is_new, "blocks": each.block_count}
+            for each in plan.files
+        ],
+        "unchanged": list(plan.unchanged),
+        "requests": len(plan.batches),
+        "inputTokens": plan.input_tokens,
+        "outputTokens": plan.output_tokens,
+        "estimatedCost": plan.cost,
+    }
+
+
+def plan_text(plan: Plan) -> Iterator[Line]:
+    """Yield what `ingest --dry-run` prints."""
+    for each in plan.files:
+        kind = "new" if each.is_new else "changed"
+        yield f"{each.path} ({kind}, {plural(each.block_count, 'block')})", ""
+    cost = "price unknown" if plan.cost is None else price_text(plan.cost)
+    size = f"about {plan.input_tokens} tokens in and {plan.output_tokens} out, {cost}"
+    yield f"{plural(len(plan.batches), 'request')} would be sent: {size}", ""
+    yield f"{plural(len(plan.unchanged), 'file')} unchanged, not sent", ""
+
+
+def extracted_json(done: Extracted, *, program: str) -> Json:
+    """Return the contract of `ingest --json`."""
+    return {
+        "dryRun": False,
+        "files": len(done.plan.files),
+        "unchanged": len(done.plan.unchanged),
+        "requests": len(done.plan.batches),
+        "stored": done.stored,
+        "known": done.known,
+        "forgotten": [{"text": fact.text, "source": fact.source} for fact in done.forgotten],
+        "contradicting": len(done.contradicting),
+        "contradictions": [
+            contradiction_json(each, program=program) for each in done.contradicting
+        ],
+        "suspicious": done.suspicious,
+        "skipped": done.skipped,
+        "failed": [{"reason": each.reason, "action": each.action} for each in done.failures],
+        "notices": list(done.notices),
+        "estimatedCost": done.cost,
+    }
+
+
+def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
+    """Yield what `ingest` prints."""
+    files = f"{plural(len(done.plan.files), 'file')}, {len(done.plan.unchanged)} unchanged"
+    yield f"{plural(done.stored, 'fact')} stored, {done.known} already known ({files})", ""
+    if done.forgotten:
+        yield f"{len(done.forgotten)} left out because you forgot them before:", ""
+    for fact in done.forgotten:
+        yield f"  {fact.text} ({fact.source})", "dim"
+    if done.contradicting:
+        yield f"{len(done.contradicting)} contradict stored facts; decide which are right:", ""
+    for each in done.contradicting:
+        yield from remembered_text(each, program=program)
+    if done.suspicious:
+        why = "they read like instructions, or their file does not say that"
+        yield f"{done.suspicious} left out: {why}.", ""
+    if done.cost is not None:
+        yield price_text(done.cost), "dim"
+
+
+def extracted_remarks(done: Extracted) -> Iterator[Line]:
+    """Yield what went wrong while extracting, and what to check."""
+    for notice in done.notices:
+        yield notice, "yellow"
+    for each in done.failures:
+        yield from warning_lines(each.reason, each.action)

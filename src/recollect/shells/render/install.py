@@ -1,18 +1,19 @@
-"""What `recollect install` shows: the diff of each file, or what would be written and how else."""
+"""What `install` prints: the diff of each file, or what would be written."""
 
 from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING
 
+from recollect.shells.render.shared import diff_lines
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.install import Installed
-    from recollect.shells.render.search import Json, Line
+    from recollect.shells.render.shared import Json, Line
 
-_STYLES = {"+": "green", "-": "red"}
-_MOST_CHARS = 200  # of a line; some programs write their whole file on one
+_LINE_CHARS = 200  # some programs write their whole file on one line
 
 
 def installed_text(installed: Installed) -> Iterator[Line]:
@@ -22,26 +23,25 @@ def installed_text(installed: Installed) -> Iterator[Line]:
         return
     for each in installed.files:
         if not each.is_change:
-            said = "has nothing of Recollect" if installed.is_undo else "says so already"
-            yield f"{each.file}: {said}.", ""
-        for line in each.diff.splitlines():
-            yield _cut(line), _STYLES.get(line[:1], "")
+            state = "has no entry for Recollect" if installed.is_undo else "is already set up"
+            yield f"{each.file}: {state}.", ""
+        yield from diff_lines(each.diff, max_chars=_LINE_CHARS)
 
 
 def installed_remarks(installed: Installed) -> Iterator[Line]:
-    """Yield what is started, and what is left to do."""
+    """Yield the command that the agent runs, and what is left to do."""
     agent, launch = installed.agent, installed.launch
     if installed.is_undo:
         if any(each.is_change for each in installed.files):
-            verb = "no longer knows" if installed.is_written else "would no longer know"
-            yield f"{agent.title} {verb} Recollect.", "bold"
+            verb = "was removed" if installed.is_written else "would be removed"
+            yield f"Recollect {verb} from {agent.title}.", "bold"
         return
     command, arguments = launch.server
-    yield f"{agent.title} starts: {shlex.join([command, *arguments])}", "bold"
+    yield f"{agent.title} runs: {shlex.join([command, *arguments])}", "bold"
     if installed.is_written:
         yield agent.next_step, ""
         undo = shlex.join(["install", agent.name, "--scope", installed.scope.value, "--undo"])
-        yield f"`recollect {undo}` takes it out again.", ""
+        yield f"`recollect {undo}` removes it again.", ""
 
 
 def installed_json(installed: Installed) -> Json:
@@ -73,17 +73,13 @@ def _to_be_written(installed: Installed) -> Iterator[Line]:
     for each in installed.files:
         yield f"{each.file}:", "bold"
         if not each.is_change:
-            yield "It says so already.", ""
+            yield "It is already set up.", ""
         elif each.before is None:
             for line in installed.snippets[each.file].splitlines():
                 yield line, ""
-        for line in each.diff.splitlines() if each.before is not None else ():
-            yield _cut(line), _STYLES.get(line[:1], "")
+        else:
+            yield from diff_lines(each.diff, max_chars=_LINE_CHARS)
         yield "", ""
     if installed.own_command:
         yield f"{installed.agent.title}'s own command for the server:", "bold"
         yield installed.own_command, ""
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _MOST_CHARS else f"{line[:_MOST_CHARS]}…"

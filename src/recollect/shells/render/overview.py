@@ -1,16 +1,16 @@
-"""The atlas as JSON: documents, days, and the map."""
+"""The overview of a memory as JSON: documents, days, and the map."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.search import why_json
+from recollect.shells.render.shared import degraded_json
 
 if TYPE_CHECKING:
     from recollect.reports import Amount, ChunkMap, DaySummary, Documents, MapPoint, Timeline
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
 
-_DIGITS = 4  # of a place in a plane: a thousandth of a screen's width
+_DIGITS = 4  # of a coordinate: a thousandth of a screen's width
 
 
 def documents_json(documents: Documents) -> Json:
@@ -45,7 +45,6 @@ def timeline_json(timeline: Timeline) -> Json:
 
 def map_json(drawn: ChunkMap) -> Json:
     """Return the contract of `/api/map`."""
-    degraded = drawn.degraded
     return {
         "points": [_point_json(point) for point in drawn.points],
         "query": None
@@ -55,9 +54,7 @@ def map_json(drawn: ChunkMap) -> Json:
         "shown": len(drawn.points),
         "total": drawn.total,
         "spread": round(drawn.spread, _DIGITS),
-        "degraded": {"legs": {leg: why_json(why) for leg, why in degraded.items()}}
-        if degraded
-        else None,
+        "degraded": degraded_json(drawn.degraded),
     }
 
 

@@ -1,23 +1,20 @@
-"""Records as JSON and as text: the only place where answers get their outward shape."""
+"""What `search`, `recall` and `get` print."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.shells.render.index import report_json as report_json  # noqa: PLC0414 - for http
+from recollect.shells.render.shared import DIGITS, degraded_json, warning_lines
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from recollect.reports import Excerpt, Failure, Recalled, Report
-    from recollect.types import Degradation, Hit, Results, Trace
-
-    Json = Mapping[str, object]
-    Line = tuple[str, str]
-    """A line of text and the name of its style."""
-
-_DIGITS = 4  # beyond this a score is noise
-_CENT = 0.01
+    from recollect.reports import Excerpt, Recalled
+    from recollect.shells.render.shared import Json as Json  # noqa: PLC0414 - for http
+    from recollect.shells.render.shared import Line
+    from recollect.types import Hit, Results, Trace
 
 
 def results_json(results: Results) -> Json:
@@ -29,7 +26,7 @@ def results_json(results: Results) -> Json:
         "provider": results.provider,
         "model": results.model,
         "fusion": results.fusion,
-        "degraded": _degraded(results.degraded),
+        "degraded": degraded_json(results.degraded),
         "confident": results.confident,
         "notices": list(results.notices),
         "tookMs": round(results.took_ms, 1),
@@ -42,7 +39,7 @@ def hit_json(hit: Hit) -> Json:
         "path": hit.path,
         "startLine": hit.start_line,
         "endLine": hit.end_line,
-        "score": round(hit.score, _DIGITS),
+        "score": round(hit.score, DIGITS),
         "vectorScore": _rounded(hit.vector_score),
         "textScore": _rounded(hit.text_score),
         "snippet": hit.snippet,
@@ -70,7 +67,7 @@ def hit_json(hit: Hit) -> Json:
 
 
 def trace_json(trace: Trace) -> Json:
-    """Return the explanation of a score: legs, source, exactness, decay and rerank add up."""
+    """Return how a score was computed: the parts from legs to rerank add up to it."""
     return {
         "legs": {
             name: {
@@ -91,27 +88,6 @@ def trace_json(trace: Trace) -> Json:
     }
 
 
-def report_json(report: Report) -> Json:
-    """Return the contract of `index --json`."""
-    return {
-        "added": report.added,
-        "changed": report.changed,
-        "moved": report.moved,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "failed": [failure_json(failure) for failure in report.failed],
-        "chunks": report.chunks,
-        "embedded": report.embedded,
-        "reused": report.reused,
-        "tokens": report.tokens,
-        "estimatedCost": None if report.cost is None else round(report.cost, 6),
-        "pending": report.pending,
-        "degraded": _degraded(report.degraded),
-        "notices": list(report.notices),
-        "tookMs": round(report.took_ms, 1),
-    }
-
-
 def excerpt_json(excerpt: Excerpt) -> Json:
     """Return the contract of `get --json`."""
     return {
@@ -122,6 +98,14 @@ def excerpt_json(excerpt: Excerpt) -> Json:
         "truncated": excerpt.next_line is not None,
         "nextFrom": excerpt.next_line,
     }
+
+
+def excerpt_remarks(excerpt: Excerpt) -> Iterator[Line]:
+    """Yield where to read on, or that there is nothing to read."""
+    if not excerpt.lines:
+        yield f"{excerpt.path} has no line {excerpt.start_line}.", ""
+    elif excerpt.next_line is not None:
+        yield f"There is more: {excerpt.path}:{excerpt.next_line}", ""
 
 
 def recalled_json(recalled: Recalled) -> Json:
@@ -135,7 +119,7 @@ def recalled_json(recalled: Recalled) -> Json:
 
 
 def results_text(results: Results) -> Iterator[Line]:
-    """Yield what `search` prints: one block a hit."""
+    """Yield what `search` prints: one block per hit."""
     if not results.hits:
         yield "No matches.", ""
     for hit in results.hits:
@@ -156,7 +140,7 @@ def results_text(results: Results) -> Iterator[Line]:
 
 
 def trace_text(trace: Trace) -> Iterator[Line]:
-    """Yield why a hit has its score."""
+    """Yield how a hit's score was computed."""
     for name, leg in trace.legs.items():
         numbers = f"rank {leg.rank}, raw {leg.raw:.3f}, normalised {leg.normalised:.3f}"
         yield f"  {name:8} +{leg.contribution:.3f}  {numbers}", "dim"
@@ -173,85 +157,26 @@ def trace_text(trace: Trace) -> Iterator[Line]:
 
 
 def results_remarks(results: Results) -> Iterator[Line]:
-    """Yield what the user should know besides the hits."""
+    """Yield what the user should know in addition to the hits."""
     for notice in results.notices:
         yield notice, "yellow"
     for leg, why in (results.degraded or {}).items():
-        yield f"{_what_failed(leg, results)}: {why.reason}", "yellow"
-        yield f"  → {why.action}", "yellow"
+        yield from warning_lines(f"{_what_failed(leg, results)}: {why.reason}", why.action)
     if results.hits and not results.confident:
-        yield "Nothing found stands out: this may not be in memory.", "yellow"
+        yield "No hit stands out: the answer may not be in memory.", "yellow"
 
 
 def _what_failed(leg: str, results: Results) -> str:
     if leg == "rerank":
         return "Not reranked"
     if leg == "hyde":
-        return "No answer was imagined"
+        return "No hypothetical answer was generated"
     if leg == "expand":
-        return "The question was not reworded"
+        return "The query was not expanded"
     if leg == Leg.VECTOR and results.mode is not Mode.KEYWORD:
-        return "The provider that is set did not answer"
+        return "The configured provider did not answer"
     return f"The {leg} leg did not run"
 
 
-def report_text(report: Report) -> Iterator[Line]:
-    """Yield what `index` prints."""
-    if not (report.added or report.changed or report.moved or report.unchanged):
-        yield "No memory files found; nothing indexed. Name a workspace with -w.", ""
-    else:
-        counts = {
-            "added": report.added,
-            "changed": report.changed,
-            "moved": report.moved,
-            "removed": report.removed,
-            "unchanged": report.unchanged,
-            "failed": sum(not failure.is_entry for failure in report.failed),
-        }
-        yield ", ".join(f"{count} {name}" for name, count in counts.items()), ""
-        if entries := sum(failure.is_entry for failure in report.failed):
-            yield f"{entries} {'line' if entries == 1 else 'lines'} of facts to correct", ""
-        reused = f", {report.reused} from the cache" if report.reused else ""
-        embedded = f"{report.embedded} embedded now{reused}, {report.pending} waiting"
-        yield f"{report.chunks} chunks, {embedded}", ""
-        if report.cost is not None:
-            yield f"about {report.tokens} tokens, {price_text(report.cost)}", ""
-
-
-def price_text(dollars: float) -> str:
-    """Return an estimated price as people read it."""
-    return f"about ${dollars:.2f}" if dollars >= _CENT else "less than a cent"
-
-
-def report_remarks(report: Report) -> Iterator[Line]:
-    """Yield what went wrong while indexing, with what to do."""
-    for notice in report.notices:
-        yield notice, "yellow"
-    for failure in report.failed:
-        yield f"{failure.path}: {failure.reason}", "yellow"
-        yield f"  → {failure.action}", "yellow"
-    for why in (report.degraded or {}).values():
-        is_new = report.pending == report.chunks and not report.embedded
-        what = "Indexed for keyword search only" if is_new else "Not all is embedded"
-        yield f"{what}: {why.reason}", "yellow"
-        yield f"  → {why.action}", "yellow"
-
-
-def _degraded(degraded: Mapping[str, Degradation] | None) -> Json | None:
-    if not degraded:
-        return None
-    return {"legs": {leg: why_json(why) for leg, why in degraded.items()}}
-
-
-def why_json(why: Degradation) -> Json:
-    """Return a reason with what to do about it."""
-    return {"reason": why.reason, "action": why.action}
-
-
-def failure_json(failure: Failure) -> Json:
-    """Return a file that could not be taken in."""
-    return {"path": failure.path, "reason": failure.reason, "action": failure.action}
-
-
 def _rounded(score: float | None) -> float | None:
-    return None if score is None else round(score, _DIGITS)
+    return None if score is None else round(score, DIGITS)

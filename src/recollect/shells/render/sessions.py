@@ -1,30 +1,30 @@
-"""What `sessions` says of transcripts."""
+"""What `sessions` prints."""
 
 from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.search import failure_json
+from recollect.shells.render.shared import failure_json, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from recollect.reports import Failure, SessionStatus
-    from recollect.shells.render.search import Json, Line
+    from recollect.shells.render.shared import Json, Line
 
-_WANTED = (
+_ENABLE = (
     'Set sources = ["memory", "sessions"] in your settings:'
     " `recollect config set sources memory,sessions`."
 )
 
 
 def list_json(
-    sessions: Sequence[SessionStatus], failures: Sequence[Failure], *, is_wanted: bool
+    sessions: Sequence[SessionStatus], failures: Sequence[Failure], *, is_searched: bool
 ) -> Json:
     """Return the contract of `sessions list --json`."""
     return {
-        "searched": is_wanted,
+        "searched": is_searched,
         "sessions": [
             {
                 "path": each.path,
@@ -43,62 +43,56 @@ def list_json(
 def list_text(sessions: Sequence[SessionStatus], *, program: str) -> Iterator[Line]:
     """Yield what `sessions list` prints."""
     if not sessions:
-        yield "No transcript belongs to this memory.", ""
+        yield "No transcripts belong to this memory.", ""
     for each in sessions:
         kept = ", imported" if each.is_imported else ""
         yield f"{each.path}  {each.size_bytes / 1e3:.0f} kB, {state_of(each)}{kept}", ""
         if each.is_forgotten:
-            yield f"  → `{_undo(each.path, program)}` lets it be searched again.", "dim"
+            yield f"  → `{_undo(each.path, program)}` makes it searchable again.", "dim"
 
 
-def list_remarks(failures: Sequence[Failure], *, is_wanted: bool) -> Iterator[Line]:
-    """Yield what is in the way of searching them."""
+def list_remarks(failures: Sequence[Failure], *, is_searched: bool) -> Iterator[Line]:
+    """Yield why transcripts are not searched."""
     for failure in failures:
-        yield f"{failure.path}: {failure.reason}", "yellow"
-        yield f"  → {failure.action}", "yellow"
-    if not is_wanted:
-        yield "Transcripts are not searched.", "yellow"
-        yield f"  → {_WANTED}", "yellow"
+        yield from warning_lines(f"{failure.path}: {failure.reason}", failure.action)
+    if not is_searched:
+        yield from warning_lines("Transcripts are not searched.", _ENABLE)
 
 
 def import_remarks(
-    brought: Sequence[str], *, is_wanted: bool, has_forgotten: bool, program: str
+    imported: Sequence[str], *, is_searched: bool, has_forgotten: bool, program: str
 ) -> Iterator[Line]:
-    """Yield why something may not have been imported, or is not searched."""
-    if has_forgotten and not brought:
-        yield "Those that were forgotten are left out.", "yellow"
-        yield f"  → `{_undo('NAME', program)}` lets one be imported again.", "yellow"
-    if not is_wanted:
-        yield "They are not searched.", "yellow"
-        yield f"  → {_WANTED}", "yellow"
+    """Yield why a transcript was not imported or is not searched."""
+    if has_forgotten and not imported:
+        action = f"`{_undo('NAME', program)}` allows one to be imported again."
+        yield from warning_lines("Forgotten transcripts are not imported.", action)
+    if not is_searched:
+        yield from warning_lines("They are not searched.", _ENABLE)
 
 
 def forgotten_text(paths: Sequence[str], *, last: Collection[str], program: str) -> Iterator[Line]:
     """Yield what `sessions forget` prints.
 
     Args:
-        paths: of what was forgotten.
-        last: of those whose only copy was deleted.
-        program: begins the commands that are proposed.
+        paths: the forgotten transcripts.
+        last: those whose only copy was deleted.
+        program: the start of a suggested command.
 
     """
     for path in paths:
-        yield f"forgotten: {path}", ""
+        yield f"Forgotten: {path}", ""
         if path in last:
-            yield "  The only copy was deleted; it cannot be brought back.", "dim"
+            yield "  The only copy was deleted; it cannot be restored.", "dim"
         else:
-            yield f"  → `{_undo(path, program)}` takes that back.", "dim"
+            yield f"  → `{_undo(path, program)}` undoes that.", "dim"
 
 
-def restored_text(paths: Sequence[str], *, there: Collection[str]) -> Iterator[Line]:
+def restored_text(paths: Sequence[str], *, existing: Collection[str]) -> Iterator[Line]:
     """Yield what `sessions forget --undo` prints."""
     for path in paths:
-        yield f"no longer forgotten: {path}", ""
-        if path not in there:
-            yield (
-                "  It is not there: `recollect sessions import FILE` brings it, if you have it.",
-                "",
-            )
+        yield f"No longer forgotten: {path}", ""
+        if path not in existing:
+            yield "  The file is missing: import it with `recollect sessions import FILE`.", ""
 
 
 def _undo(path: str, program: str) -> str:
@@ -106,7 +100,7 @@ def _undo(path: str, program: str) -> str:
 
 
 def state_of(session: SessionStatus) -> str:
-    """Return what became of a transcript, in a word or two."""
+    """Return the state of a transcript in a word or two."""
     if session.is_forgotten:
         return "forgotten"
     if session.excluded:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.shells.render.shared import DIGITS
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from recollect.reports import Status
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
     from recollect.types import Hit
 
-_DIGITS = 4  # beyond this a score is noise
-_MOST_CHARS = 512  # of an attribute, by that API
+_ATTRIBUTE_CHARS = 512  # the API's limit
 
 
 def vector_store_json(status: Status, *, created_at: int, active_at: int, is_behind: bool) -> Json:
     """Return a memory as a vector store.
 
     Args:
-        status: of the memory.
-        created_at: in seconds since 1970; an index has no such moment, a server has.
-        active_at: when the index was last brought up to date.
-        is_behind: whether there are changes that it does not know yet.
+        status: the memory's status.
+        created_at: seconds since 1970 when the server started; an index does not record its own.
+        active_at: seconds since 1970 when the index was last synced.
+        is_behind: whether there are changes that are not indexed yet.
 
     """
     failed = len(status.staleness.failed)
@@ -49,21 +49,21 @@ def vector_store_json(status: Status, *, created_at: int, active_at: int, is_beh
 
 
 def found_json(hit: Hit) -> Json:
-    """Return a hit as a result of a vector store's search: the whole chunk, and where it stands."""
+    """Return a hit as a result of a vector store search: the whole chunk and its location."""
     attributes: dict[str, str | int] = {
-        "path": hit.path[:_MOST_CHARS],
+        "path": hit.path[:_ATTRIBUTE_CHARS],
         "source": hit.source.value,
         "startLine": hit.start_line,
         "endLine": hit.end_line,
-        "citation": hit.citation[:_MOST_CHARS],
-        "heading": HEADING_SEPARATOR.join(hit.heading)[:_MOST_CHARS],
+        "citation": hit.citation[:_ATTRIBUTE_CHARS],
+        "heading": HEADING_SEPARATOR.join(hit.heading)[:_ATTRIBUTE_CHARS],
     }
     if hit.date:
         attributes["date"] = hit.date.isoformat()
     return {
         "file_id": hit.path,
         "filename": hit.path,
-        "score": round(hit.score, _DIGITS),
+        "score": round(hit.score, DIGITS),
         "attributes": attributes,
         "content": [{"type": "text", "text": hit.text or hit.snippet}],
     }

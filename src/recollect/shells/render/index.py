@@ -1,0 +1,103 @@
+"""What `index`, `watch` and `verify` print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.shells.render.shared import (
+    degraded_json,
+    failure_json,
+    plural,
+    price_text,
+    warning_lines,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recollect.reports import Report, Verification
+    from recollect.shells.render.shared import Json, Line
+
+
+def report_json(report: Report) -> Json:
+    """Return the contract of `index --json`."""
+    return {
+        "added": report.added,
+        "changed": report.changed,
+        "moved": report.moved,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "failed": [failure_json(failure) for failure in report.failed],
+        "chunks": report.chunks,
+        "embedded": report.embedded,
+        "reused": report.reused,
+        "tokens": report.tokens,
+        "estimatedCost": None if report.cost is None else round(report.cost, 6),
+        "pending": report.pending,
+        "degraded": degraded_json(report.degraded),
+        "notices": list(report.notices),
+        "tookMs": round(report.took_ms, 1),
+    }
+
+
+def report_text(report: Report) -> Iterator[Line]:
+    """Yield what `index` prints."""
+    if not (report.added or report.changed or report.moved or report.unchanged):
+        yield "No memory files found; nothing indexed. Name a workspace with -w.", ""
+        return
+    counts = {
+        "added": report.added,
+        "changed": report.changed,
+        "moved": report.moved,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "failed": sum(not failure.is_entry for failure in report.failed),
+    }
+    yield ", ".join(f"{count} {name}" for name, count in counts.items()), ""
+    if entries := sum(failure.is_entry for failure in report.failed):
+        yield f"{plural(entries, 'line')} of facts to correct", ""
+    reused = f", {report.reused} from the cache" if report.reused else ""
+    embedded = f"{report.embedded} embedded now{reused}, {report.pending} waiting"
+    yield f"{report.chunks} chunks, {embedded}", ""
+    if report.cost is not None:
+        yield f"about {report.tokens} tokens, {price_text(report.cost)}", ""
+
+
+def report_remarks(report: Report) -> Iterator[Line]:
+    """Yield what went wrong while indexing, and what to do."""
+    for notice in report.notices:
+        yield notice, "yellow"
+    for failure in report.failed:
+        yield from warning_lines(f"{failure.path}: {failure.reason}", failure.action)
+    for why in (report.degraded or {}).values():
+        is_new = report.pending == report.chunks and not report.embedded
+        what = "Indexed for keyword search only" if is_new else "Not everything is embedded"
+        yield from warning_lines(f"{what}: {why.reason}", why.action)
+
+
+def verification_json(verification: Verification) -> Json:
+    """Return the contract of `verify --json`."""
+    return {
+        "ok": not verification.differences,
+        "files": verification.files,
+        "chunks": verification.chunks,
+        "vectors": verification.vectors,
+        "pending": verification.pending,
+        "differences": [failure_json(each) for each in verification.differences],
+        "notices": list(verification.notices),
+    }
+
+
+def verification_text(verification: Verification) -> Iterator[Line]:
+    """Yield what `verify` prints."""
+    for notice in verification.notices:
+        yield notice, "yellow"
+    for each in verification.differences:
+        yield f"{each.path}: {each.reason}", "bold red"
+        yield f"  → {each.action}", "red"
+    counts = f"{verification.files} files, {verification.chunks} chunks"
+    waiting = f", {verification.pending} of them not embedded yet" if verification.pending else ""
+    if not verification.differences:
+        yield f"The index matches the files: {counts}{waiting}.", ""
+    else:
+        yield f"{plural(len(verification.differences), 'difference')} in {counts}{waiting}.", "bold"

@@ -1,0 +1,59 @@
+"""What all reports share: their types, failures, prices, diffs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from recollect.reports import Difference, Failure
+    from recollect.types import Degradation
+
+    Json = Mapping[str, object]
+    Line = tuple[str, str]
+    """A line of text and the name of its style."""
+
+DIGITS = 4  # beyond this, a score is noise
+_CENT = 0.01
+_DIFF_STYLES = {"+": "green", "-": "red"}
+
+
+def failure_json(failure: Failure | Difference) -> Json:
+    """Return a file with a problem, what it is, and what to do."""
+    return {"path": failure.path, "reason": failure.reason, "action": failure.action}
+
+
+def degradation_json(why: Degradation) -> Json:
+    """Return a reason and what to do about it."""
+    return {"reason": why.reason, "action": why.action}
+
+
+def degraded_json(degraded: Mapping[str, Degradation] | None) -> Json | None:
+    """Return the legs that did not run, with the reasons; None if all did."""
+    if not degraded:
+        return None
+    return {"legs": {leg: degradation_json(why) for leg, why in degraded.items()}}
+
+
+def warning_lines(reason: str, action: str, *, indent: str = "") -> Iterator[Line]:
+    """Yield what went wrong and, below it, what to do."""
+    yield f"{indent}{reason}", "yellow"
+    yield f"{indent}{'' if indent else '  '}→ {action}", "yellow"
+
+
+def price_text(dollars: float) -> str:
+    """Return an estimated price in words."""
+    return f"about ${dollars:.2f}" if dollars >= _CENT else "less than a cent"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: 1 file, 2 files."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def diff_lines(diff: str, *, max_chars: int | None = None) -> Iterator[Line]:
+    """Yield a diff in colours, its long lines cut."""
+    for line in diff.splitlines():
+        is_long = max_chars is not None and len(line) > max_chars
+        yield f"{line[:max_chars]}…" if is_long else line, _DIFF_STYLES.get(line[:1], "")
