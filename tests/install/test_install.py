@@ -177,7 +177,7 @@ def test_undo_where_nothing_was_installed_changes_nothing(install: Install) -> N
     said = install.well("claude", "--undo")
 
     assert before == install.files()
-    assert "has nothing of Recollect" in said
+    assert "has no entry for Recollect" in said
 
 
 def test_hooks_stand_beside_those_of_the_user(install: Install) -> None:

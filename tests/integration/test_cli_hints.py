@@ -102,7 +102,7 @@ def test_a_dry_run_knows_the_price_before_there_is_a_key_and_a_failed_run_has_no
 
     assert "1 request would be sent: about" in plan.stdout
     assert "less than a cent" in plan.stdout
-    assert (1, "0 facts stored, 0 known already (1 file, 0 unchanged)\n") == (
+    assert (1, "0 facts stored, 0 already known (1 file, 0 unchanged)\n") == (
         failed.returncode, failed.stdout
     )  # fmt: skip
     assert "recollect config set llm.provider NAME" in unset.stderr

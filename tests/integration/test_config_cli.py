@@ -111,7 +111,7 @@ def test_show_tells_what_is_set_and_where(cli: Cli) -> None:
 def test_show_without_anything_set_says_so_and_all_shows_every_setting(cli: Cli) -> None:
     nothing, everything = cli("show"), cli.json("show", "--all")
 
-    assert "Every setting has its default" in nothing.stdout
+    assert "All settings have their defaults" in nothing.stdout
     assert {"default"} == {each["origin"] for each in everything["settings"]}
     assert len(everything["settings"]) > 40
 
@@ -151,7 +151,7 @@ def test_path_names_every_place_and_whether_it_is_there(cli: Cli, tmp_path: Path
     assert str(tmp_path / "user" / "models") == answer["models"]["path"]
     assert ("wren", None) == (answer["agent"], answer["problem"])
     assert f"user file       {cli.user_file}\n" in text
-    assert f"home            {tmp_path / 'home'}  (not there)\n" in text
+    assert f"home            {tmp_path / 'home'}  (missing)\n" in text
 
 
 def test_path_works_while_the_settings_are_wrong_and_says_that_they_are(cli: Cli) -> None:
@@ -193,7 +193,7 @@ def test_set_makes_the_file_and_unset_removes_the_line(cli: Cli) -> None:
         made["before"]["value"],
         made["after"]["value"],
     )
-    assert f"fusion: {cli.user_file} says so already.\n" == same.stdout
+    assert f"fusion: {cli.user_file} already has this value.\n" == same.stdout
     assert "fusion: rrf → calibrated (default)" in removed.stdout
     assert f"fusion: {cli.user_file} does not set it.\n" == again.stdout
     assert "" == cli.written
@@ -293,8 +293,8 @@ def test_import_reports_and_writes_nothing_unless_asked(cli: Cli) -> None:
     workspace = cli.openclaw.parent.parent / "my clawd"
     assert f"{cli.openclaw}, agent main" == head[0]
     assert f"use it with `recollect -w '{workspace}' …`" in head[1]
-    assert 'Taken:\n  memory.search.provider → provider = "voyage"' in done.stdout
-    assert "Mapped:\n  memory.search.chunking.tokens → chunk.tokens = 300: it is" in done.stdout
+    assert 'Copied:\n  memory.search.provider → provider = "voyage"' in done.stdout
+    assert "Converted:\n  memory.search.chunking.tokens → chunk.tokens = 300: it is" in done.stdout
     assert "Not supported:\n  memory.search.remote.apiKey: A key is never copied" in done.stdout
     assert "VOYAGE_API_KEY" in done.stdout
     assert "Nothing was written. With --write" in done.stdout
@@ -331,7 +331,7 @@ def test_import_writes_beside_what_is_there(cli: Cli) -> None:
     )
     assert {"max_results": "environment"} == answer["overridden"]
     assert '-model = "gemini-embedding-001"' in answer["diff"].splitlines()
-    assert "says all of this already" in again.stdout
+    assert "already has all of this" in again.stdout
     assert ["provider", "voyage", str(cli.user_file)] == shown.stdout.split()
 
 

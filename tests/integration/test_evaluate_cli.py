@@ -70,7 +70,7 @@ def test_eval_prints_one_row_a_kind_with_intervals(keyword: Cli) -> None:
 def test_eval_names_the_questions_that_were_missed(keyword: Cli) -> None:
     done = keyword("eval", CASES / "phrasings.jsonl", "-k", "1")
 
-    assert "Not found among the first 1:" in done.stdout
+    assert "Not among the first 1 hits:" in done.stdout
     assert "line 2: what to do when a task seems impossible → memory/protocols/" in done.stdout
 
 
@@ -271,12 +271,9 @@ def test_eval_says_how_little_few_cases_tell(keyword: Cli, tmp_path: Path) -> No
     first, second = keyword("eval", one), keyword("eval", three)
     many = keyword("eval", CASES / "identifiers.jsonl")
 
-    assert first.stdout.startswith(f"1 case, of {one}")
-    assert second.stdout.startswith(f"3 cases, 1 of them without an answer, of {three}")
-    assert (
-        "Fewer than 20 questions have an answer: intervals from so few claim too much."
-        in first.stdout
-    )
+    assert first.stdout.startswith(f"1 case, from {one}")
+    assert second.stdout.startswith(f"3 cases, 1 of them without an answer, from {three}")
+    assert "Fewer than 20 questions have an answer: the intervals are too narrow." in first.stdout
     assert "claim too much" not in many.stdout
 
 
@@ -303,7 +300,7 @@ def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path:
 
     assert 0 == done.returncode, done.stderr
     assert "  1  " in done.stderr
-    assert 3 == done.stderr.count("Which answer it?")
+    assert 3 == done.stderr.count("Which hits answer it?")
     assert "Error: give numbers such as 1,3, or none" in done.stderr
     assert "there are 4 hits, numbered 1 to 4" in done.stderr
     (line,) = (tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()
@@ -352,7 +349,7 @@ def test_tune_tells_when_the_environment_wins_over_the_file(keyword: Cli, tmp_pa
     )
 
     assert 0 == done.returncode
-    assert "`min_score` is also set in the environment, which wins" in done.stderr
+    assert "`min_score` is also set in the environment, which overrides" in done.stderr
     assert not (tmp_path / "config.toml").exists()
 
 

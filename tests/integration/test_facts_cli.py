@@ -76,7 +76,7 @@ def test_superseding_shows_both_facts_and_the_command_that_takes_it_back(run: Ru
     assert f"{jar['id']}  Tea is in the jar" in done.stdout
     assert f"{tin['id']}  Tea is in the tin" in done.stdout
     assert done.stdout.index(jar["id"]) < done.stdout.index(tin["id"])
-    assert (0, True) == (undone.returncode, "holds again" in undone.stdout)
+    assert (0, True) == (undone.returncode, "is valid again" in undone.stdout)
     assert {"Tea is in the tin", "Tea is in the jar"} == found(run, "tea") == {*listed(run)}
     facts = listed(run).values()
     assert [([], None, None)] * 2 == [
@@ -104,7 +104,7 @@ def test_a_fact_that_took_another_ones_place_by_itself_says_how_to_keep_both(run
     done = run("remember", "The api listens on 9090", *about, "--value", "9090")
     undone = obey(run, done.stdout)
 
-    assert "in place of" in done.stdout
+    assert "replacing" in done.stdout
     assert "The api listens on 8080" in done.stdout
     assert 2 == len(listed(run))
     assert "contradict" in undone.stdout
@@ -121,7 +121,7 @@ def test_an_older_fact_is_not_said_to_hold(run: Run) -> None:
     old = listed(run)["The office was in Porto"]["id"]
     obey(run, done.stdout)
 
-    assert "remembered, from 2020-01-01 on, though it contradicts" in done.stdout
+    assert "remembered, from 2020-01-01 on, but it contradicts" in done.stdout
     assert f"({now['id']} began later and holds now)" in done.stdout
     first = re.findall(r"facts supersede (\S+) (\S+)`", done.stdout)[0]
     assert (old, now["id"]) == first
@@ -140,7 +140,7 @@ def test_a_fact_of_the_future_says_from_when_on_it_takes_the_others_place(run: R
         "--valid-from", f"{later}-01-01",
     )  # fmt: skip
 
-    assert f"remembered, from {later}-01-01 on, in place of" in done.stdout
+    assert f"remembered, from {later}-01-01 on, replacing" in done.stdout
     assert {"The office is in Lisbon"} == {*listed(run)} == found(run, "where is the office")
     assert {"The office is in Ghent"} == {*listed(run, "--as-of", f"{later}-02-01")}
 
@@ -164,7 +164,7 @@ def test_facts_that_contradict_one_another_are_marked_until_somebody_decides(run
     } == contradicts
     assert f"contradicts {porto}" in shown
     assert [(porto, lisbon), (lisbon, porto)] == re.findall(
-        r"facts supersede (\S+) (\S+)` if this one holds now", shown
+        r"facts supersede (\S+) (\S+)` if this one is right", shown
     )
     after = listed(run)
     assert {"The office is in Porto", "Tea is in the tin"} == {*after}
@@ -329,7 +329,7 @@ def test_forgetting_says_what_holds_again(run: Run) -> None:
 
     done = run("facts", "forget", beta)
 
-    assert f"forgotten: The wifi is Beta\nholds again: {alpha}  The wifi is Alpha\n" == done.stdout
+    assert f"Forgotten: The wifi is Beta\nValid again: {alpha}  The wifi is Alpha\n" == done.stdout
 
 
 def test_forgetting_what_was_replaced_itself_brings_nothing_old_back(run: Run) -> None:
@@ -367,12 +367,10 @@ def test_an_export_is_lines_to_import_or_one_document_to_read(run: Run, tmp_path
 
     assert texts == {json.loads(line)["text"] for line in lines.splitlines()}
     assert texts == {fact["text"] for fact in document["facts"]}
-    assert "2 added, 0 known already\n" == brought.stdout
+    assert "2 added, 0 already known\n" == brought.stdout
 
 
 def test_an_empty_list_says_how_to_begin(run: Run, workspace: Path) -> None:
     done = run("facts", "list")
 
-    assert (
-        f"No facts.\n  → `recollect -w {workspace} remember TEXT` writes one down.\n" == done.stdout
-    )
+    assert f"No facts.\n  → `recollect -w {workspace} remember TEXT` saves one.\n" == done.stdout

@@ -215,7 +215,7 @@ def test_facts_are_imported_as_lines_or_as_the_document_that_export_prints(
     brought = run("-w", str(tmp_path), "facts", "import", str(file))
     refused = run("-w", str(tmp_path), "facts", "import", str(wrong))
 
-    assert "2 added, 0 known already\n" == brought.stdout
+    assert "2 added, 0 already known\n" == brought.stdout
     assert "fact 1: 'text' is no text" in refused.stderr
 
 
@@ -239,8 +239,8 @@ def test_an_empty_list_says_which_day_or_what_was_left_out(run: Run, memory: Mem
     then = run("facts", "list", "--as-of", "2001-01-01")
     tin = run("facts", "list", "--text", "tin")
 
-    assert "No fact held on 2001-01-01.\n" == then.stdout
-    assert "No facts match.\n  → `--include-superseded` shows 1 superseded.\n" == tin.stdout
+    assert "No fact was valid on 2001-01-01.\n" == then.stdout
+    assert "No facts match.\n  → `--include-superseded` also shows 1 superseded.\n" == tin.stdout
 
 
 def test_superseding_the_wrong_way_round_proposes_to_take_it_back(memory: Memory) -> None:

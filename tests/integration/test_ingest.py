@@ -170,7 +170,7 @@ def test_a_contradiction_names_both_facts_and_the_commands_that_decide_it(
             left = [fact.text for fact in memory.facts.all()]
 
     assert 0 == done.returncode, done.stderr
-    assert "1 contradict what is stored; somebody has to decide:" in done.stdout
+    assert "1 contradict stored facts; decide which are right:" in done.stdout
     assert f"{extracted.id}  The deploy day is Friday" in done.stdout
     assert f"{said.id}  The deploy day is Tuesday" in done.stdout
     begin = f"recollect -w {workspace} facts supersede"
@@ -221,8 +221,8 @@ def test_what_was_forgotten_is_named_apart_from_what_is_known(
             file.write_text(file.read_text(encoding="utf-8") + "\nEven more.\n", encoding="utf-8")
         shape = json.loads(ingest(workspace, environ, server, "ingest", "--json").stdout)
 
-    assert "0 facts stored, 1 known already (2 files, 0 unchanged)\n" in done.stdout
-    assert "1 forgotten before, left out:\n  The staging host is called birch (" in done.stdout
+    assert "0 facts stored, 1 already known (2 files, 0 unchanged)\n" in done.stdout
+    assert "1 left out, forgotten earlier:\n  The staging host is called birch (" in done.stdout
     assert (0, 1) == (shape["stored"], shape["known"])
     assert ["The staging host is called birch"] == [each["text"] for each in shape["forgotten"]]
     assert shape["forgotten"][0]["source"].startswith("skills/hosts/SKILL.md:")

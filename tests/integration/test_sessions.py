@@ -210,9 +210,9 @@ def test_a_forgotten_transcript_can_be_searched_again(
 
     assert command in listed
     assert "0 imported\n" == imported.stdout
-    assert "Those that were forgotten are left out." in imported.stderr
+    assert "Forgotten transcripts are not imported." in imported.stderr
     assert "No matches.\n" == gone
-    assert (0, True) == (undone.returncode, undone.stdout.startswith("no longer forgotten: "))
+    assert (0, True) == (undone.returncode, undone.stdout.startswith("No longer forgotten: "))
     assert "blue barrel" in found
     assert (1, True) == (again.returncode, "Those that were: none." in again.stderr)
 
@@ -261,7 +261,7 @@ def test_the_only_copy_of_a_transcript_is_deleted_only_when_that_is_said(
     assert (2, True) == (refused.returncode, "nothing brings it back" in refused.stderr)
     assert "blue barrel" in found
     assert 0 == done.returncode
-    assert "it cannot be brought back" in done.stdout
+    assert "it cannot be restored" in done.stdout
     assert "--undo" not in done.stdout
     assert "No matches.\n" == run("search", "barrel").stdout
     assert [] == [*(tmp_path / "home").rglob("5f0c.jsonl")]

@@ -74,7 +74,7 @@ def test_an_index_that_equals_the_files_ends_with_zero(
     shape = json.loads(run(workspace, environ, "verify", "--json").stdout)
 
     assert (0, "") == (done.returncode, done.stderr)
-    assert "The index equals the files: 2 files, 2 chunks.\n" == done.stdout
+    assert "The index matches the files: 2 files, 2 chunks.\n" == done.stdout
     assert {
         "ok": True,
         "files": 2,
@@ -100,7 +100,7 @@ def test_a_difference_ends_with_one_and_says_what_to_do(
     assert [
         "memory/three.md: is not indexed",
         "  → Run `recollect index`.",
-        "1 differences in 3 files, 2 chunks.",
+        "1 difference in 3 files, 2 chunks.",
     ] == done.stdout.splitlines()
     assert not shape["ok"]
     assert ["memory/three.md"] == [each["path"] for each in shape["differences"]]

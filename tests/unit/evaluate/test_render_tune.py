@@ -33,7 +33,7 @@ def tuning(**trials: float) -> Tuning:
 def test_a_better_row_that_is_not_proposed_is_explained(*, rrf: float, is_said: bool) -> None:
     lines = tuning_text(tuning(present=0.5, rrf=rrf), diff=None, cases_file=FILE, write=False)
 
-    assert is_said == any("its gain may be chance" in line for line, _ in lines)
+    assert is_said == any("their gain may be chance" in line for line, _ in lines)
 
 
 @pytest.mark.parametrize("write", [True, False])

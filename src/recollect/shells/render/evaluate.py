@@ -31,7 +31,7 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
     """Yield what `eval` prints: one variant by kind of question, or several side by side."""
     configured = evaluation.outcomes[0]
     cases = [answer.case for answer in configured.run.answers]
-    yield f"{count_text(cases)} from {evaluation.file}, asked of {evaluation.workspace}", ""
+    yield f"{count_text(cases)}, from {evaluation.file}, asked of {evaluation.workspace}", ""
     yield "", ""
     if len(evaluation.outcomes) > 1:
         yield from _compared(evaluation)

@@ -335,7 +335,7 @@ def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
     files = f"{plural(len(done.plan.files), 'file')}, {len(done.plan.unchanged)} unchanged"
     yield f"{plural(done.stored, 'fact')} stored, {done.known} already known ({files})", ""
     if done.forgotten:
-        yield f"{len(done.forgotten)} left out because you forgot them before:", ""
+        yield f"{len(done.forgotten)} left out, forgotten earlier:", ""
     for fact in done.forgotten:
         yield f"  {fact.text} ({fact.source})", "dim"
     if done.contradicting:
