@@ -60,6 +60,12 @@ def environ(tmp_path: Path, model_folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture(params=["file:", "ram:"])
+def each_store(request: pytest.FixtureRequest) -> str:
+    """The setting `store`: the test runs once for every kind."""
+    return str(request.param)
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     """An empty workspace folder."""

@@ -16,7 +16,7 @@ from recollect.background.spawn import spawn
 from recollect.background.watch import Watcher
 from recollect.background.worker import Worker
 from recollect.config import Setup
-from recollect.errors import NotFoundError
+from recollect.errors import NotFoundError, UsageError
 from recollect.facts.book import FactBook, audience_of
 from recollect.facts.extract.run import Extractor
 from recollect.facts.source import FACTS_FOLDER, FactsSource
@@ -185,8 +185,8 @@ class Memory:
 
     @property
     def is_behind(self) -> bool:
-        """True if the last search left work that no other process is doing."""
-        return self._syncer.is_behind
+        """True if the last search left work that another process can take up."""
+        return self._syncer.is_behind and self._store.is_shared
 
     @synchronized
     def sync(
@@ -321,7 +321,17 @@ class Memory:
         return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
 
     def finish_in_background(self) -> int:
-        """Start a process that does what the last search left; return its id."""
+        """Start a process that does what the last search left; return its id.
+
+        Raises:
+            UsageError: the index is in RAM, where no other process can finish it.
+
+        """
+        if not self._store.is_shared:
+            raise UsageError(
+                "The index is in RAM: no other process can finish it.",
+                action='Call `sync`, or set store = "file:".',
+            )
         options, environ = self._setup.command()
         self._syncer.hand_over()
         return spawn([*options, "index"], environ=environ)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
@@ -9,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from recollect.errors import VectorsRejectedError
-from recollect.stores.base import Missing
+from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
+from recollect.reports import Amount, DaySummary, DocumentSummary
+from recollect.stores.base import ChunkPlace, Holder, Missing
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
@@ -23,6 +26,7 @@ from recollect.types import (
     Scope,
     SourceKind,
     Stat,
+    SupersededFact,
     digest_of,
 )
 
@@ -686,3 +690,250 @@ def test_a_fact_comes_back_with_its_mark(store: Store) -> None:
     [chunk] = store.load(keys, terms=[], fingerprint=None).chunks
 
     assert mark == chunk.fact
+
+
+def test_only_a_store_without_documents_is_empty(store: Store) -> None:
+    before = store.is_empty()
+    store.put(document("memory/a.md", ""), [], recipe="r1")
+
+    assert (True, False) == (before, store.is_empty())
+
+
+def test_the_chunks_of_a_document_come_in_the_order_of_its_lines(store: Store) -> None:
+    put(store, "memory/a.md", "cherry", "apple", "banana")
+    put(store, "memory/b.md", "damson")
+
+    chunks = store.chunks_of("memory/a.md", source=SourceKind.MEMORY)
+
+    assert ["cherry", "apple", "banana"] == [chunk.text for chunk in chunks]
+    assert [] == list(store.chunks_of("memory/a.md", source=SourceKind.SESSIONS))
+
+
+def test_superseded_facts_come_with_their_successors(store: Store) -> None:
+    march = datetime(2026, 3, 1, tzinfo=UTC)
+    put_facts(
+        store,
+        old=FactMark("f-1", until=march, superseded_by="f-2"),
+        new=FactMark("f-2", since=march),
+        lost=FactMark("f-3", until=march, superseded_by="f-9"),
+        ended=FactMark("f-4", until=march),
+        foreign=FactMark("f-5", scope="user:ann", until=march, superseded_by="f-2"),
+    )
+    replaced = SupersededFact("f-1", "kettle old", "", by="f-2", instead="kettle new")
+    lost = SupersededFact("f-3", "kettle lost", "", by="f-9", instead="")
+
+    assert [replaced, lost] == list(store.superseded(Scope()))
+    assert [replaced, lost] == list(store.superseded(Scope(as_of=march)))
+    assert [] == list(store.superseded(Scope(as_of=datetime(2026, 2, 28, tzinfo=UTC))))
+    assert ["f-5"] == [
+        fact.id for fact in store.superseded(Scope(audience=frozenset({"user:ann"})))
+    ]
+
+
+def test_batches_are_remembered_by_space_until_they_are_dropped(store: Store) -> None:
+    store.put_batch(SPACE, "b-2", ["d2", "d1"])
+    store.put_batch(SPACE, "b-1", ["d3"])
+    store.put_batch(OTHER, "b-1", ["d4"])
+    store.drop_batch(OTHER, "b-1")
+    store.drop_batch(OTHER, "never there")
+
+    assert {"b-1": {"d3"}, "b-2": {"d1", "d2"}} == dict(store.batches(SPACE))
+    assert ["b-1", "b-2"] == list(store.batches(SPACE))
+    assert {} == store.batches(OTHER)
+
+
+def test_refused_texts_are_remembered_by_space_until_the_next_full_run(store: Store) -> None:
+    store.put_refused(SPACE, ["d1", "d2"])
+    first = store.refused(SPACE)
+    store.put_refused(SPACE, ["d2"])
+
+    assert ["d1", "d2"] == sorted(first)
+    assert (["d2"], []) == (list(store.refused(SPACE)), list(store.refused(OTHER)))
+
+
+def test_the_version_changes_with_every_chunk_and_vector_and_with_nothing_else(
+    store: Store,
+) -> None:
+    seen = [store.version()]
+    put(store, "memory/a.md", "apple", "banana")
+    seen.append(store.version())
+    embed(store, SPACE, apple=unit(1))
+    seen.append(store.version())
+    put(store, "memory/a.md", "apple", "cherry")
+    seen.append(store.version())
+    store.drop("memory/a.md", source=SourceKind.MEMORY)
+    seen.append(store.version())
+
+    assert 5 == len(set(seen))
+    store.publish(SPACE)
+    store.put_refused(SPACE, ["d"])
+    assert seen[-1] == store.version()
+
+
+def test_documents_are_listed_newest_first_with_what_the_scope_sees(store: Store) -> None:
+    put(store, "memory/undated.md", "apple")
+    put(store, "memory/old.md", "banana", "cherry", when=date(2026, 1, 1))
+    put(store, "memory/new.md", "damson", when=date(2026, 2, 1))
+    put_facts(store, mine=FactMark("f-1"), theirs=FactMark("f-2", scope="user:ann"))
+
+    everything = store.documents(Scope(), limit=10, offset=0)
+    page = store.documents(Scope(path="memory/*.md", before=date(2027, 1, 1)), limit=1, offset=1)
+
+    assert [
+        "memory/new.md",
+        "memory/old.md",
+        "memory/facts/all.md",
+        "memory/note.md",
+        "memory/undated.md",
+    ] == [each.path for each in everything.documents]
+    assert 5 == everything.total
+    old = DocumentSummary(
+        "memory/old.md", SourceKind.MEMORY, date(2026, 1, 1), "Top", ("Part",), 2, 13
+    )
+    assert ((old,), 2) == (page.documents, page.total)
+    [facts] = (each for each in everything.documents if each.source == SourceKind.FACTS)
+    assert (1, None) == (facts.chunks, facts.title)
+
+
+def test_days_count_documents_and_chunks_by_source(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana", when=date(2026, 2, 1))
+    put(store, "memory/b.md", "cherry", when=date(2026, 2, 1))
+    put(store, "memory/c.md", "damson", when=date(2026, 1, 1))
+    put_facts(store, mine=FactMark("f-1"), theirs=FactMark("f-2", scope="user:ann"))
+
+    assert (
+        DaySummary(None, {"facts": Amount(1, 1), "memory": Amount(1, 1)}),
+        DaySummary(date(2026, 1, 1), {"memory": Amount(1, 1)}),
+        DaySummary(date(2026, 2, 1), {"memory": Amount(2, 3)}),
+    ) == store.days(Scope())
+
+
+def test_embedded_chunks_are_known_by_place_and_vector(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana", "cherry", when=date(2026, 2, 1))
+    put(store, "other/b.md", "apple")
+    embed(store, SPACE, apple=unit(1), cherry=unit(3, 4))
+
+    keys = store.embedded(SPACE, scope=Scope(path="memory/*")).tolist()
+    places, vectors = store.places([keys[1], 10_000, keys[0]], fingerprint=SPACE)
+
+    assert 3 == len(store.embedded(SPACE, scope=Scope()))
+    assert [] == store.embedded(OTHER, scope=Scope()).tolist()
+    heading, when = ("Top", "Part"), date(2026, 2, 1)
+    assert [
+        ChunkPlace(keys[1], "memory/a.md", SourceKind.MEMORY, 3, 3, heading, when),
+        ChunkPlace(keys[0], "memory/a.md", SourceKind.MEMORY, 1, 1, heading, when),
+    ] == list(places)
+    assert np.allclose(np.stack([unit(3, 4), unit(1)]), vectors)
+    assert ([], 0) == (list((none := store.places([], fingerprint=SPACE))[0]), none[1].size)
+
+
+def test_a_shared_store_is_the_same_one_and_is_closed_on_its_own(store: Store) -> None:
+    def add_elsewhere() -> None:
+        shared, notices = store.share()
+        with closing(shared):
+            assert () == notices
+            put(shared, "memory/b.md", "banana")
+
+    put(store, "memory/a.md", "apple")
+    in_thread(add_elsewhere).join(30)
+
+    assert ["apple", "banana"] == found(store)
+
+
+def test_inside_a_snapshot_nothing_changes(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    shared, _ = store.share()
+
+    with store.snapshot():
+        before = found(store)
+        writer = in_thread(lambda: put(shared, "memory/b.md", "banana"))
+        writer.join(0.2)  # a store that does not wait is done by then
+        assert before == found(store)
+    writer.join(30)
+
+    assert ["apple", "banana"] == found(store)
+    shared.close()
+
+
+def test_writes_in_little_time_are_writes(store: Store) -> None:
+    with store.patience(0.5):
+        put(store, "memory/a.md", "apple")
+
+    assert ["apple"] == found(store)
+
+
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+OURS = Holder("ours", "index", 1, "here", since=10.0, beat=10.0)
+THEIRS = Holder("theirs", "watch", 2, "there", since=20.0, beat=20.0)
+
+
+def test_a_lease_has_one_holder_until_it_is_given_back(store: Store) -> None:
+    with closing(store.leases()) as ours, closing(store.leases()) as theirs:
+        assert ours.take("writer", OURS, is_gone=lambda _: False) is None
+        assert OURS == theirs.take("writer", THEIRS, is_gone=lambda _: False)
+        theirs.give_back("writer", token=THEIRS.token)
+        assert OURS == theirs.holder("writer")
+        assert theirs.holder("another") is None
+        ours.give_back("writer", token=OURS.token)
+        assert theirs.take("writer", THEIRS, is_gone=lambda _: False) is None
+        assert THEIRS == ours.holder("writer")
+
+
+def test_a_heartbeat_says_whether_the_lease_was_taken_over(store: Store) -> None:
+    with closing(store.leases()) as leases:
+        leases.take("writer", OURS, is_gone=lambda _: False)
+        assert leases.beat("writer", token=OURS.token, now=15.0)
+        assert replace(OURS, beat=15.0) == leases.holder("writer")
+        assert leases.take("writer", THEIRS, is_gone=lambda holder: holder.beat < 20.0) is None
+        assert not leases.beat("writer", token=OURS.token, now=25.0)
+        assert THEIRS == leases.holder("writer")
+
+
+def test_a_store_knows_whose_it_is(store: Store) -> None:
+    before = store.workspace()
+    claims = [store.claim("/first"), store.claim("/first"), store.claim("/second")]
+
+    assert (None, "/second") == (before, store.workspace())
+    assert [None, None, "/first"] == claims
+
+
+def test_a_sound_store_has_nothing_to_say(store: Store) -> None:
+    put(store, "memory/a.md", *(f"text {number}" for number in range(5)))
+    embed(store, SPACE, **{f"text {number}": unit(1, number) for number in range(5)})
+
+    assert ([], []) == (store.check(), store.audit())
+    assert store.is_writable
+    assert store.status(None).location == store.location
+
+
+def test_after_recovery_the_store_is_empty_and_works_or_the_damage_is_raised(
+    store: Store,
+) -> None:
+    put(store, "memory/a.md", "apple")
+    damage = StoreCorruptError("It is damaged.", action="-")
+    if not store.is_shared:
+        with pytest.raises(StoreCorruptError):
+            store.recover(damage)
+        return
+
+    [notice] = store.recover(damage)
+    was_empty = store.is_empty()
+    put(store, "memory/b.md", "banana")
+
+    assert was_empty
+    assert ["banana"] == found(store)
+    assert notice.startswith("It is damaged. It was set aside")
+
+
+def test_a_closed_store_cannot_be_used(store: Store) -> None:
+    shared, _ = store.share()
+    shared.close()
+
+    with pytest.raises(StoreError):
+        shared.known()
+    assert {} == store.known()

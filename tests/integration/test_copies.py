@@ -20,8 +20,9 @@ LATER = BEGINS + timedelta(days=60)
 
 
 @pytest.fixture
-def memory(workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
-    with Memory.open(workspace, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as opened:
+def memory(workspace: Path, environ: dict[str, str], each_store: str) -> Iterator[Memory]:
+    settings = {"provider": "none", "store": each_store}
+    with Memory.open(workspace, environ=environ, settings=settings) as opened:
         yield opened
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def memory(workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
-    with Memory.open(workspace, environ=environ) as opened:
+def memory(workspace: Path, environ: dict[str, str], each_store: str) -> Iterator[Memory]:
+    with Memory.open(workspace, environ=environ, settings={"store": each_store}) as opened:
         yield opened
 
 

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def memory(workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
-    with Memory.open(workspace, environ=environ) as opened:
+def memory(workspace: Path, environ: dict[str, str], each_store: str) -> Iterator[Memory]:
+    with Memory.open(workspace, environ=environ, settings={"store": each_store}) as opened:
         yield opened
 
 
 @pytest.fixture
-def keyword_memory(workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
-    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as opened:
+def keyword_memory(workspace: Path, environ: dict[str, str], each_store: str) -> Iterator[Memory]:
+    settings = {"provider": "none", "store": each_store}
+    with Memory.open(workspace, environ=environ, settings=settings) as opened:
         yield opened
 
 

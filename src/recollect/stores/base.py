@@ -322,6 +322,10 @@ class Leases(Protocol):
 class SharedStore(Protocol):
     """Lets threads and processes use one store at the same time."""
 
+    @property
+    def is_shared(self) -> bool:
+        """True if other processes can open the store."""
+
     def share(self) -> tuple[Store, tuple[str, ...]]:
         """Open the same store for another thread, with notices for the user; close both."""
 

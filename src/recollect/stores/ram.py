@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.errors import StoreError
 from recollect.reports import Amount, DaySummary, Documents, StoreStatus
 from recollect.stores import bag
 from recollect.stores.base import (
@@ -88,8 +89,14 @@ class RamStore:
     """A Store in memory."""
 
     def __init__(self, contents: _Contents | None = None) -> None:
-        self._all = contents or _Contents()
-        self.lock = self._all.lock
+        self._contents: _Contents | None = contents or _Contents()
+        self.lock = self._contents.lock
+
+    @property
+    def _all(self) -> _Contents:
+        if self._contents is None:
+            raise StoreError("The store in RAM is closed.", action="Open the memory again.")
+        return self._contents
 
     # Documents
 
@@ -420,6 +427,11 @@ class RamStore:
 
     # Sharing
 
+    @property
+    def is_shared(self) -> bool:
+        """Always False: only threads of this process can share it."""
+        return False
+
     def share(self) -> tuple[RamStore, tuple[str, ...]]:
         """Return another handle to the same contents."""
         return RamStore(self._all), ()
@@ -513,7 +525,7 @@ class RamStore:
 
     def close(self) -> None:
         """Release this handle; the last one takes the contents with it."""
-        self._all = _Contents()
+        self._contents = None
 
     def _seen(self, scope: Scope) -> Iterator[tuple[ChunkKey, _Row]]:
         return ((key, row) for key, row in self._all.rows.items() if _in_scope(row.chunk, scope))

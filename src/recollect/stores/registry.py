@@ -75,11 +75,6 @@ def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCach
     return SqliteVectorCache(path, max_bytes=max_bytes)
 
 
-def is_shared(address: str | Path) -> bool:
-    """Return True if other processes can open the store at this address."""
-    return _parts(address)[0] != "ram"
-
-
 def inspect_file(path: Path) -> Store:
     """Open an existing file only to look at it: damage is reported, not repaired.
 

@@ -88,6 +88,11 @@ class SqliteStore(
         connection = _connected(path, engine=engine, writable=writable)
         return cls(connection, path=path, engine=engine, is_writable=writable)
 
+    @property
+    def is_shared(self) -> bool:
+        """Always True: any process can open the file."""
+        return True
+
     def share(self) -> tuple[SqliteStore, tuple[str, ...]]:
         """Open the same file for another thread, with notices for the user."""
         return open_file(self._path, engine=self._engine)
