@@ -386,3 +386,17 @@ def test_the_environment_is_never_shown(tmp_path: Path) -> None:
     files = SettingsFiles.find(tmp_path, environ={"HOME": "/", "OPENAI_API_KEY": SECRET})
 
     assert SECRET not in repr(files)
+
+
+def test_a_setting_without_effect_is_said_and_can_be_removed(
+    cli: Cli, caplog: pytest.LogCaptureFixture
+) -> None:
+    cli.write("sessions.quota = 0.3\nmax_results = 4\n")
+
+    shown, refused = cli("show"), cli("set", "sessions.quota", "0.2")
+    removed = cli("set", "--unset", "sessions.quota")
+
+    assert (0, 2, 0) == (shown.returncode, refused.returncode, removed.returncode)
+    assert f"{cli.user_file}: `sessions.quota` no longer has an effect." in caplog.text
+    assert "no longer has an effect" in refused.stderr
+    assert "max_results = 4\n" == cli.written

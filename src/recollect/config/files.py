@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.config import Places, find_workspace, load_config
 from recollect.config.edit import settings_in, writable, write_settings
-from recollect.config.load import ARGUMENTS, ENVIRONMENT
+from recollect.config.load import ARGUMENTS, ENVIRONMENT, log_notices
 from recollect.config.openclaw import OWN_SETTINGS, Translation, default_file, translate
 from recollect.config.paths import PROJECT_FILE
 from recollect.config.schema import SETTINGS, canonical, read_setting
@@ -136,6 +136,7 @@ class SettingsFiles:
 
         """
         config = self._load()
+        log_notices(config)
         if key is None:
             return [
                 _shown(name, config) for name in SETTINGS if everything or name in config.origins

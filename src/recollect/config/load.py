@@ -6,13 +6,22 @@ came from elsewhere.
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from recollect.config.paths import PROJECT_FILE, find_workspace
-from recollect.config.schema import SETTINGS, Config, canonical, compose, read_setting
+from recollect.config.schema import (
+    RETIRED,
+    SETTINGS,
+    Config,
+    canonical,
+    compose,
+    read_setting,
+    retired,
+)
 from recollect.errors import ConfigError
 from recollect.providers.keys import Variables
 from recollect.providers.media import MEDIA_MODELS
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 
     from recollect.config.paths import Places
 
+_LOG = logging.getLogger(__name__)
 ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
 """Origins that win over every file."""
@@ -48,20 +58,37 @@ def load_config(
     """
     values = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, str] = {}
+    notices: list[str] = []
     for origin, layer in _layers(workspace, user_file, environ, arguments):
         for given, value in layer.items():
+            if notice := retired(given, origin=origin):
+                notices.append(notice)
+                continue
             key, checked = read_setting(given, value, origin=origin)
             values[key] = checked
             origins[key] = origin
     _check_provider(values, origins)
     _check_media(values, origins)
-    config = compose(Config, values, values=values, origins=origins, user_file=user_file)
+    config = compose(
+        Config,
+        values,
+        values=values,
+        origins=origins,
+        user_file=user_file,
+        notices=tuple(notices),
+    )
     variables = Variables(environ)
     return replace(
         config,
         provider=replace(config.provider, variables=variables),
         chat=replace(config.chat, variables=variables),
     )
+
+
+def log_notices(config: Config) -> None:
+    """Warn of settings that no longer have an effect."""
+    for notice in config.notices:
+        _LOG.warning(notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +130,7 @@ class Setup:
             environ=found.environ,
             arguments=settings or {},
         )
+        log_notices(config)
         return cls(
             found.folder, found.agent, found.named_agent, found.places, config, found.environ
         )
@@ -229,7 +257,7 @@ def variable_name(key: str) -> str:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    by_variable = {variable_name(key).removeprefix(_PREFIX): key for key in SETTINGS}
+    by_variable = {variable_name(key).removeprefix(_PREFIX): key for key in (*SETTINGS, *RETIRED)}
     found: dict[str, object] = {}
     for name, value in environ.items():
         variable = name.removeprefix(_PREFIX)

@@ -105,7 +105,7 @@ def rank(
         looked = rerank(text, standing=standing, reranker=reranker, options=options.rerank)
     scores = looked.scores
     order = _best_first(scores, fused.eligible | is_exact, chunks=chunks)
-    order = keep_quota(order, scores=scores, chunks=chunks, options=options.sources)
+    order = keep_quota(order, scores=scores, chunks=chunks)
     return Ranking(
         fused=fused,
         weighed=weighed,

@@ -26,18 +26,16 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
+_QUOTA = 0.5  # share of the hits that may be transcripts while comparable notes are left
 _COMPARABLE = 0.5  # share of a transcript's score at which a note goes first
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What transcripts count, and how many there may be."""
+    """What transcripts count."""
 
     sessions_weight: float = setting(
         "sessions.weight", 0.9, share, "factor on the score of hits in transcripts"
-    )
-    sessions_quota: float = setting(
-        "sessions.quota", 0.5, share, "share of the hits that may be transcripts"
     )
 
 
@@ -50,9 +48,7 @@ def weigh_sources(scores: Floats, *, chunks: Sequence[Chunk], options: SourceOpt
     return weighed
 
 
-def keep_quota(
-    rows: Sequence[int], *, scores: Floats, chunks: Sequence[Chunk], options: SourceOptions
-) -> list[int]:
+def keep_quota(rows: Sequence[int], *, scores: Floats, chunks: Sequence[Chunk]) -> list[int]:
     """Return the rows with transcripts moved back where they exceed their quota."""
     talk = [row for row in rows if chunks[row].source is SourceKind.SESSIONS]
     notes = [row for row in rows if chunks[row].source is not SourceKind.SESSIONS]
@@ -62,7 +58,7 @@ def keep_quota(
     kept: list[int] = []
     spoken = 0
     while talk and notes:
-        is_full = spoken + 1 > math.ceil(options.sessions_quota * (len(kept) + 1))
+        is_full = spoken + 1 > math.ceil(_QUOTA * (len(kept) + 1))
         note_is_good = scores[notes[0]] >= _COMPARABLE * scores[talk[0]]
         if rank_of[notes[0]] < rank_of[talk[0]] or (is_full and note_is_good):
             kept.append(notes.pop(0))

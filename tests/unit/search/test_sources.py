@@ -16,14 +16,9 @@ def chunks(*sources: SourceKind) -> list[Chunk]:
     return [Chunk(f"{row}.md", source, 1, 1, "text") for row, source in enumerate(sources)]
 
 
-def order(scores: list[float], sources: list[SourceKind], *, quota: float) -> list[int]:
+def order(scores: list[float], sources: list[SourceKind]) -> list[int]:
     rows = sorted(range(len(scores)), key=lambda row: -scores[row])
-    return keep_quota(
-        rows,
-        scores=np.array(scores),
-        chunks=chunks(*sources),
-        options=SourceOptions(sessions_quota=quota),
-    )
+    return keep_quota(rows, scores=np.array(scores), chunks=chunks(*sources))
 
 
 def test_a_transcripts_score_is_multiplied_by_its_weight() -> None:
@@ -37,32 +32,31 @@ def test_a_transcripts_score_is_multiplied_by_its_weight() -> None:
 def test_half_of_the_hits_may_be_transcripts_while_good_notes_are_left() -> None:
     scores = [0.9, 0.8, 0.7, 0.6, 0.5]
 
-    assert [0, 3, 1, 4, 2] == order(scores, [TALK, TALK, TALK, NOTE, NOTE], quota=0.5)
+    assert [0, 3, 1, 4, 2] == order(scores, [TALK, TALK, TALK, NOTE, NOTE])
 
 
 def test_a_note_that_is_less_than_half_as_good_waits() -> None:
-    assert [0, 1, 2] == order([0.9, 0.8, 0.3], [TALK, TALK, NOTE], quota=0.5)
+    assert [0, 1, 2] == order([0.9, 0.8, 0.3], [TALK, TALK, NOTE])
 
 
 def test_without_notes_nothing_is_put_back() -> None:
-    assert [0, 1] == order([0.9, 0.8], [TALK, TALK], quota=0.0)
+    assert [0, 1] == order([0.9, 0.8], [TALK, TALK])
 
 
 def test_notes_are_never_put_back() -> None:
-    assert [0, 1, 2] == order([0.9, 0.8, 0.7], [NOTE, NOTE, TALK], quota=0.0)
+    assert [0, 1, 2] == order([0.9, 0.8, 0.7], [NOTE, NOTE, TALK])
 
 
 @given(
     given=st.lists(st.tuples(st.floats(0.01, 1), st.sampled_from([NOTE, TALK])), max_size=30),
-    quota=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
 )
 def test_nothing_is_lost_and_each_source_keeps_its_own_order(
-    given: list[tuple[float, SourceKind]], quota: float
+    given: list[tuple[float, SourceKind]],
 ) -> None:
     scores, sources = [each[0] for each in given], [each[1] for each in given]
     rows = sorted(range(len(scores)), key=lambda row: -scores[row])
 
-    kept = order(scores, sources, quota=quota)
+    kept = order(scores, sources)
 
     assert sorted(rows) == sorted(kept)
     for source in (NOTE, TALK):
