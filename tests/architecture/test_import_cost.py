@@ -8,7 +8,16 @@ import sys
 
 import pytest
 
-HEAVY = ("numpy", "onnxruntime", "apsw", "rich", "httpx", "tokenizers", "huggingface_hub")
+HEAVY = (
+    "numpy",
+    "onnxruntime",
+    "apsw",
+    "rich",
+    "httpx",
+    "tokenizers",
+    "huggingface_hub",
+    "pydantic",
+)
 
 
 def loaded_after(code: str) -> set[str]:

@@ -38,8 +38,8 @@ ROOT_MODULES = {
     "__init__", "__main__", "types", "reports", "errors", "memory", "async_memory", "version",
 }  # fmt: skip
 STILL_DUPLICATED = {
-    "Agent", "Answer", "Block", "Call", "Draft", "Format", "Found", "Kind", "Ledger", "Limits",
-    "Line", "Member", "Packer", "Plan", "Ranking", "Request", "Scope",
+    "Agent", "Answer", "Block", "Draft", "Format", "Found", "Ledger",
+    "Line", "Member", "Packer", "Plan", "Request", "Scope",
     "Superseded", "Wanted", "Window", "Wire", "_Look", "_Reader", "_Run",
 }  # fmt: skip
 """Class names that are being renamed. Only remove from it."""

@@ -18,8 +18,8 @@ import httpx
 
 from recollect import AsyncMemory
 from recollect.shells.http.listen import Server, bound
-from recollect.shells.http.run import ServeOptions, attend, build_server
-from recollect.shells.http.served import Served
+from recollect.shells.http.server import ServeOptions, build_server, run_server
+from recollect.shells.http.state import ServerState
 from recollect.shells.serving import ServedMemory
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Inside:
 
     url: str
     memory: ServedMemory
-    served: Served
+    state: ServerState
     server: Server
     loop: asyncio.AbstractEventLoop
 
@@ -157,13 +157,13 @@ def inside(workspace: Path, environ: Mapping[str, str], options: ServeOptions) -
                     workspace, environ={**_HURRY, **environ}, scopes=options.scopes
                 )
             )
-            served = Served(memory, scopes=options.scopes, is_read_only=options.is_read_only)
-            servers.append(build_server(served, options=options, port=port))
+            state = ServerState(memory, scopes=options.scopes, is_read_only=options.is_read_only)
+            servers.append(build_server(state, options=options, port=port))
             here = Inside(
-                f"http://127.0.0.1:{port}", memory, served, servers[0], asyncio.get_running_loop()
+                f"http://127.0.0.1:{port}", memory, state, servers[0], asyncio.get_running_loop()
             )
-            await attend(
-                servers[0], served, listener=listener, ready=lambda: ready.set_result(here)
+            await run_server(
+                servers[0], state, listener=listener, on_ready=lambda: ready.set_result(here)
             )
 
     thread = threading.Thread(target=lambda: asyncio.run(run()))

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from tests.http.servers import inside, wait_until
 
-from recollect.shells.http.run import ServeOptions
-from recollect.shells.http.table import OPERATIONS
+from recollect.shells.http.operations import OPERATIONS
+from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -186,7 +186,11 @@ def test_facts_that_do_not_fit_each_other_are_not_joined(
         ("/api/search?query=x&zzz=1", "'zzz'", "It takes asOf,"),
         ("/api/search", "query is missing.", "Give query"),
         ("/api/search?query=a&query=b", "query is given 2 times.", "openapi"),
-        ("/api/search?query=%20%00", "query must be more than blanks", "openapi"),
+        (
+            "/api/search?query=%20%00",
+            "query must be non-blank text of 1 to 4000 characters",
+            "openapi",
+        ),
         ("/api/search?query=x&maxResults=0", "whole number from 1 to 1000, not 0", "openapi"),
         ("/api/search?query=x&maxResults=2.5", "whole number", "openapi"),
         ("/api/search?query=x&minScore=nan", "number from 0 to 1", "openapi"),
@@ -221,10 +225,10 @@ def test_a_wrong_argument_is_named_with_what_to_do(
         (b"\xff{}", "The body is not JSON."),
         (b"[]", "The body is not a JSON object."),
         (b"{}", "text is missing."),
-        (b'{"text": 1}', "text must be a text."),
-        (b'{"text": "\\ud800"}', "text must be valid Unicode."),
+        (b'{"text": 1}', "text must be non-blank text of 1 to 4000 characters, not 1."),
+        (b'{"text": "\\ud800"}', "text must be valid Unicode, not '\\ud800'."),
         (b'{"txt": "x"}', "There is no parameter 'txt' here."),
-        (b'{"text": "x", "tags": "a"}', "tags must be a list, not 'a'."),
+        (b'{"text": "x", "tags": "a"}', "tags must be a list of at most 50 values, not 'a'."),
         (b'{"text": "x", "supersedes": ["1"]}', "supersedes must be the id of a fact, not '1'."),
     ],
 )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.shells.http.refuse import ABOUT
-from recollect.shells.http.table import OPERATIONS
+from recollect.shells.http.errors import STATUS_MEANINGS
+from recollect.shells.http.models import properties_of
+from recollect.shells.http.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,15 +84,15 @@ def test_every_operation_parameter_and_status_is_on_the_page() -> None:
     ]
     drawn = {"/api/documents", "/api/timeline", "/api/map", "/api/evaluation"}
     params = {
-        param.name
+        name
         for each in OPERATIONS
         if each.path.startswith("/api/") and each.path not in drawn
-        for param in each.params
+        for name in properties_of(each.parameters)
     }
 
     assert [] == missing
     assert [] == sorted(name for name in params if not re.search(rf"[`\"{{]{name}[`\"}}]", PAGE))
-    assert [] == [status for status in ABOUT if status != 500 and str(status) not in PAGE]
+    assert [] == [status for status in STATUS_MEANINGS if status != 500 and str(status) not in PAGE]
 
 
 def test_every_metric_is_on_the_page(server: Command) -> None:

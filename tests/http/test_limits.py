@@ -12,8 +12,8 @@ import httpx
 import pytest
 from tests.http.servers import inside, wait_until
 
-from recollect.shells.http.limits import Limits
-from recollect.shells.http.run import ServeOptions
+from recollect.shells.http.listen import ServerLimits
+from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from tests.http.servers import Command, Inside
 
-SHORT = Limits(
+SHORT = ServerLimits(
     body_bytes=2_000,
     address_bytes=500,
-    under_way=3,
+    requests=3,
     seconds=1.0,
-    head_seconds=0.5,
+    header_seconds=0.5,
     connections=8,
 )
 JSON = {"Content-Type": "application/json"}
@@ -48,11 +48,11 @@ def connected(here: Inside) -> Iterator[socket.socket]:
 
 
 def ask_and_leave(here: Inside, path: str) -> None:
-    before = here.served.metrics.under_way
+    before = here.state.metrics.in_progress
     with connected(here) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n\r\n".encode())
-        wait_until(lambda: here.served.metrics.under_way > before)
-    wait_until(lambda: here.served.metrics.under_way == before)
+        wait_until(lambda: here.state.metrics.in_progress > before)
+    wait_until(lambda: here.state.metrics.in_progress == before)
 
 
 def test_a_body_that_is_too_large_is_refused(here: Inside) -> None:
@@ -90,7 +90,7 @@ def test_a_body_where_none_belongs_is_refused(here: Inside) -> None:
     answer = httpx.request("GET", f"{here.url}/api/status", content=b"{}")
 
     assert 400 == answer.status_code
-    assert "This takes no body." == answer.json()["error"]["message"]
+    assert "This operation takes no body." == answer.json()["error"]["message"]
 
 
 def test_what_takes_too_long_is_answered_in_words(here: Inside) -> None:
@@ -112,7 +112,7 @@ def test_more_requests_than_there_is_room_for_are_told_to_come_back(here: Inside
     with here.busy():
         for thread in threads:
             thread.start()
-        wait_until(lambda: here.served.metrics.under_way == 3)
+        wait_until(lambda: here.state.metrics.in_progress == 3)
         refused = httpx.get(f"{here.url}/api/status", timeout=30)
         health = httpx.get(f"{here.url}/health", timeout=30)
     for thread in threads:
@@ -121,7 +121,7 @@ def test_more_requests_than_there_is_room_for_are_told_to_come_back(here: Inside
     assert (429, "1") == (refused.status_code, refused.headers["retry-after"])
     assert 200 == health.status_code
     assert 3 == len(codes)
-    assert 0 == here.served.metrics.under_way
+    assert 0 == here.state.metrics.in_progress
 
 
 def test_a_question_whose_asker_left_is_not_asked(here: Inside) -> None:
@@ -146,9 +146,9 @@ def test_a_fact_whose_writer_left_before_its_turn_is_not_written(
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
             + body
         )
-        wait_until(lambda: here.served.metrics.under_way == 1)
+        wait_until(lambda: here.state.metrics.in_progress == 1)
         connection.close()
-        wait_until(lambda: here.served.metrics.under_way == 0)
+        wait_until(lambda: here.state.metrics.in_progress == 0)
     httpx.get(f"{here.url}/api/status", timeout=30)
 
     assert not (workspace / "memory" / "facts").exists()

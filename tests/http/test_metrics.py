@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.http.servers import inside, wait_until
 
 from recollect.shells.http.metrics import Metrics, family
-from recollect.shells.http.run import ServeOptions
+from recollect.shells.http.server import ServeOptions
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_a_server_tells_what_it_did_and_what_it_holds(
 def test_a_histogram_adds_up() -> None:
     metrics = Metrics()
     for seconds in (0.001, 0.005, 0.02, 0.3, 99.0):
-        metrics.answered(route="/x", method="GET", status=200, seconds=seconds)
+        metrics.count_request(route="/x", method="GET", status=200, seconds=seconds)
 
     found = parsed(lines(metrics.lines()))
 

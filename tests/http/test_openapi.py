@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from tests.http.servers import SAMPLE, wait_until
 
-from recollect.shells.http.openapi import description
-from recollect.shells.http.table import OPERATIONS
+from recollect.shells.http.models import properties_of
+from recollect.shells.http.operations import OPERATIONS, description
 
 if TYPE_CHECKING:
     from tests.http.servers import Command, Serving
@@ -53,12 +53,15 @@ def test_all_that_was_promised_is_in_the_table() -> None:
 
 
 def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:
-    names = Counter(each.endpoint.__name__ for each in OPERATIONS)
+    names = Counter(each.run.__name__ for each in OPERATIONS)
 
     assert [] == [name for name, count in names.items() if count > 1]
     assert [] == [each.path for each in OPERATIONS if not each.summary.endswith(".")]
     assert [] == [
-        param.name for each in OPERATIONS for param in each.params if not param.about.endswith(".")
+        name
+        for each in OPERATIONS
+        for name, schema in properties_of(each.parameters).items()
+        if not str(schema.get("description", "")).endswith(".")
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.http.servers import inside, wait_until
 
 from recollect import Memory
-from recollect.shells.http.run import ServeOptions
+from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

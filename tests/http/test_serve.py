@@ -13,7 +13,7 @@ import httpx
 import pytest
 from tests.http.servers import inside, wait_until
 
-from recollect.shells.http.run import ServeOptions
+from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ def test_what_is_under_way_is_answered_before_it_ends(
         asking = threading.Thread(target=lambda: answers.append(httpx.get(url, timeout=60)))
         with here.busy():
             asking.start()
-            wait_until(lambda: here.served.metrics.under_way)
+            wait_until(lambda: here.state.metrics.in_progress)
             here.server.handle_exit(signal.SIGTERM, None)
             wait_until(lambda: _is_closed(here.port))
         asking.join(60)

@@ -8,7 +8,7 @@ import openai
 import pytest
 from tests.http.servers import inside
 
-from recollect.shells.http.run import ServeOptions
+from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,23 +125,23 @@ def test_the_store_is_listed_and_retrieved_by_both_names(client: openai.OpenAI) 
 @pytest.mark.parametrize(
     ("arguments", "param", "message"),
     [
-        ({"query": " "}, "query", "more than blanks"),
+        ({"query": " "}, "query", "non-blank text"),
         ({"query": []}, "query", "1 to 10 texts"),
         ({"query": "x", "max_num_results": 51}, "max_num_results", "from 1 to 50"),
         (
             {"query": "x", "filters": {"type": "or", "filters": []}},
             "filters",
-            "can be joined by and",
+            "several comparisons joined by and",
         ),
         (
             {"query": "x", "filters": {"type": "ne", "key": "source", "value": "facts"}},
             "filters",
-            "by eq only",
+            "path or source by eq",
         ),
         (
             {"query": "x", "filters": {"type": "eq", "key": "author", "value": "Ada"}},
             "filters",
-            "path, source and date",
+            "a comparison of path or source by eq, or of date",
         ),
         (
             {"query": "x", "filters": {"type": "gte", "key": "date", "value": 1700000000}},

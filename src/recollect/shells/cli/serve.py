@@ -58,7 +58,7 @@ def serve_command(
     from recollect.config.peek import peek  # noqa: PLC0415
     from recollect.facts.scope import FactScope  # noqa: PLC0415
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
-    from recollect.shells.http.run import ServeOptions, serve  # noqa: PLC0415
+    from recollect.shells.http.server import ServeOptions, serve  # noqa: PLC0415
 
     options.require_config_file()
     token = read_token(os.environ, file=token_file)
@@ -80,7 +80,7 @@ def serve_command(
             is_read_only=read_only,
             program=options.program,
         ),
-        told=lambda address: _announce(address, as_json=options.as_json),
+        on_ready=lambda address: _announce(address, as_json=options.as_json),
     )
 
 

@@ -1,1 +1,1 @@
-"""How do programs reach a memory over HTTP? A table of operations: read, described, served."""
+"""The HTTP API and the web page: one table of operations, validated, described and served."""

@@ -1,107 +1,294 @@
-"""The application: the guard in front, the table behind it, the same headers on every answer."""
+"""The ASGI application: the guard in front, the operations behind it, both within the limits.
+
+A request whose client disconnects is not waited for: work that has not started in the memory's
+thread is never done.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
 import time
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.responses import Response
 from starlette.routing import Route, Router
 
+from recollect.errors import RecollectError
 from recollect.shells.guard import Asked
-from recollect.shells.http.endpoint import ROUTE, Endpoint
-from recollect.shells.http.headers import secured
-from recollect.shells.http.limits import Limits, check_address
-from recollect.shells.http.refuse import (
+from recollect.shells.http.errors import (
+    JsonResponse,
+    ParameterError,
     RequestError,
-    answer_error,
-    answer_refused,
-    no_such_path,
+    error_response,
+    internal_error,
+    refused_response,
+    unknown_method,
+    unknown_path,
 )
-from recollect.shells.http.table import OPERATIONS
+from recollect.shells.http.models import read_parameters
+from recollect.shells.http.operations import OPERATIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable, Iterator
+
+    from pydantic import BaseModel
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from recollect.shells.guard import Guard
-    from recollect.shells.http.served import Served
+    from recollect.shells.http.listen import ServerLimits
+    from recollect.shells.http.operations import Operation
+    from recollect.shells.http.state import ServerState
 
-_OPEN = tuple(operation.path.partition("{") for operation in OPERATIONS if operation.is_open)
-_UNMATCHED = "unmatched"
-_REFUSED = "refused"
+_LOG = logging.getLogger("recollect.http")
+_ROUTE = "recollect.route"  # where a request's scope holds the path of its operation, for /metrics
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
+_PUBLIC = tuple(each.path.partition("{") for each in OPERATIONS if each.is_public)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_SECURITY_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
 
 
-def build_app(served: Served, *, guard: Guard, limits: Limits | None = None) -> ASGIApp:
+class _DisconnectedError(Exception):
+    """The client disconnected. Never leaves this module."""
+
+
+def build_app(state: ServerState, *, guard: Guard, limits: ServerLimits) -> ASGIApp:
     """Return the application that serves a memory."""
-    limits = limits or Limits()
-    ordered = sorted(OPERATIONS, key=lambda operation: operation.path)
+    ordered = sorted(OPERATIONS, key=lambda each: each.path)
     routes = [
-        Route(path, Endpoint(rows, served=served, limits=limits))
-        for path, rows in groupby(ordered, key=lambda operation: operation.path)
+        Route(path, Endpoint(operations, state=state, limits=limits))
+        for path, operations in groupby(ordered, key=lambda each: each.path)
     ]
-    router = Router(routes, redirect_slashes=False, default=_nowhere)
-    return Front(router, served=served, guard=guard, limits=limits)
+    router = Router(routes, redirect_slashes=False, default=_not_found)
+    return GuardedApp(router, state=state, guard=guard, limits=limits)
 
 
-class Front:
-    """What every request passes first: counting, headers, limits of the address, the guard."""
+class GuardedApp:
+    """Passes on the requests that the guard allows, counts all, and secures every response."""
 
-    def __init__(self, app: ASGIApp, *, served: Served, guard: Guard, limits: Limits) -> None:
+    def __init__(
+        self, app: ASGIApp, *, state: ServerState, guard: Guard, limits: ServerLimits
+    ) -> None:
         self._app = app
-        self._served = served
+        self._state = state
         self._guard = guard
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and count it."""
-        began = time.perf_counter()
+        started = time.perf_counter()
         statuses: list[int] = []
 
-        async def send_noted(message: Message) -> None:
+        async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
+                headers = MutableHeaders(raw=list(message.get("headers", [])))
+                headers.update(_SECURITY_HEADERS)
+                headers.setdefault("Cache-Control", "no-store")
+                message["headers"] = headers.raw
             await send(message)
 
-        await self._enter(scope, receive, secured(send_noted))
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self._app(scope, receive, send_secured)
+        else:
+            scope[_ROUTE] = "refused"
+            await refusal(scope, receive, send_secured)
         if statuses:
             method = scope["method"]
-            self._served.metrics.answered(
-                route=scope.get(ROUTE, _UNMATCHED),
+            self._state.metrics.count_request(
+                route=scope.get(_ROUTE, "unmatched"),
                 method=method if method in _METHODS else "other",
                 status=statuses[0],
-                seconds=time.perf_counter() - began,
+                seconds=time.perf_counter() - started,
             )
 
-    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _refusal(self, scope: Scope) -> Response | None:
         path = scope["path"]
-        try:
-            check_address(scope["raw_path"], scope["query_string"], most=self._limits.address_bytes)
-        except RequestError as error:
-            scope[ROUTE] = _REFUSED
-            await answer_error(error, path=path)(scope, receive, send)
-            return
-        refused = self._guard.refusal(_asked(scope))
-        if refused is not None:
-            scope[ROUTE] = _REFUSED
-            await answer_refused(refused, path=path)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        if len(scope["raw_path"]) + len(scope["query_string"]) > self._limits.address_bytes:
+            too_long = RequestError(
+                414,
+                "address",
+                f"The address is longer than {self._limits.address_bytes} bytes.",
+                action="Send shorter parameters.",
+            )
+            return error_response(too_long, path=path)
+        refused = self._guard.refusal(_origin(scope))
+        return None if refused is None else refused_response(refused, path=path)
 
 
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    error = no_such_path(scope["path"], {operation.path for operation in OPERATIONS})
-    await answer_error(error, path=scope["path"])(scope, receive, send)
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    error = unknown_path(scope["path"], {each.path for each in OPERATIONS})
+    await error_response(error, path=scope["path"])(scope, receive, send)
 
 
-def _asked(scope: Scope) -> Asked:
+def _origin(scope: Scope) -> Asked:
     path = scope["path"]
     is_page = path == "/" and scope["method"] in {"GET", "HEAD"}
     return Asked.by(
         scope["headers"],
         is_navigation=is_page and Headers(scope=scope).get("sec-fetch-mode") == "navigate",
         is_open=any(
-            path.startswith(start) if is_prefix else path == start for start, is_prefix, _ in _OPEN
+            path.startswith(start) if is_prefix else path == start
+            for start, is_prefix, _ in _PUBLIC
         ),
     )
+
+
+class Endpoint:
+    """The operations of one path, as an ASGI application."""
+
+    def __init__(
+        self, operations: Iterable[Operation], *, state: ServerState, limits: ServerLimits
+    ) -> None:
+        self._operations = {each.method: each for each in operations}
+        self._state = state
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        operation = self._operations.get(method)
+        if operation is None:
+            allowed = {*self._operations, *({"HEAD"} if "GET" in self._operations else ())}
+            response = error_response(unknown_method(method, allowed), path=scope["path"])
+        else:
+            scope[_ROUTE] = operation.path
+            try:
+                response = await self._respond(operation, scope, receive)
+            except _DisconnectedError:
+                self._state.metrics.abandoned += 1
+                return
+        await response(scope, receive, send)
+
+    async def _respond(self, operation: Operation, scope: Scope, receive: Receive) -> Response:
+        try:
+            if operation.is_public:
+                return await self._run_in_time(operation, scope, receive)
+            with self._in_progress():
+                return await self._run_in_time(operation, scope, receive)
+        except RecollectError as error:
+            return error_response(error, path=scope["path"])
+        except _DisconnectedError:
+            raise
+        except Exception:  # noqa: BLE001 - a bug is logged, and its details stay here
+            _LOG.exception("%s %s failed.", operation.method, operation.path)
+            return error_response(internal_error(), path=scope["path"])
+
+    @contextlib.contextmanager
+    def _in_progress(self) -> Iterator[None]:
+        metrics = self._state.metrics
+        if metrics.in_progress >= self._limits.requests:
+            raise RequestError(
+                429,
+                "busy",
+                "Too many requests are in progress.",
+                action="Try again in a second.",
+                headers={"Retry-After": "1"},
+            )
+        metrics.in_progress += 1
+        try:
+            yield
+        finally:
+            metrics.in_progress -= 1
+
+    async def _run_in_time(self, operation: Operation, scope: Scope, receive: Receive) -> Response:
+        seconds = operation.seconds or self._limits.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                parameters = await self._read(operation, scope, receive)
+                return await _unless_disconnected(self._run(operation, parameters), receive)
+        except TimeoutError:
+            raise RequestError(
+                503,
+                "time",
+                f"It took more than {seconds:g} seconds.",
+                action="Try again later: work such as the first reading of the files continues.",
+                headers={"Retry-After": "5"},
+            ) from None
+
+    async def _read(self, operation: Operation, scope: Scope, receive: Receive) -> BaseModel:
+        media_type = Headers(scope=scope).get("content-type", "").partition(";")[0]
+        if operation.takes_body and media_type.strip().lower() != "application/json":
+            raise RequestError(
+                415,
+                "media",
+                "The body must be JSON.",
+                action="Send it with `Content-Type: application/json`.",
+            )
+        if operation.writes and self._state.is_read_only:
+            raise RequestError(
+                403,
+                "read_only",
+                "This server is read-only.",
+                action="Start it without --read-only to write facts.",
+            )
+        body = await _body(receive, limit=self._limits.body_bytes)
+        if body and not operation.takes_body:
+            raise ParameterError("This operation takes no body.", param=None)
+        return read_parameters(
+            operation.parameters,
+            path=scope.get("path_params", {}),
+            query=QueryParams(scope["query_string"]).multi_items(),
+            body=body if operation.takes_body else None,
+        )
+
+    async def _run(self, operation: Operation, parameters: BaseModel) -> Response:
+        answer = await operation.run(self._state, parameters)
+        if isinstance(answer, Response):
+            return answer
+        return JsonResponse(answer, status=operation.status)
+
+
+async def _body(receive: Receive, *, limit: int) -> bytes:
+    parts = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _DisconnectedError
+        parts += message.get("body", b"")
+        if len(parts) > limit:
+            raise RequestError(
+                413,
+                "body",
+                f"The body is larger than {limit} bytes.",
+                action="Send less at once.",
+                headers={"Connection": "close"},
+            )
+        if not message.get("more_body", False):
+            return bytes(parts)
+
+
+async def _unless_disconnected(
+    work: Coroutine[object, object, Response], receive: Receive
+) -> Response:
+    """Return the response, or cancel the work when the client disconnects."""
+    working = asyncio.ensure_future(work)
+    listening = asyncio.ensure_future(_disconnect(receive))
+    try:
+        await asyncio.wait([working, listening], return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise _DisconnectedError
+        return await working
+    finally:
+        for task in (working, listening):
+            task.cancel()
+        await asyncio.gather(working, listening, return_exceptions=True)
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,220 +1,274 @@
-"""Writing facts over HTTP: remember, supersede, forget. Looking them up is in views.py."""
+"""Operations on facts: list, show, remember, supersede, forget."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.identity import ID_PATTERN
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, MOST_FACT_CHARS
 from recollect.facts.rules import Verdict
-from recollect.shells.dates import start_of
-from recollect.shells.http.answer import JsonAnswer
-from recollect.shells.http.kinds import choice, day, several, text
-from recollect.shells.http.operation import (
-    Call,
-    Operation,
-    Where,
-    defaulted,
-    optional,
-    repeated,
-    required,
+from recollect.shells.dates import end_of, start_of
+from recollect.shells.http.errors import JsonResponse, RequestError
+from recollect.shells.http.models import (
+    Day,
+    Parameters,
+    ReasonModel,
+    ResponseModel,
+    ScopeName,
+    must_be,
 )
-from recollect.shells.http.refuse import RequestError
-from recollect.shells.http.searching import SCOPE_NAME
-from recollect.shells.http.shapes import NUMBER, TEXT, array, nullable, shape
 from recollect.shells.render import facts as render_facts
+from recollect.types import GLOBAL
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from recollect.memory import Memory
+    from recollect.shells.http.state import ServerState
     from recollect.shells.render.search import Json
     from recollect.shells.scopes import Held
 
-FACT_ID = text(most=15, pattern=f"^{ID_PATTERN}$", says="the id of a fact")
-_SHORT = text(most=500)
-
-ID = required("id", FACT_ID, "Of the fact.", where=Where.PATH)
-BY = required("by", FACT_ID, "Id of the fact that takes its place.", where=Where.BODY)
-STATEMENT = required(
-    "text",
-    text(least=1, most=MOST_FACT_CHARS, pattern=r"[^\s\x00]", says="more than blanks"),
-    "The statement.",
-    where=Where.BODY,
-)
-CATEGORY = defaulted(
-    "category",
-    choice(*CATEGORIES),
-    "What kind of fact.",
-    default=DEFAULT_CATEGORY,
-    where=Where.BODY,
-)
-ENTITY = defaulted("entity", _SHORT, "Whom or what it is about.", default="", where=Where.BODY)
-KEY = defaulted("key", _SHORT, "Which property of it.", default="", where=Where.BODY)
-VALUE = defaulted("value", _SHORT, "The property's value.", default="", where=Where.BODY)
-TAGS = repeated(
-    "tags", several(text(least=1, most=100), most=50), "Words to find it by.", where=Where.BODY
-)
-SCOPE = optional("scope", SCOPE_NAME, "For whom it holds; else global.", where=Where.BODY)
-VALID_FROM = optional("validFrom", day(), "Since when it holds.", where=Where.BODY)
-SUPERSEDES = repeated(
-    "supersedes", several(FACT_ID, most=50), "Ids of facts that it replaces.", where=Where.BODY
-)
+_MAX_NAME_CHARS = 500
 
 
-async def remember(call: Call) -> Response:
-    """Write a fact down, or find that it is known, and say which."""
-    scope = call[SCOPE] or "global"
-    held = call.served.held
-    held.seen([scope])
+def _known_category(name: str) -> str:
+    if name not in CATEGORIES:
+        raise ValueError(name)
+    return name
 
-    def work(memory: Memory) -> Json:
-        for each in call[SUPERSEDES]:
-            _fitting(memory, each, scope=scope, held=held)
-        remembered = memory.facts.remember(
-            call[STATEMENT],
-            category=call[CATEGORY],
-            entity=call[ENTITY],
-            key=call[KEY],
-            value=call[VALUE],
-            tags=call[TAGS],
-            scope=scope,
-            valid_from=start_of(call[VALID_FROM]),
-            supersedes=call[SUPERSEDES],
+
+FactId = Annotated[
+    str, Field(max_length=15, pattern=f"^{ID_PATTERN}$"), must_be("the id of a fact")
+]
+Category = Annotated[
+    str,
+    AfterValidator(_known_category),
+    WithJsonSchema({"type": "string", "enum": list(CATEGORIES)}),
+]
+Name = Annotated[str, Field(max_length=_MAX_NAME_CHARS)]
+
+
+class ListParameters(Parameters):
+    """Parameters of GET /api/facts."""
+
+    text: Name = Field("", description="Only facts with these words.")
+    category: Name = Field("", description="Only facts of this category.")
+    entity: Name = Field("", description="Only facts about this person or thing.")
+    tag: list[Name] = Field([], max_length=20, description="Only facts with this tag.")
+    scope: list[ScopeName] = Field(
+        [], max_length=20, description="Also facts of this scope, such as user:ada."
+    )
+    as_of: Day | None = Field(None, description="Facts that were valid on this day.")
+    include_superseded: bool = Field(default=False, description="Also superseded facts.")
+
+
+class IdParameters(Parameters):
+    """Parameters of the operations on one fact."""
+
+    id: FactId = Field(description="The id of the fact.")
+
+
+class SupersedeParameters(IdParameters):
+    """Parameters of POST /api/facts/{id}/supersede."""
+
+    by: FactId = Field(description="The id of the fact that replaces it.")
+
+
+class RememberParameters(Parameters):
+    """Parameters of POST /api/facts."""
+
+    text: Annotated[
+        str,
+        Field(min_length=1, max_length=MOST_FACT_CHARS, pattern=r"[^\s\x00]"),
+        must_be(f"non-blank text of 1 to {MOST_FACT_CHARS} characters"),
+    ] = Field(description="The statement.")
+    category: Category = Field(DEFAULT_CATEGORY, description="The kind of fact.")
+    entity: Name = Field("", description="The person or thing it is about.")
+    key: Name = Field("", description="The property of the entity.")
+    value: Name = Field("", description="The value of the property.")
+    tags: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        [], max_length=50, description="Words to find it by."
+    )
+    scope: ScopeName | None = Field(None, description="For whom it is valid; default global.")
+    valid_from: Day | None = Field(None, description="The day it became valid.")
+    supersedes: list[FactId] = Field(
+        [], max_length=50, description="The ids of facts that it replaces."
+    )
+
+
+class FactModel(ResponseModel):
+    """A fact."""
+
+    id: str
+    text: str
+    category: str
+    entity: str
+    key: str
+    value: str
+    tags: list[str]
+    scope: str
+    decay_class: str
+    confidence: float
+    valid_from: str | None
+    valid_until: str | None
+    expires: str | None
+    supersedes: list[str]
+    superseded_by: str | None
+    provenance: str
+    source: str
+    created: str | None
+
+
+class FailureModel(ReasonModel):
+    """A file that could not be read, or a line in it."""
+
+    path: str
+
+
+class FactListResponse(ResponseModel):
+    """The output of `recollect facts list --json`."""
+
+    facts: list[dict[str, object]]
+    problems: list[FailureModel]
+
+
+class FactHistoryResponse(ResponseModel):
+    """The output of `recollect facts show --json`."""
+
+    facts: list[FactModel]
+
+
+class RememberResponse(FactModel):
+    """The fact, and what became of it."""
+
+    verdict: str
+    reason: str | None
+    others: list[str]
+    commands: list[str]
+    notices: list[str]
+
+
+class SupersedeResponse(FactModel):
+    """The fact that is valid now, and the one it replaced."""
+
+    superseded: FactModel
+    commands: list[str]
+
+
+class ForgetResponse(ResponseModel):
+    """The removed fact, and the facts that are valid again."""
+
+    forgotten: FactModel
+    restored: list[FactModel]
+
+
+async def facts(state: ServerState, given: ListParameters) -> Json:
+    """List the facts that are valid."""
+    from recollect.facts.listing import Wanted  # noqa: PLC0415 - only where facts are asked for
+
+    scopes = state.scopes.seen(given.scope)
+    if state.scopes.names is not None and not given.scope:
+        scopes = (GLOBAL, *scopes)
+    wanted = Wanted(
+        scopes=scopes,
+        category=given.category,
+        entity=given.entity,
+        tags=tuple(given.tag),
+        text=given.text,
+    )
+    listing = await state.memory.run(
+        lambda memory: memory.facts.listed(
+            wanted, as_of=end_of(given.as_of), include_superseded=given.include_superseded
         )
-        return render_facts.remembered_json(remembered, program=call.served.program)
+    )
+    return render_facts.listing_json(listing)
 
-    shown = await call.memory.run(work)
+
+async def fact(state: ServerState, given: IdParameters) -> Json:
+    """Show a fact with the facts before and after it, oldest first."""
+    history = await state.memory.run(lambda memory: state.scopes.history(memory, given.id))
+    return render_facts.facts_json(history)
+
+
+async def remember(state: ServerState, given: RememberParameters) -> Response:
+    """Remember a fact, unless it is already known."""
+    scope = given.scope or GLOBAL
+    state.scopes.seen([scope])
+
+    def work(memory: Memory) -> Json:
+        for each in given.supersedes:
+            _check_scope(memory, each, scope=scope, scopes=state.scopes)
+        remembered = memory.facts.remember(
+            given.text,
+            category=given.category,
+            entity=given.entity,
+            key=given.key,
+            value=given.value,
+            tags=tuple(given.tags),
+            scope=scope,
+            valid_from=start_of(given.valid_from),
+            supersedes=tuple(given.supersedes),
+        )
+        return render_facts.remembered_json(remembered, program=state.program)
+
+    shown = await state.memory.run(work)
     if shown["verdict"] == Verdict.FORGOTTEN:
-        return JsonAnswer(shown, status=201)
-    call.served.note_written()
-    return JsonAnswer(shown, status=201, headers={"Location": f"/api/facts/{shown['id']}"})
+        return JsonResponse(shown, status=201)
+    state.note_write()
+    return JsonResponse(shown, status=201, headers={"Location": f"/api/facts/{shown['id']}"})
 
 
-async def supersede(call: Call) -> Json:
-    """Mark a fact as superseded by another."""
+async def supersede(state: ServerState, given: SupersedeParameters) -> Json:
+    """Mark a fact as superseded by another of the same scope."""
 
     def work(memory: Memory) -> Json:
-        held = call.served.held
-        [old] = [each for each in held.history(memory, call[ID]) if each.id == call[ID]]
-        _fitting(memory, call[BY], scope=str(old.scope), held=held)
+        history = state.scopes.history(memory, given.id)
+        [old] = [each for each in history if each.id == given.id]
+        _check_scope(memory, given.by, scope=str(old.scope), scopes=state.scopes)
         try:
-            done = memory.facts.supersede(call[ID], by=call[BY])
-        except UsageError as error:  # a circle: it depends on what is written down, not on the call
+            done = memory.facts.supersede(given.id, by=given.by)
+        except UsageError as error:  # a circle: the parameters are valid, the stored facts object
             raise RequestError(409, "conflict", error.message, action=error.action) from error
-        return render_facts.superseded_json(done, program=call.served.program)
+        return render_facts.superseded_json(done, program=state.program)
 
-    shown = await call.memory.run(work)
-    call.served.note_written()
+    shown = await state.memory.run(work)
+    state.note_write()
     return shown
 
 
-async def forget(call: Call) -> Json:
-    """Remove a fact for good."""
+async def forget(state: ServerState, given: IdParameters) -> Json:
+    """Remove a fact permanently; a fact that it superseded is valid again."""
 
     def work(memory: Memory) -> Json:
-        call.served.held.history(memory, call[ID])
-        before = {fact.id for fact in memory.facts.all()}
-        fact = memory.facts.forget(call[ID])
+        state.scopes.history(memory, given.id)
+        before = {each.id for each in memory.facts.all()}
+        forgotten = memory.facts.forget(given.id)
         restored = [each for each in memory.facts.all() if each.id not in before]
-        return render_facts.forgotten_json(fact, restored)
+        return render_facts.forgotten_json(forgotten, restored)
 
-    shown = await call.memory.run(work)
-    call.served.note_written()
+    shown = await state.memory.run(work)
+    state.note_write()
     return shown
 
 
-def _fitting(memory: Memory, fact_id: str, *, scope: str, held: Held) -> None:
-    """Refuse to join a fact with one that does not exist or holds for others.
+def _check_scope(memory: Memory, fact_id: str, *, scope: str, scopes: Held) -> None:
+    """Check that a fact exists and has this scope.
 
     Raises:
-        RequestError: it does not, or it does.
+        RequestError: it does not exist, may not be seen, or has another scope.
 
     """
     try:
-        history = held.history(memory, fact_id)
+        history = scopes.history(memory, fact_id)
     except NotFoundError as error:
         raise RequestError(409, "conflict", error.message, action=error.action) from error
-    if any(fact.id == fact_id and str(fact.scope) != scope for fact in history):
+    if any(each.id == fact_id and str(each.scope) != scope for each in history):
         raise RequestError(
             409,
             "conflict",
-            f"{fact_id} does not hold for {scope}.",
-            action="Only facts of one scope can supersede each other.",
+            f"{fact_id} does not have the scope {scope}.",
+            action="A fact can only supersede facts of its own scope.",
         )
-
-
-FACT_MEMBERS: dict[str, Json] = {
-    "id": TEXT,
-    "text": TEXT,
-    "category": TEXT,
-    "entity": TEXT,
-    "key": TEXT,
-    "value": TEXT,
-    "tags": array(TEXT),
-    "scope": TEXT,
-    "decayClass": TEXT,
-    "confidence": NUMBER,
-    "validFrom": nullable(TEXT),
-    "validUntil": nullable(TEXT),
-    "expires": nullable(TEXT),
-    "supersedes": array(TEXT),
-    "supersededBy": nullable(TEXT),
-    "provenance": TEXT,
-    "source": TEXT,
-    "created": nullable(TEXT),
-}
-"""A fact as every answer shows it."""
-FACT = shape(FACT_MEMBERS)
-_TOLD = {
-    "verdict": TEXT,
-    "reason": nullable(TEXT),
-    "others": array(TEXT),
-    "commands": array(TEXT),
-    "notices": array(TEXT),
-}
-
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/api/facts",
-        remember,
-        "Write a fact down, or find that it is known.",
-        params=(
-            STATEMENT,
-            CATEGORY,
-            ENTITY,
-            KEY,
-            VALUE,
-            TAGS,
-            SCOPE,
-            VALID_FROM,
-            SUPERSEDES,
-        ),
-        answer=shape({**FACT_MEMBERS, **_TOLD}),
-        status=201,
-        errors=(409,),
-        writes=True,
-    ),
-    Operation(
-        "POST",
-        "/api/facts/{id}/supersede",
-        supersede,
-        "Mark a fact as superseded by another of its scope.",
-        params=(ID, BY),
-        answer=shape({**FACT_MEMBERS, "superseded": FACT, "commands": array(TEXT)}),
-        errors=(404, 409),
-        writes=True,
-    ),
-    Operation(
-        "DELETE",
-        "/api/facts/{id}",
-        forget,
-        "Remove a fact for good; what it had replaced holds again.",
-        params=(ID,),
-        answer=shape({"forgotten": FACT, "restored": array(FACT)}),
-        errors=(404,),
-        writes=True,
-    ),
-)

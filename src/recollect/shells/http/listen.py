@@ -1,4 +1,4 @@
-"""Listening: a socket, and a server on it that stops on a signal and returns."""
+"""A listening socket and a uvicorn server on it, with limits that uvicorn does not have."""
 
 from __future__ import annotations
 
@@ -6,48 +6,126 @@ import contextlib
 import errno
 import os
 import socket
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recollect.errors import UsageError
 from recollect.shells.guard import WILDCARDS
-from recollect.shells.http.protocol import bounded
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator
     from types import FrameType
 
     from starlette.types import ASGIApp
-
-    from recollect.shells.http.limits import Limits
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
 _BACKLOG = 128
 
 
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """How much a server does for its clients."""
+
+    body_bytes: int = 256 * 1024
+    """Of one request; facts and questions are far smaller."""
+    address_bytes: int = 56 * 1024
+    """Path and query together; the headers of a request may have 64 KiB."""
+    requests: int = 64
+    """Requests in progress, including those that wait; more would wait too long."""
+    seconds: float = 60.0
+    """How long a request may take; the first search may have to load a model."""
+    header_seconds: float = 10.0
+    """How long a client may take to send request headers."""
+    connections: int = 512
+    """Open at the same time."""
+    stop_seconds: float = 10.0
+    """How long requests in progress may take when the server stops."""
+
+
+class LimitedProtocol(H11Protocol):
+    """Closes connections beyond the limit, and those whose request headers take too long."""
+
+    limits = ServerLimits()
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(  # type: ignore[override]  # as in uvicorn
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Accept the connection if there are not too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections:
+            transport.abort()
+        else:
+            self._start_deadline()
+
+    def handle_events(self) -> None:
+        """Read what arrived; the deadline stays until the headers are complete."""
+        super().handle_events()
+        if self._is_idle:
+            self._start_deadline()
+        else:
+            self._stop_deadline()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if self._is_idle and not self.transport.is_closing():
+            self._start_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_deadline()
+        super().connection_lost(exc)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no request is in progress."""
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        return cycle is None or cycle.response_complete
+
+    def _start_deadline(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.limits.header_seconds, self._abort)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _abort(self) -> None:
+        self._deadline = None
+        if self._is_idle:
+            self.transport.abort()
+
+
 class Server(uvicorn.Server):
-    """Stops on a signal and returns, so that the command ends as any other."""
+    """A uvicorn server that returns after a signal, so that the command ends like any other."""
 
     def __init__(
-        self, app: ASGIApp, limits: Limits, *, lifespan: Literal["on", "off"] = "off"
+        self, app: ASGIApp, limits: ServerLimits, *, lifespan: Literal["on", "off"] = "off"
     ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http=bounded(limits),
+                # uvicorn makes one instance of the class per connection.
+                http=type("LimitedProtocol", (LimitedProtocol,), {"limits": limits}),
                 ws="none",
                 lifespan=lifespan,
-                log_config=None,  # nothing is logged of a request: questions are private
+                log_config=None,  # requests are not logged: questions are private
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                timeout_graceful_shutdown=round(limits.leave_seconds),
+                timeout_graceful_shutdown=round(limits.stop_seconds),
             )
         )
         self.limits = limits
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop; told twice, at once."""
+        """Stop gracefully; a second signal stops at once."""
         del sig, frame
         self.force_exit = self.should_exit
         self.should_exit = True
@@ -55,15 +133,15 @@ class Server(uvicorn.Server):
 
 @contextlib.contextmanager
 def bound(host: str, port: int, *, options: str) -> Iterator[socket.socket]:
-    """Bind and listen: from here on whoever connects waits for the answer instead of failing.
+    """Bind and listen: from here on, clients that connect wait instead of failing.
 
     Args:
-        host: empty is every address.
-        port: 0 is any that is free.
-        options: of the command line that name another, for the error.
+        host: an address or a name; empty for every address.
+        port: 0 for any free port.
+        options: the command-line options that choose another address, for the error.
 
     Raises:
-        UsageError: it cannot be bound there.
+        UsageError: the address cannot be bound.
 
     """
     listener: socket.socket | None = None
@@ -72,37 +150,37 @@ def bound(host: str, port: int, *, options: str) -> Iterator[socket.socket]:
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # elsewhere it would share a port that is in use
+        if os.name == "posix":  # on Windows it would share a port that is in use
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as error:
         if listener is not None:
             listener.close()
-        raise _unbound(error, host, port, options=options) from error
+        raise _bind_error(error, host, port, options=options) from error
     with listener:
         yield listener
 
 
 def address_of(host: str, port: int) -> str:
-    """Return where a server is asked from this machine, without a path."""
+    """Return the URL of a server as opened from this machine, without a path."""
     if host in WILDCARDS:
-        host = "127.0.0.1"  # that of every address which can be opened here
+        host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _unbound(error: OSError, host: str, port: int, *, options: str) -> UsageError:
+def _bind_error(error: OSError, host: str, port: int, *, options: str) -> UsageError:
     if error.errno == errno.EADDRINUSE:
         return UsageError(
             f"Port {port} of {host} is in use.",
-            action=f"Stop what uses it, or choose another with {options}; port 0 is any free one.",
+            action=f"Stop the program that uses it, or choose another port with {options}; "
+            "0 takes any free one.",
         )
     if error.errno == errno.EACCES:
         return UsageError(
-            f"Port {port} may not be used by you.",
-            action=f"Choose one above 1023 with {options}.",
+            f"You may not use port {port}.", action=f"Choose one above 1023 with {options}."
         )
     return UsageError(
         f"{host}:{port} cannot be bound: {error.strerror}.",
-        action=f"Name an address of this machine with {options}.",
+        action=f"Choose an address of this machine with {options}.",
     )

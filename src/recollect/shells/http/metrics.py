@@ -1,6 +1,6 @@
-"""Counters and their text form: version 0.0.4 of Prometheus' exposition format.
+"""Counters in Prometheus' text format, version 0.0.4.
 
-Labels come from our own tables, never from a request, so there are never many.
+Labels come from our own tables, never from a request, so their number is bounded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -20,7 +20,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Metrics:
-    """What one server has counted since it was started."""
+    """What one server has counted since it started."""
 
     def __init__(self) -> None:
         self._requests: Counter[Labels] = Counter()
@@ -28,23 +28,23 @@ class Metrics:
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._searches: Counter[str] = Counter()
         self._degraded: Counter[str] = Counter()
-        self.under_way = 0
+        self.in_progress = 0
         self.abandoned = 0
 
-    def answered(self, *, route: str, method: str, status: int, seconds: float) -> None:
+    def count_request(self, *, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests[("route", route), ("method", method), ("status", str(status))] += 1
         buckets = self._took.setdefault(route, [0] * (len(_BOUNDS) + 1))
         buckets[bisect.bisect_left(_BOUNDS, seconds)] += 1
         self._seconds[route] += seconds
 
-    def searched(self, mode: str, *, degraded: Iterable[str]) -> None:
+    def count_search(self, mode: str, *, degraded: Iterable[str]) -> None:
         """Count a search."""
         self._searches[mode] += 1
-        self._degraded.update(list(degraded))  # the names alone: a Counter adds a mapping up
+        self._degraded.update(list(degraded))  # only the names: a Counter would add up a mapping
 
     def lines(self) -> Iterator[str]:
-        """Yield what was counted."""
+        """Yield the lines of all counters."""
         yield from family(
             "recollect_http_requests_total",
             "counter",
@@ -52,22 +52,19 @@ class Metrics:
             self._requests,
         )
         yield from self._histogram()
-        yield from family(
-            "recollect_http_requests_under_way",
-            "gauge",
-            "Requests being answered.",
-            {(): self.under_way},
+        yield from gauge(
+            "recollect_http_requests_under_way", "Requests in progress.", self.in_progress
         )
         yield from family(
             "recollect_http_requests_abandoned_total",
             "counter",
-            "Requests whose client left before the answer.",
+            "Requests whose client disconnected before the response.",
             {(): self.abandoned},
         )
         yield from family(
             "recollect_searches_total",
             "counter",
-            "Searches by the legs that answered.",
+            "Searches, by the legs that ran.",
             {(("mode", mode),): count for mode, count in self._searches.items()},
         )
         yield from family(
@@ -91,11 +88,18 @@ class Metrics:
 
 
 def family(name: str, kind: str, about: str, values: Mapping[Labels, float]) -> Iterator[str]:
-    """Yield one family of the text format."""
+    """Yield the lines of one metric, with a value for each set of labels."""
     yield f"# HELP {name} {about}"
     yield f"# TYPE {name} {kind}"
     for labels, value in sorted(values.items()):
         yield _line(name, labels, value)
+
+
+def gauge(name: str, about: str, values: float | Mapping[Labels, float]) -> Iterator[str]:
+    """Yield the lines of a gauge: one value, or one for each set of labels."""
+    if isinstance(values, int | float):
+        values = {(): values}
+    yield from family(name, "gauge", about, values)
 
 
 def _line(name: str, labels: Labels, value: float) -> str:

@@ -1,163 +1,104 @@
-"""How the server and its memory fare: health, status, a sync, metrics, the description itself."""
+"""What every operation of one server shares: the memory, its scopes, the counters."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from starlette.responses import Response
-
-from recollect.shells.http import metrics
-from recollect.shells.http.kinds import flag
-from recollect.shells.http.operation import Call, Operation, defaulted
-from recollect.shells.http.shapes import FLAG, MOMENT, OPEN, TEXT, nullable, shape, word
-from recollect.shells.render import status as render_status
-from recollect.shells.serving import STATES
-from recollect.version import __version__
+from recollect.errors import RecollectError
+from recollect.shells.http.metrics import Metrics
+from recollect.shells.scopes import Held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from recollect.reports import StoreStatus
-    from recollect.shells.http.served import Served
-    from recollect.shells.render.search import Json
+    from recollect.shells.serving import ServedMemory
+    from recollect.types import Results
 
-DEEP = defaulted(
-    "deep", flag(), "Also embed one text to see that the provider works.", default=False
-)
-
-
-async def health(call: Call) -> Json:
-    """Tell that the server is there; nothing is loaded or looked at."""
-    return call.served.health()
+_LOG = logging.getLogger("recollect.http")
+_MAX_AGE_SECONDS = 10.0  # of the index size that /metrics reports
+_PATIENCE_SECONDS = 2.0  # how long /metrics waits for a newer one
 
 
-async def status(call: Call) -> Json:
-    """Return the JSON of `status --json`, and what the worker does."""
-    found = await call.memory.run(lambda memory: memory.status(deep=call[DEEP]))
-    return {**render_status.status_json(found), "worker": call.served.worker_json()}
+class ServerState:
+    """The state of one server."""
 
+    def __init__(
+        self,
+        memory: ServedMemory,
+        *,
+        scopes: frozenset[str] | None = None,
+        is_read_only: bool = False,
+        needs_token: bool = False,
+        program: str = "recollect",
+    ) -> None:
+        """Store the arguments.
 
-async def sync(call: Call) -> Json:
-    """Have the worker sync now."""
-    call.served.wake()
-    return {"started": True}
+        Args:
+            memory: to serve.
+            scopes: of the facts that requests may see; None for all, as for their owner.
+            is_read_only: refuse to write or forget facts.
+            needs_token: whether requests need a token, for the description.
+            program: how suggested commands start.
 
+        """
+        self.memory = memory
+        self.scopes = Held(scopes)
+        self.is_read_only = is_read_only
+        self.needs_token = needs_token
+        self.program = program
+        self.started_at = datetime.now(tz=UTC)
+        self.metrics = Metrics()
+        self.is_degraded = False
+        """Whether a leg did not run in the last search."""
+        self._has_unsynced_write = False
+        self._size: StoreStatus | None = None
+        self._size_at = -_MAX_AGE_SECONDS
+        self._size_sync: datetime | None = None
+        self._measuring: asyncio.Task[None] | None = None
 
-async def exposed(call: Call) -> Response:
-    """Return everything that is counted."""
-    lines = [*call.served.metrics.lines(), *_gauges(call.served, await call.served.numbers())]
-    return Response("\n".join([*lines, ""]), headers={"Content-Type": metrics.MEDIA})
+    @property
+    def needs_sync(self) -> bool:
+        """Whether a search should look for changes itself, because the worker may be behind."""
+        return self._has_unsynced_write or self.memory.state != "idle"
 
+    def note_write(self) -> None:
+        """Record that a request wrote a file, and have the worker sync."""
+        self._has_unsynced_write = True
+        self.memory.wake_worker()
 
-def _gauges(served: Served, store: StoreStatus | None) -> Iterator[str]:
-    """Yield what is not counted here but known: the index, the worker, the build."""
-    if store is not None:
-        for name, about, value in (
-            ("documents", "Documents in the index.", store.documents),
-            ("chunks", "Chunks in the index.", store.chunks),
-            ("vectors", "Chunks that have a vector.", store.vectors),
-            ("pending", "Chunks that have no vector yet.", store.pending),
-            ("bytes", "Size of the index file.", store.size_bytes),
-        ):
-            yield from metrics.family(f"recollect_index_{name}", "gauge", about, {(): value})
-    upkeep = served.memory.last_sync
-    if upkeep.at is not None:
-        yield from metrics.family(
-            "recollect_last_sync_timestamp_seconds",
-            "gauge",
-            "When the last sync in the background ended.",
-            {(): upkeep.at.timestamp()},
-        )
-        yield from metrics.family(
-            "recollect_last_sync_succeeded",
-            "gauge",
-            "Whether the last sync in the background ended well.",
-            {(): int(upkeep.error is None)},
-        )
-    yield from metrics.family(
-        "recollect_worker_state",
-        "gauge",
-        "What the worker is at.",
-        {(("state", state),): int(state == served.memory.state) for state in STATES},
-    )
-    yield from metrics.family(
-        "recollect_build_info", "gauge", "The version.", {(("version", __version__),): 1}
-    )
+    def note_search(self, results: Results, *, synced: bool) -> None:
+        """Count a search."""
+        if synced:
+            self._has_unsynced_write = False
+        self.is_degraded = bool(results.degraded)
+        self.metrics.count_search(results.mode.value, degraded=results.degraded or {})
 
+    async def index_size(self) -> StoreStatus | None:
+        """Return how much is indexed, at most some seconds old; None if unknown yet."""
+        is_old = time.monotonic() - self._size_at > _MAX_AGE_SECONDS
+        if is_old or self._size_sync != self.memory.last_sync.at:
+            if self._measuring is None or self._measuring.done():
+                self._measuring = asyncio.create_task(self._measure())
+            # During a long search the previous size has to do.
+            await asyncio.wait([self._measuring], timeout=_PATIENCE_SECONDS)
+        return self._size
 
-async def described(call: Call) -> Json:
-    """Return the description of all operations."""
-    from recollect.shells.http.openapi import description  # noqa: PLC0415 - it needs the table
+    async def _measure(self) -> None:
+        synced_at = self.memory.last_sync.at
+        try:
+            status = await self.memory.run(lambda memory: memory.status())
+        except RecollectError as error:
+            _LOG.warning("%s %s", error.message, error.action)
+            return
+        self._size = status.store
+        self._size_at = time.monotonic()
+        self._size_sync = synced_at
 
-    return description(needs_token=call.served.needs_token)
-
-
-_WORKER = shape(
-    {
-        "state": word(*STATES),
-        "lastReport": nullable(OPEN),
-        "lastError": nullable(shape({"type": TEXT, "message": TEXT, "action": TEXT})),
-        "lastSyncAt": nullable(MOMENT),
-    }
-)
-_STATUS = {
-    "type": "object",
-    "properties": {
-        "workspace": TEXT,
-        "agent": TEXT,
-        "index": OPEN,
-        "provider": OPEN,
-        "legs": OPEN,
-        "stale": OPEN,
-        "worker": _WORKER,
-    },
-    "required": ["workspace", "agent", "index", "provider", "legs", "stale", "worker"],
-}
-
-OPERATIONS = (
-    Operation(
-        "GET",
-        "/health",
-        health,
-        "Whether the server is there; needs no token.",
-        answer=shape(
-            {
-                "status": word("ok", "degraded", "starting"),
-                "version": TEXT,
-                "worker": word(*STATES),
-            }
-        ),
-        is_open=True,
-    ),
-    Operation(
-        "GET",
-        "/api/status",
-        status,
-        "What is indexed, by whom it is embedded, what is stale, what the worker does.",
-        params=(DEEP,),
-        answer=_STATUS,
-    ),
-    Operation(
-        "POST",
-        "/api/sync",
-        sync,
-        "Bring the index into agreement with the files, in the background.",
-        answer=shape({"started": FLAG}),
-        status=202,
-    ),
-    Operation(
-        "GET",
-        "/metrics",
-        exposed,
-        "Counters in the text format of Prometheus.",
-        answer={"type": "string"},
-        media="text/plain",
-    ),
-    Operation(
-        "GET",
-        "/openapi.json",
-        described,
-        "This description.",
-        answer={"type": "object", "required": ["openapi", "info", "paths"]},
-    ),
-)
+    async def close(self, *, seconds: float) -> None:
+        """Stop the worker and close the memory, or end the process if that takes too long."""
+        if self._measuring is not None:
+            self._measuring.cancel()
+        await self.memory.close_or_exit(seconds=seconds, exit_code=1)

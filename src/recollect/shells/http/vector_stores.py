@@ -1,279 +1,314 @@
-"""The memory as one of OpenAI's vector stores: its search, its description, its errors' shape.
+"""The memory as an OpenAI vector store: list, retrieve, search.
 
-Programs written for that API find memory by changing the base URL. Ids are the agent's, or
-`default`. What the API has beyond searching is not offered: files are written as files.
+Programs written for that API can search a memory by changing their base URL. The store's id is the
+agent's id or `default`. Files cannot be uploaded: they are written to the workspace.
+
+A filter that cannot be applied is refused. Ignoring it would return what it was meant to exclude.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.errors import NotFoundError
-from recollect.shells.http.filters import Narrowed, filters
-from recollect.shells.http.kinds import Kind, WrongValueError, choice, flag, number, text, whole
-from recollect.shells.http.operation import Call, Operation, Where, defaulted, optional, required
-from recollect.shells.http.searching import QUESTION
-from recollect.shells.http.shapes import (
-    FLAG,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    array,
-    either,
-    mapping,
-    nullable,
-    shape,
-    word,
-)
+from recollect.shells.http.models import Day, Question, SourceName, must_be
 from recollect.shells.render import vector_stores as render_openai
 
 if TYPE_CHECKING:
+    from recollect.shells.http.state import ServerState
     from recollect.shells.render.search import Json
     from recollect.types import Hit, Results
 
-DEFAULT_ID = "default"
-_MOST_QUERIES = 10
-_MOST_RESULTS = 50
-_USUAL_RESULTS = 10
-_RANKERS = ("auto", "none", "default-2024-11-15")
+_DEFAULT_ID = "default"
+_MAX_QUERIES = 10
+_MAX_CHARS = 1000
+_ONE_DAY = timedelta(days=1)
+_GLOB_SIGNS = re.compile(r"([*?\[])")
+
+
+class OpenAiModel(BaseModel):
+    """A request or response of that API, or a part of one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class PathFilter(OpenAiModel):
+    """Only the file with this path."""
+
+    type: Literal["eq"]
+    key: Literal["path"]
+    value: str = Field(min_length=1, max_length=_MAX_CHARS)
+
+
+class SourceFilter(OpenAiModel):
+    """Only this source."""
+
+    type: Literal["eq"]
+    key: Literal["source"]
+    value: SourceName
+
+
+class DateFilter(OpenAiModel):
+    """Only notes with such a date."""
+
+    type: Literal["eq", "gt", "gte", "lt", "lte"]
+    key: Literal["date"]
+    value: Day
+
+
+class AndFilter(OpenAiModel):
+    """Only what passes all of these filters."""
+
+    type: Literal["and"]
+    filters: list[PathFilter | SourceFilter | DateFilter] = Field(max_length=20)
+
+
+class RankingOptions(OpenAiModel):
+    """The ranking options of that API."""
+
+    ranker: Literal["auto", "none", "default-2024-11-15"] | None = None
+    score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class StoreParameters(OpenAiModel):
+    """Parameters of the operations on one vector store."""
+
+    vector_store_id: str = Field(
+        min_length=1,
+        max_length=200,
+        pattern="^[^/]+$",
+        description="The id of the agent, or `default`.",
+    )
+
+
+class StoreSearchParameters(StoreParameters):
+    """Parameters of POST /v1/vector_stores/{vector_store_id}/search."""
+
+    query: Annotated[
+        Question | Annotated[list[Question], Field(min_length=1, max_length=_MAX_QUERIES)],
+        must_be(f"non-blank text, or a list of 1 to {_MAX_QUERIES} texts"),
+    ] = Field(description="The question, or several.")
+    max_num_results: int = Field(10, ge=1, le=50, description="The most results to return.")
+    filters: (
+        Annotated[
+            PathFilter | SourceFilter | DateFilter | AndFilter,
+            must_be(
+                "a comparison of path or source by eq, or of date by eq, gt, gte, lt or lte with "
+                "a day such as 2026-02-01; or several comparisons joined by and"
+            ),
+        ]
+        | None
+    ) = Field(None, description="Only results with this path, source or date.")
+    ranking_options: RankingOptions | None = Field(
+        None,
+        description="The ranker `none` turns reranking off; score_threshold leaves out lower "
+        "scores.",
+    )
+    rewrite_query: bool = Field(
+        default=False, description="Accepted without effect: questions are searched as they are."
+    )
+
+
+class StoreListParameters(OpenAiModel):
+    """Parameters of GET /v1/vector_stores."""
+
+    limit: int = Field(20, ge=1, le=100, description="The most stores to return.")
+    order: Literal["asc", "desc"] = Field("desc", description="There is only one store.")
+    after: str | None = Field(None, max_length=200, description="Only stores after this one.")
+    before: str | None = Field(None, max_length=200, description="Only stores before this one.")
+
+
+class FileCountsModel(OpenAiModel):
+    """How many files a vector store has."""
+
+    in_progress: int
+    completed: int
+    failed: int
+    cancelled: int
+    total: int
+
+
+class StoreResponse(OpenAiModel):
+    """A vector store."""
+
+    id: str
+    object: Literal["vector_store"]
+    created_at: int
+    last_active_at: int
+    name: str
+    usage_bytes: int
+    file_counts: FileCountsModel
+    status: Literal["completed", "in_progress"]
+    metadata: dict[str, str]
+    expires_after: None
+    expires_at: None
+
+
+class StoreListResponse(OpenAiModel):
+    """The vector stores."""
+
+    object: Literal["list"]
+    data: list[StoreResponse]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
+
+
+class TextContentModel(OpenAiModel):
+    """The text of a result."""
+
+    type: Literal["text"]
+    text: str
+
+
+class StoreResultModel(OpenAiModel):
+    """A result of a search."""
+
+    file_id: str
+    filename: str
+    score: float
+    attributes: dict[str, str | float | bool]
+    content: list[TextContentModel]
+
+
+class StoreSearchResponse(OpenAiModel):
+    """The results of a search."""
+
+    object: Literal["vector_store.search_results.page"]
+    search_query: list[str]
+    data: list[StoreResultModel]
+    has_more: bool
+    next_page: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """The ranking options of that API."""
+class FilterBounds:
+    """The parameters of a search that filters amount to."""
 
-    ranker: str | None = None
-    score_threshold: float | None = None
-
-
-def _questions() -> Kind[tuple[str, ...]]:
-    def read(value: object) -> tuple[str, ...]:
-        if isinstance(value, str):
-            return (QUESTION.read(value),)
-        if not isinstance(value, list) or not 1 <= len(value) <= _MOST_QUERIES:
-            raise WrongValueError(f"must be a text or a list of 1 to {_MOST_QUERIES} texts")
-        return tuple(QUESTION.read(each) for each in value)
-
-    several = {
-        "type": "array",
-        "items": QUESTION.schema,
-        "minItems": 1,
-        "maxItems": _MOST_QUERIES,
-    }
-    return Kind(either(QUESTION.schema, several), read)
+    path: str | None = None
+    """A glob that matches one path only."""
+    source: str | None = None
+    since: date | None = None
+    before: date | None = None
+    is_empty: bool = False
+    """The filters contradict each other, so nothing passes them."""
 
 
-def _ranking() -> Kind[Ranking]:
-    kinds: dict[str, Kind[object]] = {
-        "ranker": choice(*_RANKERS),
-        "score_threshold": number(least=0, most=1),
-    }
-
-    def read(value: object) -> Ranking:
-        if not isinstance(value, dict) or not set(value) <= set(kinds):
-            raise WrongValueError(f"must be an object with {' and '.join(kinds)}")
-        given = {name: kinds[name].read(each) for name, each in value.items() if each is not None}
-        return Ranking(**given)  # type: ignore[arg-type]  # each was read by its kind
-
-    members = {name: nullable(kind.schema) for name, kind in kinds.items()}
-    schema = {"type": "object", "properties": members, "additionalProperties": False}
-    return Kind(schema, read)
-
-
-STORE_ID = required(
-    "vector_store_id",
-    text(least=1, most=200, pattern="^[^/]+$", says="an id"),
-    "The agent's id, or `default`.",
-    where=Where.PATH,
-)
-QUERIES = required("query", _questions(), "The question, or several.", where=Where.BODY)
-MOST = defaulted(
-    "max_num_results",
-    whole(least=1, most=_MOST_RESULTS),
-    "How many results at most.",
-    default=_USUAL_RESULTS,
-    where=Where.BODY,
-)
-FILTERS = optional(
-    "filters", filters(), "Only what has this path, source or date.", where=Where.BODY
-)
-RANKING = optional(
-    "ranking_options",
-    _ranking(),
-    "`none` turns a second look by a model off; the threshold leaves lower scores out.",
-    where=Where.BODY,
-)
-REWRITE = defaulted(
-    "rewrite_query",
-    flag(),
-    "Taken, without effect: questions are searched as they are.",
-    default=False,
-    where=Where.BODY,
-)
-LIMIT = defaulted("limit", whole(least=1, most=100), "How many at most.", default=20)
-ORDER = defaulted("order", choice("asc", "desc"), "There is one store only.", default="desc")
-AFTER = optional("after", text(most=200), "Only stores after this one.")
-PREVIOUS = optional("before", text(most=200), "Only stores before this one.")
-
-
-async def search_vector_store(call: Call) -> Json:
-    """Answer one question or several in the shape of that API."""
-    await _check(call)
-    narrowed = call[FILTERS] or Narrowed()
+async def search_vector_store(state: ServerState, given: StoreSearchParameters) -> Json:
+    """Search the vector store; of several questions, return the best results of all."""
+    await _check_id(state, given)
+    questions = [given.query] if isinstance(given.query, str) else given.query
+    bounds = _bounds(given.filters)
     best: dict[str, Hit] = {}
-    for question in () if narrowed.is_empty else call[QUERIES]:
-        for hit in (await _asked(call, question, narrowed)).hits:
+    for question in () if bounds.is_empty else questions:
+        for hit in (await _search(state, question, given, bounds)).hits:
             known = best.get(hit.citation)
             if known is None or known.score < hit.score:
                 best[hit.citation] = hit
     ranked = sorted(best.values(), key=lambda hit: (-hit.score, hit.path, hit.start_line))
     return {
         "object": "vector_store.search_results.page",
-        "search_query": list(call[QUERIES]),
-        "data": [render_openai.found_json(hit) for hit in ranked[: call[MOST]]],
+        "search_query": questions,
+        "data": [render_openai.found_json(hit) for hit in ranked[: given.max_num_results]],
         "has_more": False,
         "next_page": None,
     }
 
 
-async def _asked(call: Call, question: str, narrowed: Narrowed) -> Results:
-    ranking = call[RANKING] or Ranking()
-    synced = call.served.wants_sync
-    scopes = call.served.held.seen(())
-    results = await call.memory.run(
+async def _search(
+    state: ServerState, question: str, given: StoreSearchParameters, bounds: FilterBounds
+) -> Results:
+    ranking = given.ranking_options or RankingOptions()
+    synced = state.needs_sync
+    scopes = state.scopes.seen(())
+    results = await state.memory.run(
         lambda memory: memory.search(
             question,
-            max_results=call[MOST],
+            max_results=given.max_num_results,
             min_score=ranking.score_threshold,
-            source=narrowed.source,
-            since=narrowed.since,
-            before=narrowed.before,
-            path=narrowed.path,
+            source=bounds.source,
+            since=bounds.since,
+            before=bounds.before,
+            path=bounds.path,
             scopes=scopes,
             rerank=False if ranking.ranker == "none" else None,
             sync=synced,
         )
     )
-    call.served.note_answered(results, synced=synced)
+    state.note_search(results, synced=synced)
     return results
 
 
-async def list_vector_stores(call: Call) -> Json:
-    """Return the one store that is served."""
-    is_beyond = call[AFTER] is not None or call[PREVIOUS] is not None
-    stores = [] if is_beyond else [await _described(call)]
-    ids = [store["id"] for store in stores] or [None]
+async def list_vector_stores(state: ServerState, given: StoreListParameters) -> Json:
+    """List the one vector store."""
+    is_past_it = given.after is not None or given.before is not None
+    stores = [] if is_past_it else [await _store(state)]
+    store_id = stores[0]["id"] if stores else None
     return {
         "object": "list",
         "data": stores,
-        "first_id": ids[0],
-        "last_id": ids[0],
+        "first_id": store_id,
+        "last_id": store_id,
         "has_more": False,
     }
 
 
-async def retrieve_vector_store(call: Call) -> Json:
-    """Describe the store."""
-    await _check(call)
-    return await _described(call)
+async def retrieve_vector_store(state: ServerState, given: StoreParameters) -> Json:
+    """Retrieve the vector store."""
+    await _check_id(state, given)
+    return await _store(state)
 
 
-async def _check(call: Call) -> None:
-    """Refuse a store that is not this one.
-
-    Raises:
-        NotFoundError: it is another.
-
-    """
-    agent = await call.memory.run(lambda memory: memory.agent)
-    if call[STORE_ID] not in {DEFAULT_ID, agent}:
-        raise NotFoundError(
-            "There is no such vector store here.",
-            action=f"Use {agent} or {DEFAULT_ID}.",
-        )
-
-
-async def _described(call: Call) -> Json:
-    status = await call.memory.run(lambda memory: memory.status())
-    last = call.memory.last_sync
-    began = int(call.served.began.timestamp())
+async def _store(state: ServerState) -> Json:
+    status = await state.memory.run(lambda memory: memory.status())
+    synced_at = state.memory.last_sync.at
     return render_openai.vector_store_json(
         status,
-        created_at=began,
-        active_at=int(last.at.timestamp()) if last.at else began,
-        is_behind=last.at is None or status.staleness.is_stale,
+        created_at=int(state.started_at.timestamp()),
+        active_at=int((synced_at or state.started_at).timestamp()),
+        is_behind=synced_at is None or status.staleness.is_stale,
     )
 
 
-_STORE = shape(
-    {
-        "id": TEXT,
-        "object": {"const": "vector_store"},
-        "created_at": WHOLE,
-        "last_active_at": WHOLE,
-        "name": TEXT,
-        "usage_bytes": WHOLE,
-        "file_counts": shape(
-            dict.fromkeys(("in_progress", "completed", "failed", "cancelled", "total"), WHOLE)
-        ),
-        "status": word("completed", "in_progress"),
-        "metadata": mapping(TEXT),
-        "expires_after": {"type": "null"},
-        "expires_at": {"type": "null"},
-    }
-)
-_FOUND = shape(
-    {
-        "file_id": TEXT,
-        "filename": TEXT,
-        "score": NUMBER,
-        "attributes": mapping(either(TEXT, NUMBER, FLAG)),
-        "content": array(shape({"type": {"const": "text"}, "text": TEXT})),
-    }
-)
+async def _check_id(state: ServerState, given: StoreParameters) -> None:
+    agent = await state.memory.run(lambda memory: memory.agent)
+    if given.vector_store_id not in {_DEFAULT_ID, agent}:
+        raise NotFoundError(
+            "There is no such vector store here.", action=f"Use {agent} or {_DEFAULT_ID}."
+        )
 
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/v1/vector_stores/{vector_store_id}/search",
-        search_vector_store,
-        "Search, in the shape of OpenAI's vector stores.",
-        params=(STORE_ID, QUERIES, MOST, FILTERS, RANKING, REWRITE),
-        answer=shape(
-            {
-                "object": {"const": "vector_store.search_results.page"},
-                "search_query": array(TEXT),
-                "data": array(_FOUND),
-                "has_more": FLAG,
-                "next_page": nullable(TEXT),
-            }
-        ),
-        errors=(404,),
-    ),
-    Operation(
-        "GET",
-        "/v1/vector_stores",
-        list_vector_stores,
-        "The one vector store that is served.",
-        params=(LIMIT, ORDER, AFTER, PREVIOUS),
-        answer=shape(
-            {
-                "object": {"const": "list"},
-                "data": array(_STORE),
-                "first_id": nullable(TEXT),
-                "last_id": nullable(TEXT),
-                "has_more": FLAG,
-            }
-        ),
-    ),
-    Operation(
-        "GET",
-        "/v1/vector_stores/{vector_store_id}",
-        retrieve_vector_store,
-        "Describe a vector store.",
-        params=(STORE_ID,),
-        answer=_STORE,
-        errors=(404,),
-    ),
-)
+
+def _bounds(given: PathFilter | SourceFilter | DateFilter | AndFilter | None) -> FilterBounds:
+    if given is None:
+        return FilterBounds()
+    return reduce(
+        _narrow, given.filters if isinstance(given, AndFilter) else [given], FilterBounds()
+    )
+
+
+def _narrow(bounds: FilterBounds, by: PathFilter | SourceFilter | DateFilter) -> FilterBounds:
+    if isinstance(by, DateFilter):
+        return _narrow_days(bounds, by)
+    if isinstance(by, SourceFilter):
+        is_empty = bounds.is_empty or bounds.source not in (None, by.value)
+        return replace(bounds, source=by.value, is_empty=is_empty)
+    # A leading slash anchors a glob at the workspace; a final one would mean a whole folder.
+    glob = "/" + _GLOB_SIGNS.sub(r"[\1]", by.value)
+    is_empty = bounds.is_empty or bounds.path not in (None, glob) or by.value.endswith("/")
+    return replace(bounds, path=glob, is_empty=is_empty)
+
+
+def _narrow_days(bounds: FilterBounds, by: DateFilter) -> FilterBounds:
+    day, following = by.value, by.value + _ONE_DAY
+    since = {"eq": day, "gte": day, "gt": following}.get(by.type)
+    before = {"eq": following, "lt": day, "lte": following}.get(by.type)
+    since = max(filter(None, (since, bounds.since)), default=None)
+    before = min(filter(None, (before, bounds.before)), default=None)
+    is_empty = bounds.is_empty or (since is not None and before is not None and since >= before)
+    return replace(bounds, since=since, before=before, is_empty=is_empty)

@@ -12,9 +12,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from recollect.errors import UsageError
 from recollect.shells.guard import Asked, Guard, read_token, require_token
-from recollect.shells.http.limits import Limits
-from recollect.shells.http.listen import Server, address_of, bound
-from recollect.shells.http.refuse import answer_refused
+from recollect.shells.http.errors import refused_response
+from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
 from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 _LOOPBACK = "127.0.0.1"
-_LIMITS = Limits(leave_seconds=2)
+_LIMITS = ServerLimits(stop_seconds=2)
 """Clients that listen for messages never hang up by themselves."""
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]:|(?P<host>[^:\[\]]*):)?(?P<port>\d{1,5})")
 _MOST_PORT = 65_535
@@ -93,7 +92,7 @@ def guarded(app: ASGIApp, guard: Guard) -> ASGIApp:
         if scope["type"] == "http":
             refused = guard.refusal(Asked.by(scope["headers"]))
             if refused is not None:
-                await answer_refused(refused, path=scope["path"])(scope, receive, send)
+                await refused_response(refused, path=scope["path"])(scope, receive, send)
                 return
         await app(scope, receive, send)
 

@@ -1,0 +1,183 @@
+"""Operations that find and read: search, recall, a part of a file."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from recollect.reports import RecallForm
+from recollect.shells.dates import end_of
+from recollect.shells.http.models import (
+    SOMETIMES,
+    Day,
+    DegradedModel,
+    Parameters,
+    Question,
+    ResponseModel,
+    ScopeName,
+    SourceName,
+    SourceOrAll,
+)
+from recollect.shells.render import search as render_search
+
+if TYPE_CHECKING:
+    from recollect.shells.http.state import ServerState
+    from recollect.shells.render.search import Json
+
+_SCOPES = "Also facts of this scope, such as user:ada."
+
+
+class SearchParameters(Parameters):
+    """Parameters of GET /api/search."""
+
+    query: Question = Field(description="The question, in any words.")
+    max_results: int | None = Field(None, ge=1, le=1000, description="The most hits to return.")
+    min_score: float | None = Field(None, ge=0, le=1, description="Leave out lower scores.")
+    source: SourceOrAll = Field("all", description="Search only this source.")
+    since: Day | None = Field(None, description="Only notes dated on or after this day.")
+    before: Day | None = Field(None, description="Only notes dated before this day.")
+    path: str | None = Field(
+        None, min_length=1, max_length=1000, description="Only files that match this glob."
+    )
+    scope: list[ScopeName] = Field([], max_length=20, description=_SCOPES)
+    as_of: Day | None = Field(None, description="Facts that were valid on this day.")
+    include_superseded: bool = Field(default=False, description="Also superseded facts.")
+    fusion: Literal["calibrated", "weighted", "rrf"] | None = Field(
+        None, description="How the scores of the legs are combined."
+    )
+    explain: bool = Field(default=False, description="Explain each score.")
+
+
+class RecallParameters(Parameters):
+    """Parameters of GET /api/recall."""
+
+    prompt: Question = Field(description="The prompt of the turn.")
+    budget: int = Field(800, ge=50, le=100_000, description="The most tokens of the block.")
+    form: RecallForm = Field(
+        RecallForm.FULL, strict=False, description="How much to show of each hit."
+    )
+    scope: list[ScopeName] = Field([], max_length=20, description=_SCOPES)
+
+
+class FileParameters(Parameters):
+    """Parameters of GET /api/file."""
+
+    path: str = Field(
+        min_length=1, max_length=1000, description="A memory file, as search shows it."
+    )
+    start_line: int = Field(1, alias="from", ge=1, le=10**9, description="The first line.")
+    lines: int = Field(120, ge=1, le=10_000, description="The most lines to return.")
+
+
+class HitFactModel(ResponseModel):
+    """The fact that a hit shows."""
+
+    id: str
+    scope: str
+    valid_from: str | None
+    valid_until: str | None
+    superseded_by: str | None
+
+
+class HitModel(ResponseModel):
+    """A passage that answers the question."""
+
+    path: str
+    start_line: int
+    end_line: int
+    score: float
+    vector_score: float | None
+    text_score: float | None
+    snippet: str
+    source: SourceName
+    citation: str
+    heading: list[str]
+    date: date | None
+    speaker: str = SOMETIMES
+    time: str | None = SOMETIMES
+    fact: HitFactModel = SOMETIMES
+    superseded_by: str = SOMETIMES
+    explain: dict[str, object] = SOMETIMES
+
+
+class SearchResponse(ResponseModel):
+    """The output of `recollect search --json`."""
+
+    results: list[HitModel]
+    query: str
+    mode: Literal["hybrid", "keyword", "vector"]
+    provider: str | None
+    model: str | None
+    fusion: str
+    degraded: DegradedModel | None
+    confident: bool
+    notices: list[str]
+    took_ms: float
+
+
+class RecallResponse(ResponseModel):
+    """The output of `recollect recall --json`."""
+
+    block: str
+    tokens: int
+    citations: list[str]
+    notices: list[str]
+
+
+class FileResponse(ResponseModel):
+    """The output of `recollect get --json`."""
+
+    path: str
+    start_line: int = Field(alias="from")
+    lines: int
+    text: str
+    truncated: bool
+    next_from: int | None
+
+
+async def search(state: ServerState, given: SearchParameters) -> Json:
+    """Search for passages that answer a question."""
+    synced = state.needs_sync
+    scopes = state.scopes.seen(given.scope)
+    results = await state.memory.run(
+        lambda memory: memory.search(
+            given.query,
+            max_results=given.max_results,
+            min_score=given.min_score,
+            source=None if given.source == "all" else given.source,
+            since=given.since,
+            before=given.before,
+            path=given.path,
+            scopes=scopes,
+            as_of=end_of(given.as_of),
+            include_superseded=given.include_superseded,
+            fusion=given.fusion,
+            explain=given.explain,
+            sync=synced,
+        )
+    )
+    state.note_search(results, synced=synced)
+    return render_search.results_json(results)
+
+
+async def recall_block(state: ServerState, given: RecallParameters) -> Json:
+    """Return the memory block for the start of a turn, within a token budget."""
+    scopes = state.scopes.seen(given.scope)
+    recalled, synced = await state.memory.run(
+        lambda memory: (
+            memory.recall(given.prompt, budget_tokens=given.budget, form=given.form, scopes=scopes),
+            memory.config.sync_on_search,
+        )
+    )
+    state.note_search(recalled.results, synced=synced)
+    return render_search.recalled_json(recalled)
+
+
+async def file(state: ServerState, given: FileParameters) -> Json:
+    """Read part of a memory file."""
+    excerpt = await state.memory.run(
+        lambda memory: memory.get(given.path, start_line=given.start_line, lines=given.lines)
+    )
+    return render_search.excerpt_json(excerpt)

@@ -1,0 +1,105 @@
+"""Running the HTTP server: bind, open the memory, serve, stop in reverse order."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.shells.guard import Guard
+from recollect.shells.http.app import build_app
+from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
+from recollect.shells.http.state import ServerState
+from recollect.shells.serving import ServedMemory
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Awaitable, Callable
+
+    from recollect.async_memory import AsyncMemory
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Where a memory is served, and to whom."""
+
+    host: str
+    port: int
+    """0 for any free port."""
+    names: tuple[str, ...] = ()
+    """Host names to answer to besides the address."""
+    token: str | None = None
+    scopes: frozenset[str] | None = None
+    is_read_only: bool = False
+    program: str = "recollect"
+    """How suggested commands start."""
+    limits: ServerLimits = ServerLimits()  # noqa: RUF009 - frozen
+
+
+def serve(
+    open_memory: Callable[[], Awaitable[AsyncMemory]],
+    *,
+    options: ServeOptions,
+    on_ready: Callable[[str], None],
+) -> None:
+    """Serve a memory until a signal ends it.
+
+    Args:
+        open_memory: opens the memory.
+        options: where and to whom.
+        on_ready: called with the address once the server answers.
+
+    Raises:
+        UsageError: the address cannot be bound.
+        RecollectError: the memory cannot be opened.
+
+    """
+    with bound(options.host, options.port, options="--host and --port") as listener:
+        asyncio.run(_serve(open_memory, options=options, listener=listener, on_ready=on_ready))
+
+
+async def _serve(
+    open_memory: Callable[[], Awaitable[AsyncMemory]],
+    *,
+    options: ServeOptions,
+    listener: socket.socket,
+    on_ready: Callable[[str], None],
+) -> None:
+    state = ServerState(
+        ServedMemory(open_memory),
+        scopes=options.scopes,
+        is_read_only=options.is_read_only,
+        needs_token=options.token is not None,
+        program=options.program,
+    )
+    port = listener.getsockname()[1]
+    server = build_server(state, options=options, port=port)
+    address = f"{address_of(options.host, port)}/"
+    await run_server(server, state, listener=listener, on_ready=lambda: on_ready(address))
+
+
+def build_server(state: ServerState, *, options: ServeOptions, port: int) -> Server:
+    """Return the server of a memory; `run_server` starts it."""
+    guard = Guard(options.host, port, names=options.names, token=options.token)
+    return Server(build_app(state, guard=guard, limits=options.limits), options.limits)
+
+
+async def run_server(
+    server: Server, state: ServerState, *, listener: socket.socket, on_ready: Callable[[], None]
+) -> None:
+    """Open the memory, serve it until a signal, and close it.
+
+    Args:
+        server: to run.
+        state: of the server.
+        listener: bound and listening.
+        on_ready: called once the server answers.
+
+    """
+    try:
+        await state.memory.open()
+        with server.capture_signals():  # before anyone knows that it can be stopped
+            on_ready()
+            await server.serve(sockets=[listener])
+    finally:
+        await state.close(seconds=server.limits.stop_seconds)
