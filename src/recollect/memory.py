@@ -29,8 +29,8 @@ from recollect.ingest.vectors import Embedder
 from recollect.ingest.verify import verify
 from recollect.ingest.walk import Watched, locate, watched
 from recollect.providers.chain import Chain
-from recollect.providers.chat.table import open_chat
 from recollect.providers.cross_encoder import open_cross_encoder
+from recollect.providers.registry import open_chat
 from recollect.reports import RecallForm, Status
 from recollect.search.answer import Searcher
 from recollect.search.expand import AnswerCache, QueryExpander

@@ -17,8 +17,8 @@ from recollect.errors import ProviderBusyError, ProviderSetupError
 from recollect.ingest.batches import embed_by_batch
 from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import ProviderOptions, RemoteOptions
-from recollect.providers.batch.table import open_batches
 from recollect.providers.gemini import open_gemini
+from recollect.providers.mistral import open_mistral
 from recollect.providers.openai import open_openai
 from recollect.providers.voyage import open_voyage
 from recollect.stores.ram import RamStore
@@ -75,13 +75,7 @@ class Counter:
         options = ProviderOptions(self.vendor.name, dimensions=dimensions, remote=remote)
         provider = self.vendor.opener(options, cache=self.cache)
         self.providers.append(provider)
-        opened = open_batches(
-            self.vendor.name,
-            sender=provider._connected,
-            wire=provider._wire,
-            model=provider._model,
-            check=lambda rows, count: provider.check(rows, count=count),
-        )
+        opened = provider.batches()
         assert opened is not None
         return opened
 
@@ -338,7 +332,7 @@ def test_a_proxys_page_is_an_error_and_not_an_empty_batch(counter: Counter) -> N
     batch = batches.submit(by_digest(*TEXTS))
     counter.server.script = lambda _, request: html_page if "output-" in request.path else None
 
-    with pytest.raises(ProviderBusyError, match="does not hold JSON lines"):
+    with pytest.raises(ProviderBusyError, match="is not JSON lines"):
         list(batches.collect(batch))
 
 
@@ -420,20 +414,10 @@ def test_a_server_that_writes_numbers_where_base64_was_asked_for_is_understood(
 
 
 def test_vendors_without_a_batch_api_have_none(tmp_path: Path) -> None:
-    provider = open_openai(ProviderOptions("openai"), cache=tmp_path)
-
-    opened = open_batches(
-        "mistral",
-        sender=provider._connected,
-        wire=provider._wire,
-        model="mistral-embed",
-        check=lambda rows, count: provider.check(rows, count=count),
-    )
-
-    assert opened is None
+    assert open_mistral(ProviderOptions("mistral"), cache=tmp_path).batches() is None
 
 
-def test_what_is_handed_in_is_worded_by_the_providers_own_wire(counter: Counter) -> None:
+def test_what_is_handed_in_is_worded_by_the_providers_own_api(counter: Counter) -> None:
     counter.batches().submit(by_digest(TEXTS[0]))
 
     [handed] = counter.desk.batches.values()

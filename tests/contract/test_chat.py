@@ -30,18 +30,18 @@ from recollect.errors import (
     QuotaError,
     RequestRefusedError,
 )
-from recollect.providers.chat import remote as remote_chat
-from recollect.providers.chat.base import ChatOptions, Completion, Price
-from recollect.providers.chat.table import CHAT_NAMES, open_chat
+from recollect.providers.base import ChatOptions, Completion, Price
 from recollect.providers.keys import Variables
-from recollect.providers.remote.retry import Patience
+from recollect.providers.registry import CHAT_NAMES, open_chat
+from recollect.providers.remote import chat as remote_chat
+from recollect.providers.remote.pace import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.vendors.server import Exchange, Fault
 
-    from recollect.providers.chat.base import Chat
+    from recollect.providers.base import Chat
 
     Serve = Callable[..., VendorServer]
     Connect = Callable[..., Chat]
@@ -206,7 +206,7 @@ def test_a_refusal_of_the_model_is_an_error_with_its_words(
     error = refused(connect(serve(reply=Reply(is_refusal=True)).url))
 
     assert isinstance(error, RequestRefusedError)
-    assert f"{vendor.name} would not answer (" in error.message
+    assert f"{vendor.name} declined to answer (" in error.message
 
 
 def test_a_huge_answer_is_cut_to_what_can_be_sensible(connect: Connect, serve: Serve) -> None:
@@ -381,12 +381,12 @@ def test_a_key_that_a_server_quotes_is_not_shown(
 
 
 @pytest.mark.parametrize("shape", [[], {}, {"choices": []}, {"message": {"content": 5}}, "text", 7])
-def test_an_answer_of_another_shape_is_no_completion(
+def test_an_answer_in_another_format_is_no_completion(
     connect: Connect, serve: Serve, shape: object
 ) -> None:
     error = refused(connect(serve(always=lambda exchange: exchange.send_json(200, shape)).url))
 
-    assert "another shape" in error.message
+    assert "another format" in error.message
 
 
 def test_an_error_with_the_status_of_success_is_still_an_error(
@@ -555,7 +555,7 @@ def test_a_filter_of_gemini_that_stops_an_answer_is_a_refusal() -> None:
     ):
         error = refused(chat)
 
-    assert "would not answer (finishReason SAFETY)" in error.message
+    assert "declined to answer (finishReason SAFETY)" in error.message
 
 
 @pytest.mark.parametrize(("chars", "context"), [(100, 4096), (20_000, 8192), (40_000, 16_384)])

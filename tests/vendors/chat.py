@@ -18,9 +18,9 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
 from tests.vendors.strict import strict
 
-from recollect.providers.chat.base import ChatOptions
-from recollect.providers.chat.table import open_chat
+from recollect.providers.base import ChatOptions
 from recollect.providers.keys import Variables
+from recollect.providers.registry import open_chat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.vendors.server import Fault, Request
     from tests.vendors.strict import Refused
 
-    from recollect.providers.chat.base import Chat
+    from recollect.providers.base import Chat
 
 KEY = "sk-chat/with+signs=and-1234567890"
 """With characters that a URL would write in another way."""

@@ -178,6 +178,6 @@ KNOWN = (
         sizeable="nomic-embed-text",
         spent=OllamaFormat().spent(),
         unknown_model=(404, "model 'nope' not found"),
-        model_action="Run `ollama pull nope`, or set `model` to one that `ollama list` shows.",
+        model_action="Run `ollama pull nope`, or set `model` to a model from `ollama list`.",
     ),
 )

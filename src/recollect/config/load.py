@@ -24,8 +24,7 @@ from recollect.config.schema import (
 )
 from recollect.errors import ConfigError
 from recollect.providers.keys import Variables
-from recollect.providers.media import MEDIA_MODELS
-from recollect.providers.registry import AUTO
+from recollect.providers.registry import AUTO, MEDIA_MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from recollect.background.worker import WatchOptions
 from recollect.errors import ConfigError
 from recollect.ingest.source import IngestOptions
-from recollect.providers.base import ProviderOptions
-from recollect.providers.chat.base import ChatOptions
+from recollect.providers.base import ChatOptions, ProviderOptions
 from recollect.search.expand import WordingOptions
 from recollect.search.pipeline import SearchOptions
 from recollect.stores.registry import KINDS

@@ -1,1 +1,1 @@
-"""Which models read texts? Providers embed, a reranker judges; and the chain that chooses."""
+"""Models: providers embed texts, a reranker judges pairs, a chat writes; and the choice of one."""

@@ -1,4 +1,4 @@
-"""The protocols of models: the Provider, the Reranker, and the options of choosing one."""
+"""What a model is: the protocols of Provider, Reranker and Chat, their records and options."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from recollect.providers.keys import Variables, key_reference
-from recollect.providers.registry import AUTO, NAMES, names
-from recollect.text.setting import number, optional, path, plain, switch, url, user_setting, whole
+from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, names
+from recollect.text.setting import (
+    number,
+    one_of,
+    optional,
+    path,
+    plain,
+    switch,
+    url,
+    user_setting,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
+
+
+_MILLION = 1e6
 
 
 def _known(value: object) -> str:
@@ -25,7 +38,7 @@ def _known(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """How servers that embed are reached."""
+    """How to reach a server that embeds."""
 
     base_url: str | None = user_setting(
         "remote.base_url",
@@ -33,7 +46,7 @@ class RemoteOptions:
         optional(url),
         "address of a server that speaks the provider's format",
     )
-    """None is the vendor's own, or what its environment variable names."""
+    """None is the vendor's address, or the one in its environment variable."""
     api_key: str | None = user_setting(
         "remote.api_key",
         None,
@@ -119,17 +132,46 @@ class ProviderOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """Which language model to ask, and how to reach it."""
+
+    provider: str | None = user_setting(
+        "llm.provider",
+        None,
+        optional(one_of(CHAT_NAMES)),
+        f"language model for ingest, hyde and expand: {', '.join(CHAT_NAMES)}",
+    )
+    model: str | None = user_setting(
+        "llm.model", None, optional(plain), "unset: the provider's default"
+    )
+    base_url: str | None = user_setting(
+        "llm.base_url", None, optional(url), "address of a server that speaks the provider's format"
+    )
+    """None is the vendor's address, or the one in its environment variable."""
+    api_key: str | None = user_setting(
+        "llm.api_key",
+        None,
+        optional(key_reference),
+        "variable that holds the key, as env:NAME; unset: the vendor's own variable",
+        secret=True,
+    )
+    timeout_seconds: float = 120.0
+    """For one request, which includes writing the whole reply."""
+    variables: Variables = field(default_factory=Variables)
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be asked of a provider at once."""
+    """How much may be sent to a provider at once."""
 
     texts: int
-    """A request."""
+    """Per request."""
     tokens: int
-    """A request, by our own estimate."""
+    """Per request, by our own estimate."""
     in_flight: int
     """Requests at the same time."""
     media_bytes: int = 0
-    """A request, as media files travel in it; 0 where none are taken."""
+    """Media files per request, as sent; 0 if none are accepted."""
 
 
 class Provider(Protocol):
@@ -141,24 +183,24 @@ class Provider(Protocol):
 
     @property
     def background(self) -> Background | None:
-        """Return how cosines of unrelated texts are spread; None where it was never measured."""
+        """Return how cosines of unrelated texts are distributed; None if never measured."""
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be asked at once."""
+        """Return how much may be sent at once."""
 
     @property
     def price(self) -> float | None:
-        """Return US dollars a million tokens; None where nothing is paid or no price is known."""
+        """Return US dollars per million tokens; None if it is free or the price is unknown."""
 
     def reads(self, text: str) -> float:
-        """Return how much of a text the model understands: 1 all of it, 0 nothing."""
+        """Return how much of a text the model understands, from 0 to 1."""
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Make sure that texts can be embedded, fetching what is needed.
+        """Make sure that texts can be embedded, downloading what is needed.
 
         Args:
-            progress: is told how far a download has come.
+            progress: called with each step of a download.
             retry: try again even if the last attempt failed a moment ago.
 
         Raises:
@@ -167,21 +209,21 @@ class Provider(Protocol):
         """
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector a text. May be called from several threads, up to the limits.
+        """Return one vector per text. Several threads may call it, within the limits.
 
         Raises:
-            RequestRefusedError: not these texts, or not so many; fewer may be asked for.
+            RequestRefusedError: not these texts, or not so many; fewer may work.
             ProviderError: the texts could not be embedded.
 
         """
 
     def close(self) -> None:
-        """Release what embedding holds; whoever waits in `embed` stops waiting."""
+        """Release all resources; threads waiting in `embed` return."""
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A media file to embed with its label, as one."""
+    """A media file to embed together with its label."""
 
     label: str
     mime: str
@@ -190,38 +232,38 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What embedding something counts as."""
+    """What embedding something costs."""
 
     tokens: int
     dollars: float | None
-    """None where nothing is paid or no price is known."""
+    """None if it is free or the price is unknown."""
 
 
 @runtime_checkable
 class EmbedsMedia(Protocol):
-    """A provider whose space holds images and recordings as well as texts."""
+    """A provider that embeds images and recordings into the same space as texts."""
 
     def embed_media(self, media: Sequence[Media]) -> Vectors:
-        """Return one vector a file. May be called from several threads, up to the limits.
+        """Return one vector per file. Several threads may call it, within the limits.
 
         Raises:
-            RequestRefusedError: not these files, or not so many; fewer may be asked for.
+            RequestRefusedError: not these files, or not so many; fewer may work.
             ProviderError: the files could not be embedded.
 
         """
 
     def charge(self, media: Media) -> Charge:
-        """Return what the vendor publishes to count for a file, as far as it is known."""
+        """Return the published cost of embedding a file, as far as it is known."""
 
 
 class Reranker(Protocol):
-    """Reads a question and a text together and tells how well the text answers it."""
+    """Reads a question and a text together and judges how well the text answers it."""
 
     def reads(self, text: str) -> float:
-        """Return how much of a text the model understands: 1 all of it, 0 nothing."""
+        """Return how much of a text the model understands, from 0 to 1."""
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Make sure that texts can be judged, fetching what is needed.
+        """Make sure that texts can be judged, downloading what is needed.
 
         Raises:
             ProviderError: texts cannot be judged now.
@@ -231,13 +273,13 @@ class Reranker(Protocol):
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
     ) -> list[float]:
-        """Return how likely each passage answers the question, 0 to 1.
+        """Return the probability that each passage answers the question.
 
         Args:
-            question: what is asked.
-            passages: what may answer it, the most important first.
-            deadline: a time of the monotonic clock; passages not begun by then are left out at
-                the end, so the list is shorter.
+            question: the user's question.
+            passages: candidate texts, the most important first.
+            deadline: a time of the monotonic clock; passages not started by then are left out, so
+                the list may be shorter.
 
         Raises:
             ProviderError: the passages could not be judged.
@@ -245,45 +287,45 @@ class Reranker(Protocol):
         """
 
     def close(self) -> None:
-        """Release what judging holds."""
+        """Release all resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How far a vendor has come with a batch handed in."""
+    """How far a vendor is with a batch."""
 
     is_over: bool
     done: int
-    """Texts, as far as the vendor says."""
+    """Texts, as far as the vendor reports them."""
     failure: str | None = None
     """Why the batch as a whole ended without vectors."""
 
 
 @runtime_checkable
 class OffersBatches(Protocol):
-    """A provider whose vendor takes batches, if not for every model."""
+    """A provider whose vendor may have a Batch API."""
 
     def batches(self) -> BatchApi | None:
-        """Return the vendor's Batch API; None where there is none."""
+        """Return the vendor's Batch API; None if it has none."""
 
 
 class BatchApi(Protocol):
-    """Embedding by handing in many texts at once and fetching the vectors later, cheaper."""
+    """Embeds many texts at once and later, at a lower price."""
 
     @property
     def most_texts(self) -> int:
-        """Return how many texts one batch may hold."""
+        """Return how many texts a batch may have."""
 
     def submit(self, texts: Mapping[str, str]) -> str:
-        """Hand in documents by the digest of each; return the batch's name.
+        """Submit documents by digest and return the batch's name.
 
         Raises:
-            ProviderError: the vendor did not take it.
+            ProviderError: the vendor did not accept it.
 
         """
 
     def look(self, batch: str) -> BatchState:
-        """Ask how far it is; a batch the vendor no longer knows is over, and failed.
+        """Return the state of a batch; one that the vendor no longer knows has failed.
 
         Raises:
             ProviderError: the vendor could not be asked.
@@ -291,9 +333,79 @@ class BatchApi(Protocol):
         """
 
     def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
-        """Return for each digest its vector, or the reason why there is none.
+        """Yield for each digest its vector, or the reason why there is none.
 
         Raises:
             ProviderError: the vectors cannot be fetched.
 
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens, as published in autumn 2026: an estimate, not a bill."""
+
+    input: float
+    output: float
+
+    def of(self, *, input_tokens: int, output_tokens: int) -> float:
+        """Return the US dollars for this many tokens."""
+        return (self.input * input_tokens + self.output * output_tokens) / _MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a language model wrote."""
+
+    text: str
+    """May be empty: some models spend all their tokens on thinking."""
+    input_tokens: int | None
+    output_tokens: int | None
+    """As the vendor counts them, including thoughts; None if it does not say."""
+    is_cut: bool
+    """True if the token limit ended the reply."""
+
+
+class Chat(Protocol):
+    """A language model. Safe to use from several threads."""
+
+    @property
+    def name(self) -> str:
+        """Return the provider's name."""
+
+    @property
+    def model(self) -> str:
+        """Return the model's name."""
+
+    @property
+    def price(self) -> Price | None:
+        """Return the price; None if it is free or unknown."""
+
+    def prepare(self) -> None:
+        """Check that the model can be asked; nothing is sent.
+
+        Raises:
+            ProviderSetupError: the key is missing or cannot be sent.
+
+        """
+
+    def complete(
+        self, prompt: str, *, system: str = "", max_tokens: int, temperature: float, seconds: float
+    ) -> Completion:
+        """Return what the model writes.
+
+        Args:
+            prompt: the user's message.
+            system: the system prompt.
+            max_tokens: the most it may write.
+            temperature: left out for models that do not take one.
+            seconds: for all attempts together; resolving a host name may take longer.
+
+        Raises:
+            RequestRefusedError: the model or the server declines to answer this.
+            ProviderError: there is no answer for another reason.
+
+        """
+
+    def close(self) -> None:
+        """Release all resources; threads waiting in `complete` return."""

@@ -1,61 +1,95 @@
-"""Google's Gemini embeddings.
+"""Google Gemini: embeddings, also of images and recordings, their Batch API, and chat.
 
-Format: ai.google.dev/api/embeddings, ai.google.dev/gemini-api/docs/embeddings. Prices:
-ai.google.dev/gemini-api/docs/pricing. Media files travel in the request, which may hold 20 MB
-(firebase.google.com/docs/ai-logic/input-file-requirements; 100 MB by now, says
-blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits); the parts of
-one content become one vector. An image counts 258 tokens (ai.google.dev/gemini-api/docs/tokens);
-what a recording counts depends on its length.
+Embeddings: ai.google.dev/api/embeddings, ai.google.dev/gemini-api/docs/embeddings. Prices:
+ai.google.dev/gemini-api/docs/pricing. Media files are part of the request, which may have 20 MB
+(firebase.google.com/docs/ai-logic/input-file-requirements; 100 MB by now, according to
+blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits). The parts of
+one content become one vector. An image counts as 258 tokens (ai.google.dev/gemini-api/docs/tokens);
+a recording counts by its length.
+
+Batches: ai.google.dev/api/batch-api, ai.google.dev/api/embeddings#EmbedContentBatch and
+ai.google.dev/gemini-api/docs/batch-api. Usually within 24 hours, at half the price. A batch is an
+operation whose `metadata` describes it. At most 100 batches at a time; files are kept, and batches
+expire, after 48 hours. Results are matched by the key of their line, never by position: the
+documented order does not hold (github.com/googleapis/js-genai/issues/1207,
+…/python-genai/issues/1909).
+
+Chat: ai.google.dev/api/generate-content. Thinking counts into the token limit:
+ai.google.dev/gemini-api/docs/thinking. The default model thinks as little as it can by itself and
+ignores the temperature:
+docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-5-flash-lite.
 """
 
 from __future__ import annotations
 
 import base64
+import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from recollect.providers.base import Charge
-from recollect.providers.media import MEDIA_MODELS
+from recollect.providers.base import Charge, Completion, Price
 from recollect.providers.prompts import Prompts, prompts_of
-from recollect.providers.remote.provider import RemoteProvider
-from recollect.providers.remote.retry import FOR_INDEXING
-from recollect.providers.remote.wire import Call, Model, Vendor
+from recollect.providers.registry import MEDIA_MODELS
+from recollect.providers.remote.batch import (
+    FileBatches,
+    VendorBatch,
+    as_related,
+    pick,
+    pick_count,
+    pick_list,
+    pick_text,
+)
+from recollect.providers.remote.chat import (
+    ChatService,
+    DeclinedError,
+    RemoteChat,
+    count_in,
+    object_in,
+)
+from recollect.providers.remote.pace import FOR_INDEXING
+from recollect.providers.remote.provider import (
+    EmbeddingModel,
+    EmbeddingService,
+    RemoteProvider,
+)
+from recollect.providers.remote.server import ApiCall, Vendor
 from recollect.text.size import estimate_tokens
 from recollect.types import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from recollect.providers.base import Limits, Media, ProviderOptions
+    from recollect.providers.base import ChatOptions, Limits, Media, ProviderOptions
+    from recollect.providers.remote.chat import Prompt
     from recollect.types import Vectors
 
 GEMINI = Vendor(
     name="gemini",
     base_url="https://generativelanguage.googleapis.com/v1beta",
-    default_model="gemini-embedding-001",
-    models={
-        "gemini-embedding-001": Model(3072, 0.15),
-        "gemini-embedding-2": Model(3072, 0.20),
-        "gemini-embedding-2-preview": Model(3072, 0.20),
-    },
-    most_texts=100,
     key_variable="GEMINI_API_KEY",
 )
 
 _REQUEST_BYTES = 10_000_000
-"""Media files in a request, as base64: half of what is documented, and a lost one costs little."""
+"""Of media files in a request, as base64: half of the documented limit, and cheap to lose."""
 _IMAGE_TOKENS = 258
-_IMAGE_PRICE = 0.45  # US dollars a million tokens of images, for both models that take them
+_IMAGE_PRICE = 0.45  # US dollars per million image tokens, for both models that accept images
 
 _TASKS = {Role.QUERY: "RETRIEVAL_QUERY", Role.DOCUMENT: "RETRIEVAL_DOCUMENT"}
-_TOLD_IN_THE_TEXT = Prompts("task: search result | query: ", "title: none | text: ")
-"""How the models from the second on are told the task: they do not know the field `taskType`."""
+_TASKS_AS_TEXT = Prompts("task: search result | query: ", "title: none | text: ")
+"""For models from the second generation on, which do not know the field `taskType`."""
 
 
-class GeminiWire:
-    """`POST /models/{model}:batchEmbedContents` with one request a text."""
+def _headers(key: str | None) -> Mapping[str, str]:
+    """Return Google's own header for the key: in the URL it would end up in logs."""
+    return {"x-goog-api-key": key} if key else {}
+
+
+class GeminiEmbeddingApi:
+    """`POST /models/{model}:batchEmbedContents` with one request per text."""
 
     def __init__(self, model: str, *, prompts: Prompts, dimensions: int | None) -> None:
         self._model = model
@@ -65,21 +99,21 @@ class GeminiWire:
 
     @property
     def identity(self) -> str:
-        """Return the prompts and whether tasks are told."""
+        """Return the prompts and whether tasks are sent."""
         return f"{self._prompts.identity}-{'tasks' if self._tasks else 'text'}"
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the key in Google's own header: in the URL it would end up in logs."""
-        return {"x-goog-api-key": key} if key else {}
+        """Return the header that carries the key."""
+        return _headers(key)
 
-    def ask(self, texts: Sequence[str], *, role: Role) -> Call:
+    def request(self, texts: Sequence[str], *, role: Role) -> ApiCall:
         """Return the request for these texts."""
-        # One content a text: several parts of one content would be embedded as one.
+        # One content per text: several parts of one content would become one vector.
         contents = [[{"text": self._prompts.apply(text, role=role)}] for text in texts]
         return self._call(contents, role=role)
 
-    def ask_media(self, media: Sequence[Media]) -> Call:
-        """Return the request for these files, each one content of its label and its bytes."""
+    def media_request(self, media: Sequence[Media]) -> ApiCall:
+        """Return the request for these files, each as one content of label and bytes."""
         return self._call(
             [
                 [
@@ -91,7 +125,7 @@ class GeminiWire:
             role=Role.DOCUMENT,
         )
 
-    def _call(self, contents: Sequence[Sequence[object]], *, role: Role) -> Call:
+    def _call(self, contents: Sequence[Sequence[object]], *, role: Role) -> ApiCall:
         settings: dict[str, object] = {"model": f"models/{self._model}"}
         if self._tasks:
             settings["taskType"] = self._tasks[role]
@@ -99,34 +133,128 @@ class GeminiWire:
             settings["outputDimensionality"] = self._dimensions
         requests = [{**settings, "content": {"parts": parts}} for parts in contents]
         path = f"models/{quote(self._model, safe='')}:batchEmbedContents"
-        return Call(path, {"requests": requests})
+        return ApiCall(path, {"requests": requests})
 
-    def read(self, answer: object) -> Sequence[Sequence[float]]:
+    def read(self, response: object) -> Sequence[Sequence[float]]:
         """Return the vectors in the order of the texts."""
-        rows = answer["embeddings"]  # type: ignore[index]  # a wrong shape raises, as agreed
+        rows = response["embeddings"]  # type: ignore[index]  # another format raises
         return [row["values"] for row in rows]
+
+
+_OVER = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
+_MARK = "recollect-"
+# Files are uploaded and downloaded beside the versioned address, not below it; the HTTP client
+# resolves the dots.
+_UPLOADS = "../upload/v1beta/files?uploadType=multipart"
+_DOWNLOADS = "../download/v1beta"
+_FILE_AT = (
+    ("response", "responsesFile"),
+    ("response", "output", "responsesFile"),
+    ("metadata", "output", "responsesFile"),
+    ("output", "responsesFile"),
+)
+
+
+class GeminiBatches(FileBatches):
+    """`models/…:asyncBatchEmbedContent` and `/batches`."""
+
+    vendor = "gemini"
+    most_texts = 1000
+    """The results of one batch, 10 to 60 KB each, are fetched at once, and the smallest accounts
+    may queue half a million tokens."""
+
+    def _line(self, digest: str, text: str) -> Mapping[str, object]:
+        [request] = pick_list(self._api.request([text], role=Role.DOCUMENT).body, "requests")
+        return {"key": digest, "request": request}
+
+    def _upload(self, content: bytes, *, mark: str) -> str:
+        body, kind = as_related(content, name=_MARK + mark)
+        raw = self._sender().send(
+            "POST", _UPLOADS, content=body, headers={"content-type": kind}, patience=FOR_INDEXING
+        )
+        file = pick_text(json.loads(raw), "file", "name")
+        if not file:
+            raise self._unexpected("no file name")
+        return file
+
+    def _submission(self, *, file: str, mark: str) -> ApiCall:
+        model = self._api.request([""], role=Role.DOCUMENT).path.rpartition(":")[0]
+        batch = {"displayName": _MARK + mark, "inputConfig": {"fileName": file}}
+        return ApiCall(f"{model}:asyncBatchEmbedContent", {"batch": batch})
+
+    def _described(self, description: object) -> VendorBatch:
+        batch = pick(description, "metadata") or description
+        name = pick_text(description, "name") or pick_text(batch, "name")
+        state = pick_text(batch, "state")
+        if not name or not state:
+            raise self._unexpected("something else")
+        shown = pick_text(batch, "displayName")
+        is_over = state.endswith(_OVER) or pick(description, "done") is True
+        vectors = next(filter(None, (pick_text(description, *names) for names in _FILE_AT)), "")
+        reason = pick_text(description, "error", "message") or f"it is {state}"
+        return VendorBatch(
+            name,
+            mark=shown.removeprefix(_MARK) if shown.startswith(_MARK) else "",
+            is_over=is_over,
+            done=pick_count(batch, "batchStats", "successfulRequestCount"),
+            vectors=vectors,
+            failure=reason if is_over and not vectors else None,
+        )
+
+    def _read(self, line: object) -> tuple[str, Mapping[str, object] | str]:
+        digest = pick_text(line, "key")
+        vector = pick(line, "response", "embedding")
+        if vector is not None:
+            return digest, {"embeddings": [vector]}
+        reason = pick_text(line, "error", "message") or pick_text(line, "status", "message")
+        return digest, reason or f"{self.vendor} gave no reason"
+
+    def _page(self, page: object) -> tuple[Sequence[object], str]:
+        return pick_list(page, "operations"), pick_text(page, "nextPageToken")
+
+    def _list_path(self, after: str) -> str:
+        return f"batches?pageSize=100&pageToken={after}" if after else "batches?pageSize=100"
+
+    def _batch_path(self, batch: str) -> str:
+        return batch
+
+    def _content_path(self, file: str) -> str:
+        return f"{_DOWNLOADS}/{file}:download?alt=media"
+
+
+EMBEDDINGS = EmbeddingService(
+    GEMINI,
+    default_model="gemini-embedding-001",
+    models={
+        "gemini-embedding-001": EmbeddingModel(3072, 0.15),
+        "gemini-embedding-2": EmbeddingModel(3072, 0.20),
+        "gemini-embedding-2-preview": EmbeddingModel(3072, 0.20),
+    },
+    most_texts=100,
+    batches=GeminiBatches,
+)
 
 
 class GeminiMediaProvider(RemoteProvider):
     """A model that embeds images and recordings as well as texts."""
 
-    def __init__(self, wire: GeminiWire, *, model: str, options: ProviderOptions) -> None:
-        super().__init__(GEMINI, wire, model=model, options=options)
-        self._media_wire = wire
+    def __init__(self, api: GeminiEmbeddingApi, *, model: str, options: ProviderOptions) -> None:
+        super().__init__(EMBEDDINGS, api, model=model, options=options)
+        self._media_api = api
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be asked at once."""
+        """Return how much may be sent at once."""
         return replace(super().limits, media_bytes=_REQUEST_BYTES)
 
     def embed_media(self, media: Sequence[Media]) -> Vectors:
-        """Return one unit vector a file, of its label and its bytes together."""
-        call = self._media_wire.ask_media(media)
+        """Return one unit vector per file, of its label and its bytes together."""
+        call = self._media_api.media_request(media)
         tokens = sum(self.charge(each).tokens for each in media)
-        return self._embedded(call, count=len(media), patience=FOR_INDEXING, tokens=tokens)
+        return self._post(call, count=len(media), patience=FOR_INDEXING, tokens=tokens)
 
     def charge(self, media: Media) -> Charge:
-        """Return what the vendor publishes to count for a file, as far as it is known."""
+        """Return the published tokens and price of a file, as far as they are known."""
         tokens = estimate_tokens(media.label)
         if not media.mime.startswith("image/"):
             return Charge(tokens, None)
@@ -137,13 +265,16 @@ class GeminiMediaProvider(RemoteProvider):
 
 
 def open_gemini(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
-    """Return the provider; nothing is asked yet."""
+    """Return the provider; nothing is sent yet."""
     del cache
-    model = (options.model or GEMINI.default_model).removeprefix("models/")
-    wire = GeminiWire(model, prompts=_prompts(model, options), dimensions=options.dimensions)
+    model = (options.model or EMBEDDINGS.default_model).removeprefix("models/")
+    prompts = prompts_of(model, options)
+    if not _knows_tasks(model):
+        prompts = _TASKS_AS_TEXT.changed_by(options)
+    api = GeminiEmbeddingApi(model, prompts=prompts, dimensions=options.dimensions)
     if model in MEDIA_MODELS[GEMINI.name]:
-        return GeminiMediaProvider(wire, model=model, options=options)
-    return RemoteProvider(GEMINI, wire, model=model, options=options)
+        return GeminiMediaProvider(api, model=model, options=options)
+    return RemoteProvider(EMBEDDINGS, api, model=model, options=options)
 
 
 def _base64(content: bytes) -> str:
@@ -154,10 +285,75 @@ def _knows_tasks(model: str) -> bool:
     return not model.startswith("gemini-embedding-2")
 
 
-def _prompts(model: str, options: ProviderOptions) -> Prompts:
-    if _knows_tasks(model):
-        return prompts_of(model, options)
-    own, query, document = _TOLD_IN_THE_TEXT, options.query_prefix, options.document_prefix
-    return Prompts(
-        own.query if query is None else query, own.document if document is None else document
-    )
+CHAT = ChatService(
+    GEMINI,
+    default_model="gemini-3.5-flash-lite",
+    prices={
+        "gemini-3.5-flash-lite": Price(0.30, 2.50),
+        "gemini-3.1-flash-lite": Price(0.25, 1.50),
+        "gemini-2.5-flash-lite": Price(0.10, 0.40),
+    },
+)
+_ANSWERED = ("STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", None)
+"""Every other finish reason is a filter or a failure of the model."""
+_LEAST_THINKING: tuple[tuple[re.Pattern[str], Mapping[str, object]], ...] = (
+    (re.compile(r"^gemini-2\.5-flash"), {"thinkingBudget": 0}),
+    (re.compile(r"^gemini-[3-9].*-lite"), {}),
+    (re.compile(r"^gemini-[3-9]"), {"thinkingLevel": "low"}),
+)
+
+
+class GeminiChatApi:
+    """`POST /models/{model}:generateContent`."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._thinking = next((how for rule, how in _LEAST_THINKING if rule.match(model)), {})
+
+    @property
+    def optional(self) -> Mapping[str, str]:
+        """Return the fields that some models do not know."""
+        return {"temperature": r"temperature", "thinkingConfig": r"think"}
+
+    def headers(self, key: str | None) -> Mapping[str, str]:
+        """Return the header that carries the key."""
+        return _headers(key)
+
+    def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
+        """Return the request."""
+        settings: dict[str, object] = {"maxOutputTokens": prompt.max_tokens}
+        if "temperature" not in without:
+            settings["temperature"] = prompt.temperature
+        if self._thinking and "thinkingConfig" not in without:
+            settings["thinkingConfig"] = self._thinking
+        body: dict[str, object] = {
+            "contents": [{"role": "user", "parts": [{"text": prompt.text}]}],
+            "generationConfig": settings,
+        }
+        if prompt.system:
+            body["systemInstruction"] = {"parts": [{"text": prompt.system}]}
+        return ApiCall(f"models/{quote(self._model, safe='')}:generateContent", body)
+
+    def read(self, response: object) -> Completion:
+        """Return the first candidate's text, without its thoughts."""
+        if blocked := object_in(response, "promptFeedback").get("blockReason"):
+            raise DeclinedError(f"blockReason {blocked}")
+        candidate = response["candidates"][0]  # type: ignore[index]  # another format raises
+        reason = candidate.get("finishReason")
+        if reason not in _ANSWERED:
+            raise DeclinedError(f"finishReason {reason}")
+        # If all tokens went into thoughts, there are no parts, or no content at all.
+        parts = object_in(candidate, "content").get("parts", [])
+        usage = object_in(response, "usageMetadata")
+        return Completion(
+            "".join(str(part.get("text", "")) for part in parts if not part.get("thought")),  # type: ignore[attr-defined]
+            count_in(usage, "promptTokenCount"),
+            count_in(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+            is_cut=reason == "MAX_TOKENS",
+        )
+
+
+def open_gemini_chat(options: ChatOptions) -> RemoteChat:
+    """Return the chat; nothing is sent yet."""
+    model = (options.model or CHAT.default_model).removeprefix("models/")
+    return RemoteChat(CHAT, GeminiChatApi(model), model=model, options=options)

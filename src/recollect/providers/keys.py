@@ -1,4 +1,4 @@
-"""Keys and addresses from the environment. A key is read when it is used and kept nowhere else."""
+"""Keys and addresses from the environment. A key is read when it is needed and never stored."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 _REFERENCE = "env:"
 _HIDDEN = "•••"
-_SHORTEST_SECRET = 6  # a placeholder such as `none` or `test` may stand in any message
+_SHORTEST_KEY_CHARS = 6  # shorter ones are placeholders such as `none`, which any message may use
 
 
 class Variables:
-    """The environment, in a form that no record, message or traceback can print."""
+    """The environment, in a form that no record, message or traceback prints."""
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._environ = environ or {}
@@ -23,12 +23,12 @@ class Variables:
         return "Variables()"
 
     def get(self, name: str) -> str | None:
-        """Return a variable's value; an empty one counts as not set."""
+        """Return a variable's value; None if it is empty or not set."""
         return self._environ.get(name, "").strip() or None
 
 
 def is_reference(text: str) -> bool:
-    """Tell whether a setting names a variable, as `env:NAME`."""
+    """Return whether a setting names a variable, as `env:NAME`."""
     name = text.removeprefix(_REFERENCE)
     return name != text and name.replace("_", "").isalnum()
 
@@ -46,13 +46,13 @@ def key_reference(value: object) -> str:
 
 
 def variable_of(reference: str) -> str:
-    """Return the variable that `env:NAME` names."""
+    """Return the NAME of `env:NAME`."""
     return reference.removeprefix(_REFERENCE)
 
 
-def redact(text: str, *, key: str | None) -> str:
-    """Return the text without the key: servers like to quote what they were sent."""
-    if key is None or len(key) < _SHORTEST_SECRET:
+def hide_key(text: str, *, key: str | None) -> str:
+    """Return the text without the key: servers quote what they were sent."""
+    if key is None or len(key) < _SHORTEST_KEY_CHARS:
         return text
     for form in (key, quote(key, safe="")):
         text = text.replace(form, _HIDDEN)

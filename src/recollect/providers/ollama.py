@@ -1,6 +1,11 @@
-"""Ollama: models on this machine or on one of one's own, behind its native API.
+"""Ollama: embeddings and chat with models on your own machine, through its native API.
 
-Format: docs.ollama.com/api/embed, docs.ollama.com/api/errors.
+Embeddings: docs.ollama.com/api/embed, docs.ollama.com/api/errors.
+
+Chat: docs.ollama.com/api/chat. Ollama silently cuts the start of a prompt that is longer than the
+context, which is 4,096 tokens on most machines (docs.ollama.com/context-length), so each request
+names the context it needs. Models that can think do so by default:
+docs.ollama.com/capabilities/thinking.
 """
 
 from __future__ import annotations
@@ -8,52 +13,61 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from recollect.providers.base import Completion
 from recollect.providers.prompts import prompts_of
-from recollect.providers.remote.provider import RemoteProvider
-from recollect.providers.remote.wire import ListWire, Model, Vendor
+from recollect.providers.remote.chat import ChatService, RemoteChat, count_in
+from recollect.providers.remote.provider import (
+    EmbeddingModel,
+    EmbeddingService,
+    ListEmbeddingApi,
+    RemoteProvider,
+)
+from recollect.providers.remote.server import ApiCall, Vendor, bearer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.base import ChatOptions, ProviderOptions
+    from recollect.providers.remote.chat import Prompt
 
 _PORT = "11434"
 _HIGHEST_PORT = 65535
 _LATEST = ":latest"
 
 
-def url_of_host(told: str) -> str:
-    """Return the address that OLLAMA_HOST names, as Ollama's own client reads it.
+def url_of_host(value: str) -> str:
+    """Return the URL that OLLAMA_HOST names, as Ollama's own client reads it.
 
-    The variable is the server's too: `0.0.0.0` there means all addresses, and here this machine.
-    Rules: github.com/ollama/ollama, envconfig/config.go, `Host` and `ConnectableHost`.
+    The variable also configures the server, where `0.0.0.0` means all addresses; here it means this
+    machine. Rules: github.com/ollama/ollama, envconfig/config.go, `Host` and `ConnectableHost`.
     """
-    told = told.strip().strip("\"'")
-    scheme, is_given, rest = told.partition("://")
-    if told == "ollama.com":
-        scheme, rest, port = "https", told, "443"
-    elif not is_given:
-        scheme, rest, port = "http", told, _PORT
+    value = value.strip().strip("\"'")
+    scheme, has_scheme, rest = value.partition("://")
+    if value == "ollama.com":
+        scheme, rest, port = "https", value, "443"
+    elif not has_scheme:
+        scheme, rest, port = "http", value, _PORT
     else:
         port = {"http": "80", "https": "443"}.get(scheme, _PORT)
-    place, _, path = rest.partition("/")
-    host, port = _host_and_port(place, port)
+    netloc, _, path = rest.partition("/")
+    host, port = _host_and_port(netloc, port)
     path = path.strip("/")
     return f"{scheme}://{host}:{port}" + (f"/{path}" if path else "")
 
 
-def _host_and_port(place: str, port: str) -> tuple[str, str]:
-    host, colon, own_port = place.rpartition(":")
-    if not colon or _is_address(place.strip("[]")):
-        host, own_port = place, port
+def _host_and_port(netloc: str, port: str) -> tuple[str, str]:
+    host, colon, own_port = netloc.rpartition(":")
+    if not colon or _is_address(netloc.strip("[]")):
+        host, own_port = netloc, port
     if not (own_port.isdecimal() and int(own_port) <= _HIGHEST_PORT):
         own_port = port
     host = host.strip("[]")
     if not _is_address(host):
         return host or "127.0.0.1", own_port
     address = ip_address(host)
-    if address.version == 6:  # noqa: PLR2004 - the name of the protocol
+    if address.version == 6:  # noqa: PLR2004 - IPv6
         return ("[::1]" if address.is_unspecified else f"[{address}]"), own_port
     return ("127.0.0.1" if address.is_unspecified else str(address)), own_port
 
@@ -68,44 +82,110 @@ def _is_address(host: str) -> bool:
 
 OLLAMA = Vendor(
     name="ollama",
-    # Not `localhost`, which Windows looks for under IPv6 first, and waits.
+    # Not `localhost`: Windows tries IPv6 first, and waits.
     base_url=f"http://127.0.0.1:{_PORT}",
-    default_model="nomic-embed-text",
-    models={
-        "nomic-embed-text": Model(768),
-        "mxbai-embed-large": Model(1024),
-        "all-minilm": Model(384),
-        "bge-m3": Model(1024),
-        "snowflake-arctic-embed": Model(1024),
-        "embeddinggemma": Model(768),
-    },
-    most_texts=16,  # on a processor a longer list would take longer than the time-out
     key_variable="OLLAMA_API_KEY",
     needs_key=False,
     url_variable="OLLAMA_HOST",
     url_of=url_of_host,
+    start_action="Start it with `ollama serve`, or set {setting} to its address.",
+    model_action="Run `ollama pull {model}`, or set `{setting}` to a model from `ollama list`.",
+)
+
+EMBEDDINGS = EmbeddingService(
+    OLLAMA,
+    default_model="nomic-embed-text",
+    models={
+        "nomic-embed-text": EmbeddingModel(768),
+        "mxbai-embed-large": EmbeddingModel(1024),
+        "all-minilm": EmbeddingModel(384),
+        "bge-m3": EmbeddingModel(1024),
+        "snowflake-arctic-embed": EmbeddingModel(1024),
+        "embeddinggemma": EmbeddingModel(768),
+    },
+    most_texts=16,  # on a CPU a longer list would take longer than the time-out
     in_flight=1,
-    start_action="Start it with `ollama serve`, or set remote.base_url to where it runs.",
-    model_action="Run `ollama pull {model}`, or set `model` to one that `ollama list` shows.",
 )
 
 
-def _vectors_of(answer: object) -> Sequence[Sequence[float]]:
-    return list(answer["embeddings"])  # type: ignore[index]  # a wrong shape raises, as agreed
+def _vectors_of(response: object) -> Sequence[Sequence[float]]:
+    return list(response["embeddings"])  # type: ignore[index]  # another format raises
 
 
 def open_ollama(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
-    """Return the provider; nothing is asked yet."""
+    """Return the provider; nothing is sent yet."""
     del cache
-    # A name without a tag is the latest one: both are the same space.
-    model = (options.model or OLLAMA.default_model).removesuffix(_LATEST)
-    wire = ListWire(
+    # A name without a tag means `latest`: both are the same space.
+    model = (options.model or EMBEDDINGS.default_model).removesuffix(_LATEST)
+    api = ListEmbeddingApi(
         model,
-        prompts=prompts_of(model, options),  # Ollama itself puts none in front
+        prompts=prompts_of(model, options),  # Ollama itself adds none
         dimensions=options.dimensions,
         path="api/embed",
         dimensions_field="dimensions",
-        constants={"truncate": False},  # a text that is too long is refused, not cut
+        constants={"truncate": False},  # refuse texts that are too long instead of cutting them
         vectors_of=_vectors_of,
     )
-    return RemoteProvider(OLLAMA, wire, model=model, options=options)
+    return RemoteProvider(EMBEDDINGS, api, model=model, options=options)
+
+
+CHAT = ChatService(OLLAMA, default_model="gemma3:4b")
+_LEAST_CONTEXT = 4096
+_MARGIN = 1.3  # our token count is an estimate, and the model's template adds some
+
+
+class OllamaChatApi:
+    """`POST /api/chat`."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    @property
+    def optional(self) -> Mapping[str, str]:
+        """Return the fields that older servers do not know."""
+        return {"think": r"think"}
+
+    def headers(self, key: str | None) -> Mapping[str, str]:
+        """Return the bearer token, which ollama.com requires."""
+        return bearer(key)
+
+    def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
+        """Return the request."""
+        system = [{"role": "system", "content": prompt.system}] if prompt.system else []
+        body: dict[str, object] = {
+            "model": self._model,
+            "messages": [*system, {"role": "user", "content": prompt.text}],
+            "stream": False,
+            "options": {
+                "temperature": prompt.temperature,
+                "num_predict": prompt.max_tokens,
+                "num_ctx": _context_for(prompt),
+            },
+        }
+        if "think" not in without:
+            body["think"] = False
+        return ApiCall("api/chat", body)
+
+    def read(self, response: object) -> Completion:
+        """Return the message."""
+        content = response["message"]["content"]  # type: ignore[index]  # another format raises
+        if not isinstance(content, str) or not isinstance(response, dict):
+            raise TypeError("the content is not text")
+        return Completion(
+            content,
+            count_in(response, "prompt_eval_count"),
+            count_in(response, "eval_count"),
+            is_cut=response.get("done_reason") == "length",
+        )
+
+
+def _context_for(prompt: Prompt) -> int:
+    """Return a context that fits everything, as a power of two: each new size reloads the model."""
+    needed = int(prompt.tokens * _MARGIN) + prompt.max_tokens
+    return max(_LEAST_CONTEXT, 1 << (needed - 1).bit_length())
+
+
+def open_ollama_chat(options: ChatOptions) -> RemoteChat:
+    """Return the chat; nothing is sent yet."""
+    model = options.model or CHAT.default_model
+    return RemoteChat(CHAT, OllamaChatApi(model), model=model, options=options)

@@ -1,6 +1,6 @@
-"""The providers by name: one row each, loaded only when chosen.
+"""Providers and language models by name: one row each, imported only when chosen.
 
-Others register a function `(options, *, cache) -> Provider` under the entry point group
+Other packages register a function `(options, *, cache) -> Provider` under the entry point group
 `recollect.providers`.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recollect.providers.base import Provider, ProviderOptions
+    from recollect.providers.base import Chat, ChatOptions, Provider, ProviderOptions
 
 NONE = "none"
 AUTO = "auto"
@@ -23,7 +23,7 @@ AUTO_CHAIN = ("local", "openai", "gemini", "voyage", "mistral")
 """Tried in this order when the provider is `auto`."""
 ENTRY_POINTS = "recollect.providers"
 
-_ROWS = {
+_PROVIDERS = {
     "local": "recollect.providers.local:open_local",
     "multilingual": "recollect.providers.multilingual:open_multilingual",
     "openai": "recollect.providers.openai:open_openai",
@@ -32,12 +32,21 @@ _ROWS = {
     "mistral": "recollect.providers.mistral:open_mistral",
     "ollama": "recollect.providers.ollama:open_ollama",
 }
+_CHATS = {
+    "openai": "recollect.providers.openai:open_openai_chat",
+    "anthropic": "recollect.providers.anthropic:open_anthropic_chat",
+    "gemini": "recollect.providers.gemini:open_gemini_chat",
+    "ollama": "recollect.providers.ollama:open_ollama_chat",
+}
 
-NAMES = (AUTO, *_ROWS, NONE)
+NAMES = (AUTO, *_PROVIDERS, NONE)
+CHAT_NAMES = tuple(_CHATS)
+MEDIA_MODELS = {"gemini": ("gemini-embedding-2", "gemini-embedding-2-preview")}
+"""Models that embed media files, by provider; the recommended one first."""
 
 
 def names() -> tuple[str, ...]:
-    """Return every name that can be set, those of other packages too."""
+    """Return every provider name that can be set, including those of other packages."""
     others = metadata.entry_points(group=ENTRY_POINTS)
     return (*NAMES, *sorted(others.names - set(NAMES)))
 
@@ -46,18 +55,56 @@ def open_provider(name: str, options: ProviderOptions, *, cache: Path) -> Provid
     """Return the named provider, not yet prepared.
 
     Raises:
-        ProviderSetupError: a package that offers it is gone or cannot be loaded.
+        ProviderSetupError: the package that offers it is missing or cannot be loaded.
 
     """
-    if name in _ROWS:
-        module, _, function = _ROWS[name].partition(":")
-        opener = getattr(import_module(module), function)
-    else:
-        opener = _foreign(name)
+    opener = _load(_PROVIDERS[name]) if name in _PROVIDERS else _load_foreign(name)
     return cast("Callable[..., Provider]", opener)(options, cache=cache)
 
 
-def _foreign(name: str) -> object:
+def open_chat(options: ChatOptions) -> Chat:
+    """Return the language model of the named provider; nothing is sent.
+
+    Raises:
+        ProviderSetupError: no provider is set, or it does not exist.
+
+    """
+    if options.provider is None:
+        raise _no_chat()
+    if options.provider not in _CHATS:
+        raise ProviderSetupError(
+            f"The provider {options.provider!r} has no language model.",
+            action=f"Set llm.provider to one of {', '.join(CHAT_NAMES)}.",
+        )
+    return cast("Callable[..., Chat]", _load(_CHATS[options.provider]))(options)
+
+
+def prepared_chat(chat: Chat | None) -> Chat:
+    """Return the configured chat once it is ready to be asked.
+
+    Raises:
+        ProviderSetupError: no language model is configured, or its key is missing.
+
+    """
+    if chat is None:
+        raise _no_chat()
+    chat.prepare()
+    return chat
+
+
+def _no_chat() -> ProviderSetupError:
+    return ProviderSetupError(
+        "No language model is set.",
+        action=f"`recollect config set llm.provider NAME` sets one: {', '.join(CHAT_NAMES)}.",
+    )
+
+
+def _load(row: str) -> object:
+    module, _, function = row.partition(":")
+    return getattr(import_module(module), function)
+
+
+def _load_foreign(name: str) -> object:
     for row in metadata.entry_points(group=ENTRY_POINTS, name=name):
         try:
             return row.load()
@@ -67,6 +114,6 @@ def _foreign(name: str) -> object:
                 action="Reinstall that package, or choose another provider.",
             ) from error
     raise ProviderSetupError(
-        f"There is no provider {name}.",
+        f"The provider {name} does not exist.",
         action=f"Install the package that offers it, or choose one of {', '.join(NAMES)}.",
     )

@@ -1,52 +1,86 @@
-"""Voyage AI's embeddings.
+"""Voyage AI: embeddings and their Batch API.
 
-Format: docs.voyageai.com/reference/embeddings-api. Prices: docs.voyageai.com/docs/pricing.
+Embeddings: docs.voyageai.com/reference/embeddings-api. Prices: docs.voyageai.com/docs/pricing.
+
+Batches: docs.voyageai.com/docs/batch-inference, …/reference/batch. Within 12 hours, at two thirds
+of the price. Files and batches are like OpenAI's, but what applies to all lines is sent once, in
+`request_params`. At most 100,000 texts per batch and 100 batches at a time. A batch that runs out
+of time is `completed`; the lines that were not embedded are in its error file. Files are kept for
+30 days.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.providers.openai import OpenAiBatches
 from recollect.providers.prompts import prompts_of
-from recollect.providers.remote.provider import RemoteProvider
-from recollect.providers.remote.wire import ListWire, Model, Vendor
+from recollect.providers.remote.provider import (
+    EmbeddingModel,
+    EmbeddingService,
+    ListEmbeddingApi,
+    RemoteProvider,
+)
+from recollect.providers.remote.server import ApiCall, Vendor
 from recollect.types import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from recollect.providers.base import ProviderOptions
 
-VOYAGE = Vendor(
-    name="voyage",
-    base_url="https://api.voyageai.com/v1",
+_INPUT = "input"  # the only field of a batch line
+
+
+class VoyageBatches(OpenAiBatches):
+    """`/files` and `/batches`, with the model and the role outside the file."""
+
+    vendor = "voyage"
+    most_texts = 2000
+    """Fewer than Voyage allows: the results of one batch, 20 to 40 KB each, are fetched at once."""
+    window = "12h"
+
+    def _line(self, digest: str, text: str) -> Mapping[str, object]:
+        body = self._api.request([text], role=Role.DOCUMENT).body
+        return {"custom_id": digest, "body": {_INPUT: body[_INPUT]}}
+
+    def _submission(self, *, file: str, mark: str) -> ApiCall:
+        body = self._api.request([""], role=Role.DOCUMENT).body
+        params = {name: value for name, value in body.items() if name != _INPUT}
+        call = super()._submission(file=file, mark=mark)
+        return ApiCall(call.path, {**call.body, "request_params": params})
+
+
+EMBEDDINGS = EmbeddingService(
+    Vendor(name="voyage", base_url="https://api.voyageai.com/v1", key_variable="VOYAGE_API_KEY"),
     default_model="voyage-4-large",
     models={
-        "voyage-4-large": Model(1024, 0.12),
-        "voyage-4": Model(1024, 0.06),
-        "voyage-4-lite": Model(1024, 0.02),
-        "voyage-3-large": Model(1024, 0.18),
-        "voyage-3.5": Model(1024, 0.06),
-        "voyage-3.5-lite": Model(1024, 0.02),
-        "voyage-code-3": Model(1024, 0.18),
-        "voyage-finance-2": Model(1024, 0.12),
-        "voyage-law-2": Model(1024, 0.12),
+        "voyage-4-large": EmbeddingModel(1024, 0.12),
+        "voyage-4": EmbeddingModel(1024, 0.06),
+        "voyage-4-lite": EmbeddingModel(1024, 0.02),
+        "voyage-3-large": EmbeddingModel(1024, 0.18),
+        "voyage-3.5": EmbeddingModel(1024, 0.06),
+        "voyage-3.5-lite": EmbeddingModel(1024, 0.02),
+        "voyage-code-3": EmbeddingModel(1024, 0.18),
+        "voyage-finance-2": EmbeddingModel(1024, 0.12),
+        "voyage-law-2": EmbeddingModel(1024, 0.12),
     },
     most_texts=1000,
-    key_variable="VOYAGE_API_KEY",
+    batches=VoyageBatches,
 )
 
 
 def open_voyage(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
-    """Return the provider; nothing is asked yet."""
+    """Return the provider; nothing is sent yet."""
     del cache
-    model = options.model or VOYAGE.default_model
-    wire = ListWire(
+    model = options.model or EMBEDDINGS.default_model
+    api = ListEmbeddingApi(
         model,
         prompts=prompts_of(model, options),
         dimensions=options.dimensions,
-        # Voyage puts its own prompts in front of what it is told the type of.
+        # Voyage adds its own prompts according to the type.
         input_types={Role.QUERY: "query", Role.DOCUMENT: "document"},
-        constants={"truncation": False},  # a text that is too long is refused, not cut
+        constants={"truncation": False},  # refuse texts that are too long instead of cutting them
     )
-    return RemoteProvider(VOYAGE, wire, model=model, options=options)
+    return RemoteProvider(EMBEDDINGS, api, model=model, options=options)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError, RecollectError
-from recollect.providers.chat.table import prepared_chat
+from recollect.providers.registry import prepared_chat
 from recollect.text.json_objects import objects_in
 from recollect.text.scripts import normalised
 from recollect.text.setting import number, switch, user_setting
@@ -25,7 +25,7 @@ from recollect.types import Degradation, Leg
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from recollect.providers.chat.base import Chat
+    from recollect.providers.base import Chat
     from recollect.types import Query
 
 _ANSWER_TOKENS = 150

@@ -34,7 +34,7 @@ from recollect.facts.extract.ask import (
 from recollect.facts.extract.blocks import Block, blocks_of
 from recollect.facts.extract.place import MADE_UP, placed
 from recollect.facts.extract.prompt import SYSTEM
-from recollect.providers.chat.base import Completion, Price
+from recollect.providers.base import Completion, Price
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from recollect.ingest.read import UnreadableError
 from recollect.ingest.requests import RequestPacker, base64_bytes
 from recollect.ingest.walk import Found
 from recollect.providers.base import EmbedsMedia, Limits, ProviderOptions
-from recollect.providers.gemini import GEMINI, open_gemini
-from recollect.providers.media import MEDIA_MODELS
+from recollect.providers.gemini import EMBEDDINGS, open_gemini
+from recollect.providers.registry import MEDIA_MODELS
 from recollect.stores.base import Missing
 from recollect.types import SourceKind, Stat, digest_of
 
@@ -139,7 +139,7 @@ def test_requests_are_filled_up_to_the_bytes_of_a_request() -> None:
 
 
 def test_the_models_that_take_media_are_those_whose_provider_embeds_them() -> None:
-    for model in GEMINI.models:
+    for model in EMBEDDINGS.models:
         provider = open_gemini(ProviderOptions("gemini", model=model), cache=Path())
 
         assert (model in MEDIA_MODELS["gemini"]) == isinstance(provider, EmbedsMedia)

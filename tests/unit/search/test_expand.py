@@ -14,7 +14,7 @@ from tests.vendors.chat import KEY, KNOWN_CHATS, KnownChat, Reply, chat_server
 from tests.vendors.server import VendorServer, hang, refuse
 
 from recollect.errors import ProviderBusyError
-from recollect.providers.chat.base import Completion
+from recollect.providers.base import Completion
 from recollect.search.expand import EXPAND, HYDE, AnswerCache, QueryExpander, WordingOptions
 from recollect.types import Degradation, Query
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tests.vendors.server import Fault, Request
 
-    from recollect.providers.chat.base import Chat, Price
+    from recollect.providers.base import Chat, Price
 
 QUESTION = "When do we cut releases?"
 ANSWER = "Releases are cut every Thursday morning."

@@ -31,7 +31,7 @@ from recollect.types import Degradation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from recollect.providers.chat.base import Chat, Completion
+    from recollect.providers.base import Chat, Completion
 
 __all__ = [
     "Batch",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from recollect.facts.extract.blocks import Block
-    from recollect.providers.chat.base import Price
+    from recollect.providers.base import Price
 
 _OUTPUT_SHARE = 0.5
 """Of what is sent that comes back, roughly: each fact is a sentence and its fields once more."""

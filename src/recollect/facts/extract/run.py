@@ -15,7 +15,7 @@ from recollect.errors import NotFoundError, UsageError
 from recollect.facts.extract.ask import ExtractOptions, extract, plan_extraction
 from recollect.facts.record import Provenance, extracted_category
 from recollect.facts.rules import Verdict
-from recollect.providers.chat.table import prepared_chat
+from recollect.providers.registry import prepared_chat
 from recollect.text.files import replace_file
 from recollect.types import Step, silent
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recollect.facts.extract.ask import BatchResult, Draft, Plan
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered
-    from recollect.providers.chat.base import Chat
+    from recollect.providers.base import Chat
     from recollect.types import Degradation, Progress
 
 DEFAULT_PATHS = ("skills/**/*.md", "TOOLS.md", "AGENTS.md")

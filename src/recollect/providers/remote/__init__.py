@@ -1,1 +1,5 @@
-"""Embedding by servers: one way to send, retry, pace and check, whatever the vendor's format."""
+"""Talks to servers over HTTP, for any vendor.
+
+`connection` moves bytes, `sender` retries and explains failures, `server` knows address and key.
+`provider`, `chat` and `batch` use them to embed, to ask a language model, and to embed in bulk.
+"""

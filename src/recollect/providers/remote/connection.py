@@ -1,7 +1,7 @@
-"""Connections to a server, which another thread or the clock can cut.
+"""Connections to a server that another thread or a timer can cut.
 
-The library's time-outs count from byte to byte, and closing its client does not wake a thread that
-waits for bytes: a server that drips or says nothing would be waited for as long as it likes.
+httpx's time-outs count from byte to byte, and closing its client does not wake a thread that waits
+for bytes. A server that sends slowly or not at all would be waited for indefinitely.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _CONNECT_SECONDS = 10.0
-_CLOCK_FIRST_SECONDS = 1.0  # the library's time-outs come after ours, so that one of them decides
-_MOST_BYTES = 256 * 1024 * 1024  # no answer of a sane server is as large
+_MARGIN_SECONDS = 1.0  # httpx's time-outs come later than ours, so that only one of them acts
+_MOST_BYTES = 256 * 1024 * 1024  # more than any legitimate response
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is sent."""
+class HttpRequest:
+    """A request to send."""
 
     method: str
     url: str
@@ -36,8 +36,8 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back, all of it."""
+class HttpResponse:
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str]
@@ -45,11 +45,11 @@ class Answer:
 
 
 class CutError(Exception):
-    """The connection was cut: the time is over, or nobody waits any more."""
+    """The connection was cut: the time was up, or it was closed."""
 
 
 class OversizeError(Exception):
-    """The answer has no end in sight."""
+    """The response is too large."""
 
 
 class Connection:
@@ -64,16 +64,16 @@ class Connection:
 
     @property
     def is_cut(self) -> bool:
-        """True when it can carry nothing more."""
+        """True if it cannot carry another request."""
         return self._is_cut
 
-    def exchange(self, request: Request, *, seconds: float) -> Answer:
-        """Send a request and return its whole answer, within the time given.
+    def exchange(self, request: HttpRequest, *, seconds: float) -> HttpResponse:
+        """Send a request and return its complete response within the time limit.
 
         Raises:
-            CutError: the time was over first, or `cut` was called.
-            OversizeError: the answer is larger than any sane one.
-            httpx.HTTPError, httpx.InvalidURL, UnicodeError: it did not work out.
+            CutError: the time was up, or `cut` was called.
+            OversizeError: the response is too large.
+            httpx.HTTPError, httpx.InvalidURL, UnicodeError: the exchange failed.
 
         """
         limit = threading.Timer(seconds, lambda: self._expire(limit))
@@ -81,7 +81,7 @@ class Connection:
         self._limit = limit
         limit.start()
         try:
-            answer = self._exchange(request, seconds=seconds)
+            response = self._exchange(request, seconds=seconds)
         except httpx.HTTPError:
             if self._is_cut:
                 raise CutError from None
@@ -90,28 +90,28 @@ class Connection:
             limit.cancel()
             with self._lock:
                 self._limit = None
-        if self._is_cut:  # an answer without a stated length looks whole when it is cut
+        if self._is_cut:  # a response without a stated length looks complete when it is cut
             raise CutError
-        return answer
+        return response
 
     def cut(self) -> None:
-        """End whatever is under way."""
+        """End the exchange that is in progress."""
         with self._lock:
             self._is_cut = True
             self._shut()
 
     def close(self) -> None:
-        """Give the connection back to the system."""
+        """Close the connection."""
         self._client.close()
 
-    def _exchange(self, request: Request, *, seconds: float) -> Answer:
+    def _exchange(self, request: HttpRequest, *, seconds: float) -> HttpResponse:
         with self._client.stream(
             request.method,
             request.url,
             headers=request.headers,
             content=request.content,
             timeout=httpx.Timeout(
-                seconds + _CLOCK_FIRST_SECONDS, connect=min(_CONNECT_SECONDS, seconds)
+                seconds + _MARGIN_SECONDS, connect=min(_CONNECT_SECONDS, seconds)
             ),
             extensions={"trace": self._trace},
         ) as response:
@@ -120,16 +120,16 @@ class Connection:
                 body += part
                 if len(body) > _MOST_BYTES:
                     raise OversizeError
-        return Answer(response.status_code, response.headers, bytes(body))
+        return HttpResponse(response.status_code, response.headers, bytes(body))
 
     def _expire(self, limit: threading.Timer) -> None:
         with self._lock:
-            if self._limit is limit:  # else the exchange ended in the same moment
+            if self._limit is limit:  # else the exchange ended at the same moment
                 self._is_cut = True
                 self._shut()
 
     def _trace(self, event: str, details: Mapping[str, Any]) -> None:
-        """Take note of the socket; encryption wraps it in another one."""
+        """Remember the socket; TLS wraps it in another one."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             with self._lock:
                 self._socket = details["return_value"].get_extra_info("socket")
@@ -140,26 +140,26 @@ class Connection:
         if self._socket is None:
             return
         with suppress(OSError):  # it is closed already
-            # Past the encryption's own shutdown, which would take the reader's state away.
+            # Not the TLS socket's own shutdown, which would discard the reader's state.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 class Connections:
-    """As many as are used at once, kept for what comes next. Safe to use from several threads."""
+    """A pool of connections. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._trust: ssl.SSLContext | None = None
         self._idle: list[Connection] = []
-        self._under_way: set[Connection] = set()
+        self._busy: set[Connection] = set()
         self._is_closed = False
         self._lock = threading.Lock()
 
     @contextmanager
     def one(self) -> Iterator[Connection]:
-        """Return a connection that nobody else uses meanwhile.
+        """Yield a connection for exclusive use.
 
         Raises:
-            ProviderSetupError: the environment names a proxy or certificates that cannot be used.
+            ProviderSetupError: the environment names an unusable proxy or certificate.
 
         """
         connection = self._take()
@@ -169,13 +169,13 @@ class Connections:
             self._give_back(connection)
 
     def close(self) -> None:
-        """Cut what is under way and close the rest; what is begun later is cut at once."""
+        """Cut the busy connections and close the rest; later ones are cut at once."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
-            under_way = list(self._under_way)
-        for connection in under_way:
-            connection.cut()  # whoever uses it closes it
+            busy = list(self._busy)
+        for connection in busy:
+            connection.cut()  # its user closes it
         for connection in idle:
             connection.close()
 
@@ -185,7 +185,7 @@ class Connections:
         if connection is None:
             connection = Connection(self._client())
         with self._lock:
-            self._under_way.add(connection)
+            self._busy.add(connection)
             is_late = self._is_closed
         if is_late:
             connection.cut()
@@ -193,22 +193,23 @@ class Connections:
 
     def _give_back(self, connection: Connection) -> None:
         with self._lock:
-            self._under_way.discard(connection)
-            is_kept = not connection.is_cut and not self._is_closed
-            if is_kept:
+            self._busy.discard(connection)
+            is_reusable = not connection.is_cut and not self._is_closed
+            if is_reusable:
                 self._idle.append(connection)
-        if not is_kept:
+        if not is_reusable:
             connection.close()
 
     def _client(self) -> httpx.Client:
         try:
             if self._trust is None:
                 self._trust = httpx.create_ssl_context()
-            # A redirect could carry the key to another host: none is followed.
+            # Redirects are not followed: they could carry the key to another host.
             return httpx.Client(follow_redirects=False, verify=self._trust)
         except (httpx.InvalidURL, ImportError, ValueError, OSError) as error:
-            # The error quotes the proxy's address, and that may hold a password.
+            # Not the error's text: it quotes the proxy's address, which may contain a password.
             raise ProviderSetupError(
-                f"Servers cannot be reached the way the environment says ({type(error).__name__}).",
+                "The proxy or certificate settings in the environment cannot be used "
+                f"({type(error).__name__}).",
                 action="Correct HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE, or unset them.",
             ) from None

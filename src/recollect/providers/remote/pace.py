@@ -1,16 +1,25 @@
-"""Keeping to a rate: one clock for all requests in flight, and a pause that stops all of them."""
+"""When to send the next request, and when to try a failed one again."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import random
 
 _MINUTE = 60.0
+_JITTER = 0.5  # share of a wait that is random, so that requests refused together do not collide
 
 
 class Pace:
-    """Says when the next request may go; waiting ends at once when the pace is stopped."""
+    """Limits the rate of all requests to one server; a pause holds all of them.
+
+    Waiting ends at once when the pace is stopped.
+    """
 
     def __init__(self, *, requests_per_minute: int = 0, tokens_per_minute: int = 0) -> None:
         self._seconds_per_request = _MINUTE / requests_per_minute if requests_per_minute else 0.0
@@ -21,18 +30,18 @@ class Pace:
 
     @property
     def is_stopped(self) -> bool:
-        """True once nobody should wait any more."""
+        """True once waiting has been ended."""
         return self._stopped.is_set()
 
     def wait_turn(self, tokens: int, *, most_seconds: float = math.inf) -> bool:
-        """Wait until a request of so many tokens may go, and count it.
+        """Wait until a request of this many tokens may be sent, and count it.
 
         Args:
-            tokens: how large the request is.
-            most_seconds: who cannot go within this time does not wait at all.
+            tokens: the size of the request.
+            most_seconds: return at once if the turn is further away than this.
 
         Returns:
-            False when the turn does not come in time.
+            False if the turn does not come in time.
 
         """
         give_up_at = time.monotonic() + most_seconds
@@ -42,7 +51,7 @@ class Pace:
                 if self._next_at <= now:
                     self._next_at = now + self._cost(tokens)
                     return True
-                # No turn is promised ahead of time: a pause that comes meanwhile holds all.
+                # Turns are not reserved: a pause that starts meanwhile holds everyone.
                 turn = self._next_at
             if turn > give_up_at:
                 return False
@@ -50,7 +59,7 @@ class Pace:
         return True
 
     def hold(self, seconds: float) -> None:
-        """Let nobody go for a while: a server that is asked to wait by one is asked by all."""
+        """Let no request start for a while: if the server asks one to wait, all wait."""
         with self._lock:
             self._next_at = max(self._next_at, time.monotonic() + seconds)
 
@@ -65,3 +74,42 @@ class Pace:
 
     def _cost(self, tokens: int) -> float:
         return max(self._seconds_per_request, self._seconds_per_token * tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often and how long to try one request."""
+
+    attempts: int
+    first_seconds: float
+    """The first wait; each further one is twice as long."""
+    longest_seconds: float
+    """The longest single wait; if the server asks for more, the request fails."""
+    total_seconds: float
+    """All attempts and waits together, from the first turn on."""
+    turn_seconds: float = math.inf
+    """The longest wait for a turn, under a rate limit or a pause the server asked for."""
+
+
+FOR_INDEXING = Patience(attempts=8, first_seconds=0.5, longest_seconds=60.0, total_seconds=300.0)
+"""Long enough to outlast a per-minute limit; the next run resumes a run that gave up."""
+FOR_QUESTIONS = Patience(
+    attempts=2, first_seconds=0.25, longest_seconds=2.0, total_seconds=8.0, turn_seconds=3.0
+)
+"""Someone waits for the answer, and the keyword leg can give one."""
+UNREACHABLE_ATTEMPTS = 3
+"""If nothing answers at all, more attempts do not help."""
+
+
+def wait_seconds(
+    patience: Patience, *, attempt: int, requested: float | None, chance: random.Random
+) -> float:
+    """Return the wait after this attempt, counted from 1.
+
+    A wait that the server requested is extended at random, never shortened. A requested wait of
+    zero is ignored: the server has just refused.
+    """
+    backed_off = min(patience.first_seconds * 2.0 ** (attempt - 1), patience.longest_seconds)
+    if requested:
+        return requested + _JITTER * chance.random() * min(backed_off, requested)
+    return backed_off * (1 - _JITTER * chance.random())

@@ -1,8 +1,8 @@
-"""Reading why a server said no, in any of the vendors' shapes.
+"""Reads why a server refused a request, in any vendor's format.
 
-The shapes do not contradict each other, so one reader serves all, and compatible servers too.
-Servers quote what they were sent: only fields that hold codes, and sentences that begin or are
-worded as the vendors' own, decide what a refusal means.
+The formats do not contradict each other, so one reader serves all vendors and compatible servers.
+Servers quote what they were sent. So only codes, and sentences worded as the vendors word them,
+decide what a refusal means.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
-_READ_BYTES = 64 * 1024  # of a refusal; what is longer is no refusal
-_TITLE_CHARS = 4096  # of a page, in which its title stands
+_READ_BYTES = 64 * 1024  # enough for any refusal
+_TITLE_CHARS = 4096  # the part of an HTML page that contains its title
 _MOST_LEVELS = 8  # of lists and objects around a message
 _LONGEST_SECONDS = 365 * 86400.0
 _PAYMENT_REQUIRED = 402
-_OUT_OF_MONEY = (403, 429)  # what vendors answer when they do not answer 402
+_OUT_OF_MONEY = (403, 429)  # what vendors answer instead of 402
 
 _CODES = frozenset({"code", "type", "status", "reason", "quotaId"})
 _SPENT_CODE = re.compile(r"\b(insufficient_quota|billing_(hard_limit_reached|not_active))\b|PerDay")
@@ -48,23 +48,23 @@ _LENGTH_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a server said when it did not deliver."""
+    """What a server said when it refused a request."""
 
     message: str
-    """Its words, which may hold anything it was sent: the key too."""
+    """The server's words. They may contain anything it was sent, even the key."""
     is_spent: bool
-    """The account has nothing left; waiting would not help."""
+    """The account is out of money or quota; waiting does not help."""
     is_key_refused: bool
-    """It is the key, whatever the status says."""
+    """The key is the reason, whatever the status."""
     is_model_unknown: bool
     is_too_long: bool
-    """A text is longer than the model takes, whatever the status says."""
+    """A text is too long for the model, whatever the status."""
     wait_seconds: float | None
-    """How long it asks to wait; None where it does not say."""
+    """How long the server asks to wait, if it does."""
 
 
 def read_refusal(status: int, body: bytes, *, headers: Mapping[str, str], now: datetime) -> Refusal:
-    """Return what the answer says, as far as it can be read."""
+    """Return the meaning of a refusal, as far as it can be understood."""
     text = body[:_READ_BYTES].decode("utf-8", "replace")
     parsed = _parsed(text)
     message = _plain(_message(parsed) or _page_title(text) or text)
@@ -89,7 +89,7 @@ def _parsed(text: str) -> object:
 
 
 def _message(parsed: object, level: int = 0) -> str:
-    """Return the first text under the names vendors use for it."""
+    """Return the first text under the names that vendors use for it."""
     if isinstance(parsed, str):
         return parsed
     if level == _MOST_LEVELS:
@@ -108,12 +108,12 @@ def _page_title(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text on one line, without what a terminal would obey."""
+    """Return the text on one line, without control characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _strings(parsed: object, names: frozenset[str]) -> Iterator[str]:
-    """Return every text that stands under one of the names, at any depth."""
+    """Yield every text under one of the names, at any depth."""
     remaining = [parsed]
     while remaining:
         part = remaining.pop()
@@ -127,11 +127,11 @@ def _strings(parsed: object, names: frozenset[str]) -> Iterator[str]:
 
 
 def _wait(headers: Mapping[str, str], parsed: object, *, now: datetime) -> float | None:
-    """Return the wait asked for: Retry-After in seconds or as a date, or a RetryInfo's delay."""
-    asked = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", asked):
-        return min(float(asked), _LONGEST_SECONDS)
-    if (until := _date(asked)) is not None:
+    """Return the requested wait: Retry-After in seconds or as a date, or Google's retryDelay."""
+    requested = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", requested):
+        return min(float(requested), _LONGEST_SECONDS)
+    if (until := _date(requested)) is not None:
         return min(max((until - now).total_seconds(), 0.0), _LONGEST_SECONDS)
     for delay in _strings(parsed, frozenset({"retryDelay"})):
         if found := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)s", delay):
@@ -144,5 +144,5 @@ def _date(text: str) -> datetime | None:
         found = parsedate_to_datetime(text)
     except (TypeError, ValueError, OverflowError):
         return None
-    # A date without a zone is one in Greenwich, as the standard wants all of them.
+    # A date without a zone is in UTC, as the standard requires.
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Sending one request until it is answered, refused for good, or not worth trying any longer."""
+"""Sends a request until it is answered, refused, or not worth another attempt."""
 
 from __future__ import annotations
 
@@ -18,71 +18,71 @@ from recollect.errors import (
     QuotaError,
     RequestRefusedError,
 )
-from recollect.providers.keys import redact
-from recollect.providers.remote.connection import Connections, CutError, OversizeError, Request
+from recollect.providers.keys import hide_key
+from recollect.providers.remote.connection import Connections, CutError, HttpRequest, OversizeError
+from recollect.providers.remote.pace import UNREACHABLE_ATTEMPTS, wait_seconds
 from recollect.providers.remote.refusal import Refusal, read_refusal
-from recollect.providers.remote.retry import UNREACHABLE_ATTEMPTS, wait_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from recollect.providers.remote.connection import Answer
-    from recollect.providers.remote.pace import Pace
-    from recollect.providers.remote.retry import Patience
+    from recollect.providers.remote.connection import HttpResponse
+    from recollect.providers.remote.pace import Pace, Patience
+    from recollect.providers.remote.server import Advice, Vendor
 
 Read = TypeVar("Read")
 
 _LEAST_SECONDS = 0.1
-_SAID_CHARS = 300  # of others' words in a message
+_QUOTED_CHARS = 300  # of the server's words in a message
 _SUCCESS = range(200, 300)
 _REDIRECTS = range(300, 400)
 _REFUSED = range(400, 500)
 _BUSY = (408, 409, 425, 429)
 _KEY_REFUSED = (401, 403)
-_NOT_THERE = (404, 405, 410)
+_NOT_FOUND = (404, 405, 410)
 _MODEL_REFUSED = (400, 404, 422)
 
 
 class Sender:
-    """Speaks HTTP with one server. Safe to use from several threads."""
+    """Sends requests to one server. Safe to use from several threads."""
 
-    def __init__(  # noqa: PLR0913 - what a connection is made of
+    def __init__(  # noqa: PLR0913 - what a connection consists of
         self,
+        vendor: Vendor,
         *,
-        vendor: str,
         base_url: str,
         headers: Mapping[str, str],
         key: str | None,
-        key_name: str,
+        key_name: str | None,
+        model: str,
         timeout_seconds: float,
         pace: Pace,
-        model_action: str = "Check the setting `model`.",
-        start_action: str = "",
+        advice: Advice,
     ) -> None:
         self._vendor = vendor
         self._base_url = base_url.rstrip("/")
         self._headers = headers
         self._key = key
         self._key_name = key_name
+        self._model = model
         self._timeout_seconds = timeout_seconds
         self._pace = pace
-        self._model_action = model_action
-        self._start_action = start_action
+        self._advice = advice
         self._connections = Connections()
         self._chance = random.Random()  # noqa: S311 - jitter, not a secret
 
     def post(self, path: str, body: object, *, patience: Patience, tokens: int = 0) -> object:
-        """Send a JSON body and return the parsed answer.
+        """Send a JSON body and return the parsed response.
 
         Raises:
-            ProviderError: and its kinds, by what to do about it.
+            ProviderError: the request failed; the subclass says what to do.
 
         """
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         request = self._request("POST", path, content, {"content-type": "application/json"})
         return self._until_read(request, _parsed, patience=patience, tokens=tokens)
 
-    def send(  # noqa: PLR0913 - what a request is made of
+    def send(  # noqa: PLR0913 - what a request consists of
         self,
         method: str,
         path: str,
@@ -90,13 +90,17 @@ class Sender:
         patience: Patience,
         content: bytes = b"",
         headers: Mapping[str, str] | None = None,
-        tokens: int = 0,
         is_json: bool = True,
     ) -> bytes:
-        """Send a request and return the body of its answer, asking again where that helps."""
+        """Send a request and return the body of its response.
+
+        Raises:
+            ProviderError: the request failed; the subclass says what to do.
+
+        """
         request = self._request(method, path, content, headers or {})
         read = _json_only if is_json else bytes
-        return self._until_read(request, read, patience=patience, tokens=tokens)
+        return self._until_read(request, read, patience=patience, tokens=0)
 
     def close(self) -> None:
         """Close the connections and end all waiting."""
@@ -105,14 +109,19 @@ class Sender:
 
     def _request(
         self, method: str, path: str, content: bytes, headers: Mapping[str, str]
-    ) -> Request:
-        url = path if "://" in path else f"{self._base_url}/{path}"
-        return Request(method, url, {**self._headers, **headers}, content)
+    ) -> HttpRequest:
+        url = f"{self._base_url}/{path}"
+        return HttpRequest(method, url, {**self._headers, **headers}, content)
 
     def _until_read(
-        self, request: Request, read: Callable[[bytes], Read], *, patience: Patience, tokens: int
+        self,
+        request: HttpRequest,
+        read: Callable[[bytes], Read],
+        *,
+        patience: Patience,
+        tokens: int,
     ) -> Read:
-        """Ask until there is an answer that can be read."""
+        """Send the request until its response can be read."""
         self._wait_turn(tokens, patience)
         deadline = time.monotonic() + patience.total_seconds
         attempt = 1
@@ -133,59 +142,61 @@ class Sender:
         self._check_stopped()
         if not in_time:
             raise ProviderBusyError(
-                f"{self._vendor} cannot be asked yet: the rate allowed is used up.",
-                action="Try again in a minute, or raise remote.requests_per_minute and "
-                "remote.tokens_per_minute if the vendor allows more.",
+                f"The rate limit for {self._vendor.name} is used up.",
+                action=f"Try again in a minute, {self._advice.rate}",
             )
 
     def _check_stopped(self) -> None:
         if self._pace.is_stopped:
-            raise ProviderBusyError("Embedding was stopped.", action="Run it again to go on.")
+            raise ProviderBusyError(self._advice.stopped, action=self._advice.restart)
 
     def _wait_before_retry(
         self, again: _TryAgain, *, patience: Patience, attempt: int, deadline: float
     ) -> None:
         self._check_stopped()
-        asked = again.wait_seconds
-        wait = wait_seconds(patience, attempt=attempt, asked=asked, chance=self._chance)
-        # What is asked for counts, not the random part on top of it.
-        too_long = (asked or 0.0) > patience.longest_seconds or time.monotonic() + wait > deadline
-        if attempt >= min(patience.attempts, again.most_attempts) or too_long:
+        requested = again.wait_seconds
+        wait = wait_seconds(patience, attempt=attempt, requested=requested, chance=self._chance)
+        # Compare the requested wait without the random extension.
+        is_long = (requested or 0.0) > patience.longest_seconds
+        is_late = time.monotonic() + wait > deadline
+        if attempt >= min(patience.attempts, again.most_attempts) or is_long or is_late:
             raise self._gave_up(again) from None
-        if asked:
+        if requested:
             self._pace.hold(wait)
         else:
             self._pace.wait(wait)
 
     def _gave_up(self, again: _TryAgain) -> ProviderBusyError:
+        message = f"{self._vendor.name} {again.reason}."
+        if again.is_unreachable and self._vendor.start_action:
+            action = self._vendor.start_action.format(setting=self._advice.url_setting)
+            return ProviderBusyError(message, action=action)
         when = f"in {again.wait_seconds:.0f} seconds" if again.wait_seconds else "later"
-        if again.is_unreachable and self._start_action:
-            return ProviderBusyError(f"{self._vendor} {again.reason}.", action=self._start_action)
         return ProviderBusyError(
-            f"{self._vendor} {again.reason}.",
-            action=f"Try again {when}, and run `recollect status --deep` to see whether it "
-            f"answers{again.hint}. Nothing that was embedded is lost.",
+            message, action=f"Try again {when}, {self._advice.retry}{again.hint}"
         )
 
-    def _once(self, request: Request, read: Callable[[bytes], Read], *, deadline: float) -> Read:
+    def _once(
+        self, request: HttpRequest, read: Callable[[bytes], Read], *, deadline: float
+    ) -> Read:
         remaining = max(deadline - time.monotonic(), _LEAST_SECONDS)
-        answer = self._carry(request, seconds=min(self._timeout_seconds, remaining))
-        if answer.status not in _SUCCESS:
-            raise self._complaint(answer)
+        response = self._exchange(request, seconds=min(self._timeout_seconds, remaining))
+        if response.status not in _SUCCESS:
+            raise self._failure(response)
         try:
-            return read(answer.body)
+            return read(response.body)
         except (ValueError, RecursionError):
-            said = self._said(self._refusal(answer))
+            quoted = self._quoted(self._refusal(response))
         raise _TryAgain(
-            f"answered with something that is not JSON{said}",
+            f"answered with something that is not JSON{quoted}",
             most_attempts=UNREACHABLE_ATTEMPTS,
-            hint=" and whether remote.base_url is right",
+            hint=f" Check that {self._advice.url_setting} is right.",
         )
 
-    def _carry(self, request: Request, *, seconds: float) -> Answer:
-        """Bring one request there and its answer back.
+    def _exchange(self, request: HttpRequest, *, seconds: float) -> HttpResponse:
+        """Send a request once.
 
-        What the library says may hold what the server sent, the key too: its errors do not stay
+        The library's errors may quote what the server sent, even the key, so they are never
         attached to ours.
         """
         with self._connections.one() as connection:
@@ -207,67 +218,68 @@ class Sender:
                 reason = f"broke off ({self._safe(str(error)) or type(error).__name__})"
         raise _TryAgain(reason)
 
-    def _complaint(self, answer: Answer) -> Exception:
-        status, refusal = answer.status, self._refusal(answer)
-        said = self._said(refusal)
+    def _failure(self, response: HttpResponse) -> Exception:
+        status, refusal = response.status, self._refusal(response)
+        quoted = self._quoted(refusal)
         if status in _REDIRECTS:
-            target = _host(answer.headers.get("location", "")) or "another address"
+            target = _host(response.headers.get("location", "")) or "another address"
             return ProviderSetupError(
-                f"{self._vendor} sends requests on to {self._safe(target)}.",
-                action="Set remote.base_url to the address that answers itself.",
+                f"{self._vendor.name} redirects requests to {self._safe(target)}.",
+                action=f"Set {self._advice.url_setting} to the final address.",
             )
         if refusal.is_spent:
             return QuotaError(
-                f"The quota of {self._vendor} is used up{said}.",
-                action="Top up the account, wait until the quota is renewed, or choose another "
-                "provider; then run `recollect index`: it goes on where it stopped.",
+                f"The quota of {self._vendor.name} is used up{quoted}.",
+                action=f"Top up the account, wait for the quota to renew, or {self._advice.spent}",
             )
         is_refused = status in _REFUSED and status not in _BUSY
         if is_refused or refusal.is_too_long:
-            return self._refused(status, said, refusal)
-        return _TryAgain(f"answered {status}{said}", wait_seconds=refusal.wait_seconds)
+            return self._refused(status, quoted, refusal)
+        return _TryAgain(f"answered {status}{quoted}", wait_seconds=refusal.wait_seconds)
 
-    def _refused(self, status: int, said: str, refusal: Refusal) -> ProviderError:
-        message = f"{self._vendor} answered {status}{said}."
+    def _refused(self, status: int, quoted: str, refusal: Refusal) -> ProviderError:
+        message = f"{self._vendor.name} answered {status}{quoted}."
         if status in _KEY_REFUSED or refusal.is_key_refused:
             return ProviderSetupError(message, action=self._key_action())
         if status in _MODEL_REFUSED and refusal.is_model_unknown:
-            return ProviderSetupError(message, action=self._model_action)
-        if status in _NOT_THERE:
-            return ProviderSetupError(
-                message, action="Check the settings `model` and `remote.base_url`."
+            action = self._vendor.model_action.format(
+                model=self._model, setting=self._advice.model_setting
             )
-        return RequestRefusedError(message, action="Check the settings `model` and `dimensions`.")
+            return ProviderSetupError(message, action=action)
+        if status in _NOT_FOUND:
+            return ProviderSetupError(message, action=self._advice.not_found)
+        return RequestRefusedError(message, action=self._advice.refused)
 
     def _key_action(self) -> str:
+        setting = self._advice.key_setting
         if self._key is None:
             return (
-                "No key was sent: name the variable that holds one, as in remote.api_key = "
+                f"No key was sent. Name the variable that holds it, as in {setting} = "
                 '"env:OPENAI_API_KEY".'
             )
-        return f"Check the key in {self._key_name}."
+        return f"Check the key in {self._key_name or setting}."
 
-    def _refusal(self, answer: Answer) -> Refusal:
+    def _refusal(self, response: HttpResponse) -> Refusal:
         return read_refusal(
-            answer.status, answer.body, headers=answer.headers, now=datetime.now(tz=UTC)
+            response.status, response.body, headers=response.headers, now=datetime.now(tz=UTC)
         )
 
     def _bad_address(self, error: Exception) -> ProviderSetupError:
         return ProviderSetupError(
-            f"The address of {self._vendor} cannot be used ({self._safe(str(error))}).",
-            action="Set remote.base_url to an address such as https://host/v1.",
+            f"The address of {self._vendor.name} cannot be used ({self._safe(str(error))}).",
+            action=f"Set {self._advice.url_setting} to an address such as https://host/v1.",
         )
 
-    def _said(self, refusal: Refusal) -> str:
+    def _quoted(self, refusal: Refusal) -> str:
         return f" ({self._safe(refusal.message)})" if refusal.message else ""
 
     def _safe(self, text: str) -> str:
-        """Return what may be shown: cut after the key is out, or its beginning would stay."""
-        return redact(text, key=self._key)[:_SAID_CHARS]
+        """Return the text without the key, then shortened: a cut key would not be recognised."""
+        return hide_key(text, key=self._key)[:_QUOTED_CHARS]
 
 
 class _TryAgain(Exception):  # noqa: N818 - not an error yet
-    """This attempt failed; another one may not."""
+    """This attempt failed; another one may succeed."""
 
     def __init__(
         self,
@@ -297,7 +309,7 @@ def _json_only(body: bytes) -> bytes:
 
 
 def _host(url: str) -> str:
-    """Return the host and port of an address, without a user's name and password."""
+    """Return the host and port of an address, without user name and password."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2]
     except ValueError:

@@ -12,7 +12,7 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang
 
 from recollect.errors import ProviderSetupError
-from recollect.providers.remote.connection import Connections, CutError, Request
+from recollect.providers.remote.connection import Connections, CutError, HttpRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,8 @@ def connections() -> Iterator[Connections]:
         yield opened
 
 
-def asking(server: VendorServer) -> Request:
-    return Request("POST", f"{server.url}/embeddings", {}, b'{"model": "m", "input": ["one"]}')
+def asking(server: VendorServer) -> HttpRequest:
+    return HttpRequest("POST", f"{server.url}/embeddings", {}, b'{"model": "m", "input": ["one"]}')
 
 
 def close_once(connections: Connections, begun: threading.Event) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.providers.base import ProviderOptions
-from recollect.providers.keys import Variables, is_reference, redact, variable_of
+from recollect.providers.keys import Variables, hide_key, is_reference, variable_of
 
 PRINTABLE = string.ascii_letters + string.digits + string.punctuation
 KEYS = st.text(PRINTABLE, min_size=6, max_size=60)
@@ -20,7 +20,7 @@ KEYS = st.text(PRINTABLE, min_size=6, max_size=60)
 def test_no_text_keeps_the_key_in_either_of_its_forms(
     before: str, key: str, after: str, times: int
 ) -> None:
-    text = redact((before + key + after + quote(key, safe="")) * times, key=key)
+    text = hide_key((before + key + after + quote(key, safe="")) * times, key=key)
 
     assert key not in text
     assert quote(key, safe="") not in text
@@ -28,12 +28,12 @@ def test_no_text_keeps_the_key_in_either_of_its_forms(
 
 @given(text=st.text(), key=st.text(PRINTABLE, max_size=5))
 def test_a_placeholder_is_no_secret_and_leaves_messages_readable(text: str, key: str) -> None:
-    assert text == redact(text, key=key)
-    assert text == redact(text, key=None)
+    assert text == hide_key(text, key=key)
+    assert text == hide_key(text, key=None)
 
 
 def test_the_rest_of_a_message_stays() -> None:
-    assert "the key ••• is wrong" == redact("the key sk-12345 is wrong", key="sk-12345")
+    assert "the key ••• is wrong" == hide_key("the key sk-12345 is wrong", key="sk-12345")
 
 
 def test_an_empty_variable_counts_as_not_set() -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.providers.base import ProviderOptions, RemoteOptions
+from recollect.providers.base import ProviderOptions
 from recollect.providers.keys import Variables
-from recollect.providers.ollama import open_ollama, url_of_host
+from recollect.providers.ollama import OLLAMA, open_ollama, url_of_host
 
 HERE = "http://127.0.0.1:11434"
 
@@ -58,12 +58,7 @@ def test_any_value_is_read_as_some_address(told: str) -> None:
 
 
 def opened_at(host: str, *, base_url: str | None = None) -> str:
-    options = ProviderOptions(
-        "ollama",
-        remote=RemoteOptions(base_url=base_url),
-        variables=Variables({"OLLAMA_HOST": host}),
-    )
-    return open_ollama(options, cache=Path()).base_url
+    return OLLAMA.address(base_url, Variables({"OLLAMA_HOST": host}))
 
 
 def test_the_variable_names_the_address_unless_the_settings_do() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.providers.remote.retry import FOR_INDEXING, FOR_QUESTIONS, Patience, wait_seconds
+from recollect.providers.remote.pace import FOR_INDEXING, FOR_QUESTIONS, Patience, wait_seconds
 
 PATIENCES = st.builds(
     Patience,
@@ -37,28 +37,30 @@ class Fixed(random.Random):
 )
 def test_each_wait_is_twice_the_one_before_up_to_the_longest(attempt: int, expected: float) -> None:
     # 0.5 s x 2^(attempt - 1), at most 60 s
-    assert expected == wait_seconds(FOR_INDEXING, attempt=attempt, asked=None, chance=Fixed(0.0))
+    wait = wait_seconds(FOR_INDEXING, attempt=attempt, requested=None, chance=Fixed(0.0))
+
+    assert expected == wait
 
 
 def test_up_to_half_of_a_wait_is_left_to_chance() -> None:
     # 4 s x (1 - 0.5 x 0.5)
-    assert 3.0 == wait_seconds(FOR_INDEXING, attempt=4, asked=None, chance=Fixed(0.5))
+    assert 3.0 == wait_seconds(FOR_INDEXING, attempt=4, requested=None, chance=Fixed(0.5))
 
 
 def test_chance_only_adds_to_what_a_server_asks_for() -> None:
     # 30 s + 0.5 x 0.5 x min(2 s, 30 s)
-    assert 30.5 == wait_seconds(FOR_INDEXING, attempt=3, asked=30.0, chance=Fixed(0.5))
+    assert 30.5 == wait_seconds(FOR_INDEXING, attempt=3, requested=30.0, chance=Fixed(0.5))
 
 
 def test_a_server_that_asks_for_no_wait_is_backed_off_from_all_the_same() -> None:
-    assert 2.0 == wait_seconds(FOR_INDEXING, attempt=3, asked=0.0, chance=Fixed(0.0))
+    assert 2.0 == wait_seconds(FOR_INDEXING, attempt=3, requested=0.0, chance=Fixed(0.0))
 
 
 @given(patience=PATIENCES, attempt=st.integers(1, 100), chance=CHANCES)
 def test_a_wait_is_between_half_of_and_the_whole_of_the_longest(
     patience: Patience, attempt: int, chance: random.Random
 ) -> None:
-    wait = wait_seconds(patience, attempt=attempt, asked=None, chance=chance)
+    wait = wait_seconds(patience, attempt=attempt, requested=None, chance=chance)
     least = min(patience.first_seconds, patience.longest_seconds) / 2
 
     assert least <= wait <= patience.longest_seconds
@@ -67,20 +69,20 @@ def test_a_wait_is_between_half_of_and_the_whole_of_the_longest(
 @given(
     patience=PATIENCES,
     attempt=st.integers(1, 100),
-    asked=st.floats(0.001, 1e6),
+    requested=st.floats(0.001, 1e6),
     chance=CHANCES,
 )
 def test_what_is_asked_for_is_waited_and_at_most_half_as_much_again(
-    patience: Patience, attempt: int, asked: float, chance: random.Random
+    patience: Patience, attempt: int, requested: float, chance: random.Random
 ) -> None:
-    wait = wait_seconds(patience, attempt=attempt, asked=asked, chance=chance)
+    wait = wait_seconds(patience, attempt=attempt, requested=requested, chance=chance)
 
-    assert asked <= wait <= 1.5 * asked
+    assert requested <= wait <= 1.5 * requested
 
 
 def test_an_index_run_outlasts_a_limit_per_minute() -> None:
     waits = sum(
-        wait_seconds(FOR_INDEXING, attempt=attempt, asked=None, chance=Fixed(0.0))
+        wait_seconds(FOR_INDEXING, attempt=attempt, requested=None, chance=Fixed(0.0))
         for attempt in range(1, FOR_INDEXING.attempts)
     )
 

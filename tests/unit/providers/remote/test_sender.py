@@ -10,9 +10,9 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
 
 from recollect.errors import ProviderBusyError, RequestRefusedError
-from recollect.providers.remote.pace import Pace
-from recollect.providers.remote.retry import Patience
+from recollect.providers.remote.pace import Pace, Patience
 from recollect.providers.remote.sender import Sender
+from recollect.providers.remote.server import EMBEDDING_ADVICE, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,13 +38,15 @@ def pace() -> Pace:
 def sender(server: VendorServer, pace: Pace) -> Iterator[Sender]:
     with contextlib.closing(
         Sender(
-            vendor="vendor",
+            Vendor("vendor", server.url),
             base_url=server.url + "/",
             headers={"authorization": "Bearer sk-12345678"},
             key="sk-12345678",
             key_name="VENDOR_KEY",
+            model="m",
             timeout_seconds=5.0,
             pace=pace,
+            advice=EMBEDDING_ADVICE,
         )
     ) as opened:
         yield opened
@@ -72,13 +74,6 @@ def test_bytes_come_back_as_they_are_where_no_json_is_expected(
 
     assert b"{a file" == sender.send("GET", "files/1", patience=QUICK, is_json=False)
     assert [("GET", "/files/1")] == [(seen.method, seen.path) for seen in server.requests]
-
-
-def test_a_whole_address_is_asked_as_it_is(sender: Sender, server: VendorServer) -> None:
-    server.route = always(b"{}")
-    sender.send("GET", f"{server.url}/other", patience=QUICK)
-
-    assert "/other" == server.requests[0].path
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b"\xff\xfe\x00"])

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from recollect.providers.batch.jsonl import (
+from recollect.providers.remote.batch import (
     as_form,
     as_related,
     pick,
     pick_count,
     pick_list,
     pick_text,
-    plain,
     read_lines,
+    sendable,
     write_lines,
 )
 
@@ -32,7 +32,7 @@ def test_empty_lines_are_no_answers() -> None:
 
 
 def test_half_a_character_is_replaced() -> None:
-    assert "a?b" == plain("a\ud800b")
+    assert "a?b" == sendable("a\ud800b")
 
 
 def test_what_is_no_file_of_lines_is_an_error() -> None:

@@ -1,0 +1,113 @@
+"""Anthropic: chat.
+
+Format: platform.claude.com/docs/en/api/messages, …/api/errors. Models and prices:
+platform.claude.com/docs/en/models/haiku-5-5/overview, …/about-claude/pricing. Sampling parameters
+are refused from Claude 4.7 on, and thinking, which counts into the token limit, is on unless
+disabled: …/models/haiku-5-5/migration-guide.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from recollect.providers.base import Completion, Price
+from recollect.providers.remote.chat import (
+    ChatService,
+    DeclinedError,
+    RemoteChat,
+    count_in,
+    object_in,
+)
+from recollect.providers.remote.server import ApiCall, Vendor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from recollect.providers.base import ChatOptions
+    from recollect.providers.remote.chat import Prompt
+
+_VERSION = "2023-06-01"
+_CUT = ("max_tokens", "model_context_window_exceeded")
+_TAKES_TEMPERATURE = re.compile(r"^claude-(3|[a-z]+-4(-[0-6])?(-20[0-9]{6})?$)")
+_THINKS_BY_DEFAULT = re.compile(r"^claude-(haiku-5|opus-5(?!-5))")
+
+
+def _url_with_version(url: str) -> str:
+    """Return the address with the version: ANTHROPIC_BASE_URL leaves that to the client."""
+    url = url.rstrip("/")
+    return url if url.endswith("/v1") else f"{url}/v1"
+
+
+CHAT = ChatService(
+    Vendor(
+        name="anthropic",
+        base_url="https://api.anthropic.com/v1",
+        key_variable="ANTHROPIC_API_KEY",
+        url_variable="ANTHROPIC_BASE_URL",
+        url_of=_url_with_version,
+    ),
+    default_model="claude-haiku-5-5",
+    prices={
+        # For prompts of up to 100,000 tokens; ours are shorter.
+        "claude-haiku-5-5": Price(0.10, 0.50),
+        "claude-haiku-4-5": Price(1.0, 5.0),
+        "claude-sonnet-5-5": Price(2.0, 10.0),
+        "claude-opus-5-5": Price(4.0, 20.0),
+    },
+)
+
+
+class AnthropicChatApi:
+    """`POST /messages`."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    @property
+    def optional(self) -> Mapping[str, str]:
+        """Return the fields that some models do not know."""
+        return {"temperature": r"temperature", "thinking": r"thinking"}
+
+    def headers(self, key: str | None) -> Mapping[str, str]:
+        """Return Anthropic's own header for the key, and the version of the API."""
+        version = {"anthropic-version": _VERSION}
+        return {**version, "x-api-key": key} if key else version
+
+    def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
+        """Return the request."""
+        body: dict[str, object] = {
+            "model": self._model,
+            "max_tokens": prompt.max_tokens,
+            "messages": [{"role": "user", "content": prompt.text}],
+        }
+        if prompt.system:
+            body["system"] = prompt.system
+        if _TAKES_TEMPERATURE.match(self._model) and "temperature" not in without:
+            body["temperature"] = min(prompt.temperature, 1.0)
+        if _THINKS_BY_DEFAULT.match(self._model) and "thinking" not in without:
+            body["thinking"] = {"type": "disabled"}
+        return ApiCall("messages", body)
+
+    def read(self, response: object) -> Completion:
+        """Return the text among the blocks; a thought may come first."""
+        blocks = response["content"]  # type: ignore[index]  # another format raises
+        reason = response.get("stop_reason")  # type: ignore[attr-defined]
+        if reason == "refusal":
+            raise DeclinedError("stop_reason refusal")
+        usage = object_in(response, "usage")
+        return Completion(
+            "".join(str(block["text"]) for block in blocks if block["type"] == "text"),
+            count_in(
+                usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"
+            ),
+            count_in(usage, "output_tokens"),
+            is_cut=reason in _CUT,
+        )
+
+
+def open_anthropic_chat(options: ChatOptions) -> RemoteChat:
+    """Return the chat; nothing is sent yet."""
+    model = options.model or CHAT.default_model
+    return RemoteChat(CHAT, AnthropicChatApi(model), model=model, options=options)

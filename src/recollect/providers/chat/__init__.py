@@ -1,1 +1,0 @@
-"""Asking a language model for a text: one protocol, one file a vendor."""

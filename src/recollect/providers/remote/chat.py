@@ -1,0 +1,215 @@
+"""A language model on a server, whatever the vendor."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.errors import ProviderError, QuotaError, RequestRefusedError
+from recollect.providers.base import Completion
+from recollect.providers.remote.pace import Pace, Patience
+from recollect.providers.remote.server import CHAT_ADVICE, Access, ModelServer
+from recollect.text.size import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from recollect.providers.base import ChatOptions, Price
+    from recollect.providers.remote.server import ApiCall, Vendor
+
+_MOST_CHARS = 1_000_000
+"""Of one reply: many times what any token limit allows."""
+_QUOTED_CHARS = 300  # of the server's words in a message
+_LONG_SECONDS = 60.0  # with this much time, nobody is waiting at a prompt
+_LEAST_SECONDS = 0.1
+_DATE_SUFFIX = re.compile(r"-[0-9]{4}-?[0-9]{2}-?[0-9]{2}$")  # a dated model has the same price
+_THOUGHTS = re.compile(r"\s*<think>.*?(</think>\s*|\Z)", re.DOTALL)
+# Anthropic sends these with status 400: platform.claude.com/docs/en/api/errors.
+_SPENT = re.compile(r"credit balance is too low|specified API usage limits", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatService:
+    """What a vendor offers as a language model."""
+
+    vendor: Vendor
+    default_model: str
+    prices: Mapping[str, Price] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What to send to a model."""
+
+    text: str
+    system: str
+    max_tokens: int
+    temperature: float
+
+    @property
+    def tokens(self) -> int:
+        """Return roughly how many tokens the model reads."""
+        return estimate_tokens(self.text) + estimate_tokens(self.system)
+
+
+class DeclinedError(Exception):
+    """The model or the vendor's filter declines to answer; contains its words."""
+
+
+class ChatApi(Protocol):
+    """The request and response format of a vendor's chat API, for one model."""
+
+    @property
+    def optional(self) -> Mapping[str, str]:
+        """Return fields that may be left out, each with a pattern of the words that refuse it."""
+
+    def headers(self, key: str | None) -> Mapping[str, str]:
+        """Return the headers that carry the key."""
+
+    def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
+        """Return the request, without the fields that the server refused before."""
+
+    def read(self, response: object) -> Completion:
+        """Return the completion.
+
+        Raises:
+            DeclinedError: the model declines to answer.
+            KeyError, TypeError, IndexError, ValueError, AttributeError: another format.
+
+        """
+
+
+def object_in(response: object, name: str) -> Mapping[str, object]:
+    """Return an object inside the response; empty if it is missing."""
+    inner = response.get(name) if isinstance(response, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def count_in(usage: Mapping[str, object], *names: str) -> int | None:
+    """Return the sum of the counts with these names; None if there are none."""
+    counts = [value for name in names if isinstance(value := usage.get(name), int)]
+    return sum(counts) if counts else None
+
+
+def patience_within(seconds: float) -> Patience:
+    """Return how often to try within the time given."""
+    return Patience(
+        attempts=8 if seconds >= _LONG_SECONDS else 3,
+        first_seconds=0.5,
+        longest_seconds=min(seconds, 60.0),
+        total_seconds=seconds,
+        turn_seconds=seconds,
+    )
+
+
+class RemoteChat:
+    """Asks a language model on a server."""
+
+    def __init__(
+        self, service: ChatService, api: ChatApi, *, model: str, options: ChatOptions
+    ) -> None:
+        self._service = service
+        self._api = api
+        self._model = model
+        self._options = options
+        self._refused_fields: frozenset[str] = frozenset()
+        base_url = service.vendor.url_of(options.base_url) if options.base_url else None
+        self._server = ModelServer(
+            service.vendor,
+            Access(base_url, options.api_key, options.timeout_seconds, options.variables),
+            model=model,
+            headers=api.headers,
+            pace=Pace(),
+            advice=CHAT_ADVICE,
+        )
+
+    @property
+    def name(self) -> str:
+        """Return the provider's name."""
+        return self._service.vendor.name
+
+    @property
+    def model(self) -> str:
+        """Return the model's name."""
+        return self._model
+
+    @property
+    def price(self) -> Price | None:
+        """Return the price at the vendor's own address."""
+        if not self._server.is_vendors_own:
+            return None
+        prices = self._service.prices
+        return prices.get(self._model) or prices.get(_DATE_SUFFIX.sub("", self._model))
+
+    def prepare(self) -> None:
+        """Check that there is a key; nothing is sent."""
+        self._server.key()
+
+    def complete(
+        self, prompt: str, *, system: str = "", max_tokens: int, temperature: float, seconds: float
+    ) -> Completion:
+        """Return what the model writes."""
+        sent = Prompt(prompt, system, max_tokens, temperature)
+        try:
+            return self._completion(self._post(sent, ends_at=time.monotonic() + seconds))
+        except ProviderError as error:
+            if _SPENT.search(error.message):
+                raise QuotaError(
+                    error.message,
+                    action="Top up the account, wait for the quota to renew, or "
+                    f"{CHAT_ADVICE.spent}",
+                ) from None
+            raise
+
+    def close(self) -> None:
+        """Close the connections and end all waiting."""
+        self._server.close()
+
+    def _post(self, prompt: Prompt, *, ends_at: float) -> object:
+        """Send the prompt, once more for each field that the model turns out not to know."""
+        sender = self._server.sender()
+        tokens = prompt.tokens + prompt.max_tokens
+        while True:
+            call = self._api.request(prompt, without=self._refused_fields)
+            patience = patience_within(max(ends_at - time.monotonic(), _LEAST_SECONDS))
+            try:
+                return sender.post(call.path, call.body, patience=patience, tokens=tokens)
+            except RequestRefusedError as error:
+                refused = self._refused_field(error.message)
+                if refused is None:
+                    raise
+                self._refused_fields |= {refused}
+
+    def _refused_field(self, message: str) -> str | None:
+        for name, words in self._api.optional.items():
+            if name not in self._refused_fields and re.search(words, message, re.IGNORECASE):
+                return name
+        return None
+
+    def _completion(self, response: object) -> Completion:
+        if isinstance(response, dict) and response.get("error"):  # some gateways send 200
+            raise self._declined(f"answered with an error ({self._safe(str(response['error']))})")
+        try:
+            read = self._api.read(response)
+            thoughts = _THOUGHTS.match(read.text)
+            text = read.text[thoughts.end() :] if thoughts else read.text
+        except DeclinedError as declined:
+            raise self._declined(f"declined to answer ({self._safe(str(declined))})") from None
+        except (LookupError, TypeError, ValueError, AttributeError):
+            # Python's own errors quote what the server sent, which may contain the key.
+            raise ProviderError(
+                f"{self.name} answered in another format.",
+                action=f"Check {CHAT_ADVICE.url_setting} and {CHAT_ADVICE.model_setting}.",
+            ) from None
+        is_cut = read.is_cut or len(text) > _MOST_CHARS
+        return Completion(text[:_MOST_CHARS], read.input_tokens, read.output_tokens, is_cut)
+
+    def _declined(self, what: str) -> RequestRefusedError:
+        return RequestRefusedError(f"{self.name} {what}.", action="Ask for something else.")
+
+    def _safe(self, text: str) -> str:
+        hidden = self._server.without_key(text)
+        return "".join(char if char.isprintable() else " " for char in hidden)[:_QUOTED_CHARS]
