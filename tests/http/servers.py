@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import re
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import Future
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import httpx
+from tests.support.commands import recollect_command
 
 from recollect import AsyncMemory
 from recollect.shells.http.listen import Server, bound
@@ -93,7 +93,7 @@ def commands() -> Iterator[Serving]:
 
     def start(workspace: Path, environ: Mapping[str, str], /, *arguments: str) -> Command:
         child = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", *arguments],
+            [*recollect_command(), "-w", str(workspace), "serve", *arguments],
             env=dict(environ),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 from tests.http.servers import inside, wait_until
+from tests.support.commands import recollect_command
 
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.server import ServeOptions
@@ -25,7 +25,7 @@ HERE = ServeOptions("127.0.0.1", 0)
 
 def printed(command: Command, *arguments: str) -> dict[str, object]:
     done = subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(command.workspace), *arguments, "--json"],
+        [*recollect_command(), "-w", str(command.workspace), *arguments, "--json"],
         env=command.environ,
         capture_output=True,
         text=True,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from tests.http.servers import inside, wait_until
+from tests.support.commands import recollect_command
 
 from recollect.shells.http.server import ServeOptions
 
@@ -28,7 +29,7 @@ def refused(
     workspace: Path, environ: Mapping[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", *arguments],
+        [*recollect_command(), "-w", str(workspace), "serve", *arguments],
         env=dict(environ),
         capture_output=True,
         text=True,
@@ -177,7 +178,7 @@ def test_a_scope_that_is_none_is_refused(workspace: Path, environ: Mapping[str, 
 
 def test_with_json_the_address_is_a_document(workspace: Path, environ: Mapping[str, str]) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", "--port", "0", "--json"],
+        [*recollect_command(), "-w", str(workspace), "serve", "--port", "0", "--json"],
         env=dict(environ),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
+from tests.support.commands import recollect_command
 from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.providers.calibrate import NOTES, QUESTIONS
@@ -42,7 +42,7 @@ def command(
     workspace: Path, environ: dict[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+        [*recollect_command(), "-w", str(workspace), *arguments],
         env=environ,
         capture_output=True,
         text=True,

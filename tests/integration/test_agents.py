@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from typing import TYPE_CHECKING
+
+from tests.support.commands import recollect_command
 
 from recollect import Memory
 
@@ -19,7 +20,7 @@ KEYWORDS = {"provider": "none"}
 
 def run(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect", *arguments],
+        [*recollect_command(), *arguments],
         env=environ,
         capture_output=True,
         text=True,

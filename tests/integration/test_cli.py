@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.commands import recollect_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ class Cli:
 
     def __call__(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [RECOLLECT, *arguments],
+            [*recollect_command(), *arguments],
             cwd=self.workspace,
             env={**self.environ, **more},
             capture_output=True,

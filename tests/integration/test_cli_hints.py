@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
+from tests.support.commands import recollect_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ class Run(Protocol):
 def run(workspace: Path, environ: dict[str, str]) -> Run:
     def command(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            [*recollect_command(), "-w", str(workspace), *arguments],
             env={**environ, "RECOLLECT_PROVIDER": "none", **variables},
             capture_output=True,
             text=True,

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from tests.support.commands import recollect_command
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 from recollect.config.files import SettingsFiles
 from recollect.shells.cli import cli as cli_command
 from recollect.shells.cli import run
 
-RECOLLECT = Path(sys.executable).parent / "recollect"
 SECRET = "sk-live-0123456789"  # noqa: S105 - no one's
 
 
@@ -74,7 +75,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_the_command_is_there_and_opens_no_index(cli: Cli, tmp_path: Path) -> None:
     done = subprocess.run(
-        [RECOLLECT, "config", "path", "--json"],
+        [*recollect_command(), "config", "path", "--json"],
         cwd=cli.workspace,
         env=cli.environ,
         capture_output=True,

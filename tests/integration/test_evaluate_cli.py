@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.support.commands import recollect_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Cli = Callable[..., subprocess.CompletedProcess[str]]
 
-RECOLLECT = Path(sys.executable).parent / "recollect"
 CASES = Path(__file__).parent.parent / "golden" / "cases"
 WIDEST = 100
 
@@ -26,7 +25,7 @@ WIDEST = 100
 def hybrid(sample: Path, environ: dict[str, str]) -> Cli:
     def run(*arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [RECOLLECT, *arguments],
+            [*recollect_command(), *arguments],
             cwd=sample,
             env={**environ, **more},
             stdin=subprocess.DEVNULL,
@@ -288,7 +287,7 @@ def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path:
     os.write(ours, b"the first\n99\n1\n")
 
     done = subprocess.run(
-        [RECOLLECT, "eval", "add", "persistence", "--to", tmp_path / "mine.jsonl"],
+        [*recollect_command(), "eval", "add", "persistence", "--to", tmp_path / "mine.jsonl"],
         cwd=sample,
         env={**environ, "RECOLLECT_PROVIDER": "none"},
         stdin=theirs,

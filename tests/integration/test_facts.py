@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.facts.record import Provenance
@@ -161,7 +161,7 @@ def test_the_commands_remember_list_show_supersede_export_import_and_forget(
 
     def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            [*recollect_command(), "-w", str(workspace), *arguments],
             env=quiet,
             input=given,
             capture_output=True,

@@ -6,11 +6,11 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from tests.support.commands import recollect_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def run(workspace: Path, environ: dict[str, str]) -> Run:
 
     def command(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            [*recollect_command(), "-w", str(workspace), *arguments],
             env={**environ, "RECOLLECT_PROVIDER": "none"},
             input=given,
             capture_output=True,

@@ -6,11 +6,11 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import pytest
+from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.errors import UsageError
@@ -47,7 +47,7 @@ def memory(workspace: Path, environ: dict[str, str], each_store: str) -> Iterato
 def run(workspace: Path, environ: dict[str, str]) -> Run:
     def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", *arguments],
+            [*recollect_command(), *arguments],
             cwd=cwd or workspace,
             env={**environ, "RECOLLECT_PROVIDER": "none"},
             capture_output=True,

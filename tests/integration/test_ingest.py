@@ -6,9 +6,9 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
+from tests.support.commands import recollect_command
 from tests.vendors.chat import KEY, KNOWN_CHATS, chat_server
 from tests.vendors.server import refuse
 
@@ -53,7 +53,7 @@ def test_a_dry_run_asks_nothing_and_shows_what_would_be_sent(
     write_files(write)
     with chat_server(OPENAI, lambda _: ANSWER) as server:
         done = subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), "ingest", "--dry-run",
+            [*recollect_command(), "-w", str(workspace), "ingest", "--dry-run",
              "--json"],
             env=environment(environ, server),
             capture_output=True,
@@ -138,7 +138,7 @@ def ingest(
     workspace: Path, environ: dict[str, str], server: VendorServer, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), *(arguments or ("ingest",))],
+        [*recollect_command(), "-w", str(workspace), *(arguments or ("ingest",))],
         env=environment(environ, server),
         capture_output=True,
         text=True,
@@ -246,7 +246,7 @@ def test_without_a_language_model_the_command_says_what_to_set(
     workspace: Path, environ: dict[str, str]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), "ingest"],
+        [*recollect_command(), "-w", str(workspace), "ingest"],
         env=environ,
         capture_output=True,
         text=True,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.commands import recollect_command
 from tests.vendors.gemini import GeminiFormat, labels_in
 from tests.vendors.media import FRAME, JPEG, mp3, padded, png, wav
 from tests.vendors.server import VendorServer, refuse
@@ -86,8 +85,8 @@ def command(
     workspace: Path, environ: dict[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
-        env={**environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+        [*recollect_command(), "-w", str(workspace), *arguments],
+        env=environ,
         capture_output=True,
         text=True,
         timeout=120,

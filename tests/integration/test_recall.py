@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.errors import UsageError
@@ -70,7 +70,7 @@ def test_the_least_budget_that_is_named_really_works(
 ) -> None:
     def run(budget: int) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(sample), "recall", PROMPT,
+            [*recollect_command(), "-w", str(sample), "recall", PROMPT,
              "--budget", str(budget), "--form", form],
             env={**environ, "RECOLLECT_PROVIDER": "none"},
             capture_output=True,
@@ -93,7 +93,7 @@ def test_the_least_budget_that_is_named_really_works(
 
 def test_the_command_prints_the_block_alone(sample: Path, environ: dict[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(sample), "recall", PROMPT, "--budget", "300"],
+        [*recollect_command(), "-w", str(sample), "recall", PROMPT, "--budget", "300"],
         env={**environ, "RECOLLECT_PROVIDER": "none"},
         capture_output=True,
         text=True,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.commands import recollect_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-RECOLLECT = Path(sys.executable).parent / "recollect"
 NOTES = {
     "memory/2026-02-01.md": "The ferry to the island was painted blue, and the ferry has a cafe.\n",
     "memory/2026-02-02.md": "Boat: departure is at nine in the morning from pier four.\n",
@@ -37,7 +36,7 @@ def search(
 
     def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [RECOLLECT, "search", *arguments],
+            [*recollect_command(), "search", *arguments],
             cwd=workspace,
             env={**environ, "RECOLLECT_RERANK_BUDGET_MS": "60000", **more},
             capture_output=True,

@@ -6,10 +6,10 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.commands import recollect_command
 
 from recollect import Memory, NotFoundError
 from recollect.errors import UsageError
@@ -191,7 +191,7 @@ def test_a_forgotten_transcript_can_be_searched_again(
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            [*recollect_command(), "-w", str(workspace), *arguments],
             env=both,
             capture_output=True,
             text=True,
@@ -225,7 +225,7 @@ def test_a_transcript_that_is_gone_says_so_when_it_is_let_in_again(
     claude.unlink()
 
     done = subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), "sessions", "forget", "--undo",
+        [*recollect_command(), "-w", str(workspace), "sessions", "forget", "--undo",
          "5f0c.jsonl"],
         env=environ,
         capture_output=True,
@@ -244,7 +244,7 @@ def test_the_only_copy_of_a_transcript_is_deleted_only_when_that_is_said(
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            [*recollect_command(), "-w", str(workspace), *arguments],
             env=both,
             capture_output=True,
             text=True,
@@ -337,7 +337,7 @@ def test_the_commands_list_import_and_forget(
 
     def run(*arguments: str, env: dict[str, str] = both) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+            [*recollect_command(), "-w", str(workspace), *arguments],
             env=env,
             capture_output=True,
             text=True,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from tests.support.commands import recollect_command
 
 from recollect import Memory
 
@@ -43,7 +43,7 @@ def run(
     workspace: Path, environ: dict[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments],
+        [*recollect_command(), "-w", str(workspace), *arguments],
         env=environ,
         capture_output=True,
         text=True,

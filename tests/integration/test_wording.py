@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.commands import recollect_command
 from tests.vendors.chat import KEY, KNOWN_CHATS, Reply, chat_server
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
@@ -204,7 +204,7 @@ def test_the_command_says_that_the_question_was_not_reworded(
     write_notes(write)
     with chat_server(OPENAI, lambda _: Reply("")) as server:
         done = subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(workspace), "search", "grandma"],
+            [*recollect_command(), "-w", str(workspace), "search", "grandma"],
             env=environment(environ, server, "expand"),
             capture_output=True,
             text=True,

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
+from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.shells.cli import cli
 from recollect.text.size import estimate_tokens
 
 RECORDED = Path(__file__).parent / "recorded"
-RECOLLECT = Path(sys.executable).parent / "recollect"
 EVENTS = ("session-start", "prompt", "stop")
 
 
@@ -60,7 +60,7 @@ class Hook:
     def process(self, event: str, *options: str) -> Answer:
         """Run it as an agent does."""
         done = subprocess.run(
-            [RECOLLECT, "hook", event, *options],
+            [*recollect_command(), "hook", event, *options],
             input=self._event(event, said=None, more={}),
             env=self.environ,
             cwd=self.workspace.parent,
@@ -246,7 +246,7 @@ def test_no_time_to_wait_is_one_that_fails(hook: Hook, seconds: str) -> None:
 
 def test_an_agent_that_never_ends_its_event_is_not_waited_for(hook: Hook) -> None:
     with subprocess.Popen(
-        [RECOLLECT, "hook", "prompt", "--seconds", "1"],
+        [*recollect_command(), "hook", "prompt", "--seconds", "1"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=hook.environ,

@@ -12,6 +12,8 @@ import sys
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests.support.commands import recollect_command
+
 from mcp import Client, StdioServerParameters
 
 if TYPE_CHECKING:
@@ -36,6 +38,11 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def command(workspace: Path, *options: str) -> list[str]:
+    return [*recollect_command(), "-w", str(workspace), "mcp", *options]
+
+
+def started_anew(workspace: Path, *options: str) -> list[str]:
+    """Return the command with an interpreter of its own, for tests that look at its process."""
     return [sys.executable, "-m", "recollect", "-w", str(workspace), "mcp", *options]
 
 
@@ -119,8 +126,14 @@ class Raw:
 
 @contextmanager
 def raw(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterator[Raw]:
+    with running(started_anew(workspace, *options), environ) as server:
+        yield server
+
+
+@contextmanager
+def running(program: list[str], environ: Mapping[str, str]) -> Iterator[Raw]:
     with subprocess.Popen(
-        command(workspace, *options),
+        program,
         env=dict(environ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -136,7 +149,7 @@ def raw(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterator[
 @contextmanager
 def served(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterator[tuple[Raw, str]]:
     """Serve over HTTP; yields the process and its address."""
-    with raw(workspace, environ, "--http", "127.0.0.1:0", *options) as server:
+    with running(command(workspace, "--http", "127.0.0.1:0", *options), environ) as server:
         assert server.process.stderr is not None
         said = server.process.stderr.readline().decode()
         found = re.search(r"http://\S+/mcp", said)

@@ -30,6 +30,7 @@ from tests.mcp.serving import (
     talk,
     text_of,
 )
+from tests.support.commands import recollect_command
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
 
@@ -498,7 +499,7 @@ def test_what_a_note_says_stays_data(
 def is_unlocked(workspace: Path, environ: Mapping[str, str]) -> bool:
     """Tell whether nobody is left who holds the index: another process may sync at once."""
     done = subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), "index"],
+        [*recollect_command(), "-w", str(workspace), "index"],
         env=dict(environ),
         capture_output=True,
         text=True,

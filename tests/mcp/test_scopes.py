@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.mcp.serving import answer, synced, talk, text_of
+from tests.support.commands import recollect_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ def ids(workspace: Path, plain: Mapping[str, str]) -> dict[str, str]:
     for scope, text in FACTS.items():
         options = ["-w", str(workspace), "--scope", scope, "--category", "fact"]
         done = subprocess.run(
-            [sys.executable, "-m", "recollect", "remember", text, *options],
+            [*recollect_command(), "remember", text, *options],
             env=dict(plain),
             capture_output=True,
             text=True,
@@ -152,7 +152,7 @@ def test_what_is_no_scope_is_refused_at_the_start(
     workspace: Path, plain: Mapping[str, str]
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "recollect", "-w", str(workspace), "mcp", "--scope", "ada"],
+        [*recollect_command(), "-w", str(workspace), "mcp", "--scope", "ada"],
         env=dict(plain),
         capture_output=True,
         text=True,

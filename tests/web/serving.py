@@ -6,13 +6,13 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import httpx
+from tests.support.commands import recollect_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ class Server:
 def served(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterator[Server]:
     """Serve a workspace on a free port, or on the one that the options name."""
     port = () if "--port" in options else ("--port", "0")
-    command = [sys.executable, "-m", "recollect", "-w", str(workspace), "serve", "--json"]
+    command = [*recollect_command(), "-w", str(workspace), "serve", "--json"]
     with tempfile.TemporaryFile("w+") as complaints:
         child = subprocess.Popen(
             [*command, *port, *options],
