@@ -299,7 +299,7 @@ def test_import_reports_and_writes_nothing_unless_asked(cli: Cli) -> None:
     assert "Not supported:\n  memory.search.remote.apiKey: A key is never copied" in done.stdout
     assert "VOYAGE_API_KEY" in done.stdout
     assert "Nothing was written. With --write" in done.stdout
-    assert "`--agent work` takes them." in done.stderr
+    assert "`--agent work` imports them." in done.stderr
     assert "sk-live" not in done.stdout + done.stderr
     assert not cli.user_file.exists()
 

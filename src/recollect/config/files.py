@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from recollect.config import Places, find_workspace, load_config
 from recollect.config.edit import settings_in, writable, write_settings
 from recollect.config.load import ARGUMENTS, ENVIRONMENT, log_notices
-from recollect.config.openclaw import OWN_SETTINGS, Translation, default_file, translate
+from recollect.config.openclaw import PROVIDER_SETTINGS, Translation, default_file, translate
 from recollect.config.paths import PROJECT_FILE
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
@@ -304,7 +304,7 @@ def _to_write(
     }
     if "provider" in changes:
         # A model or a key of the provider before would be wrong for this one.
-        for name in OWN_SETTINGS:
+        for name in PROVIDER_SETTINGS:
             if name in present and name not in wanted:
                 changes[name] = None
     return changes

@@ -11,7 +11,7 @@ import pytest
 from recollect.config import load_config
 from recollect.config.edit import edit_settings
 from recollect.config.openclaw import translate
-from recollect.config.openclaw.rules import BESIDE, ELSEWHERE, QMD_TOGETHER, RULES, TOGETHER
+from recollect.config.openclaw.translate import BESIDE, ELSEWHERE, QMD_TOGETHER, RULES, TOGETHER
 from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def test_without_a_name_the_default_agent_is_taken_and_others_are_mentioned(
     unmarked = translated({"agents": {"list": [{"id": "z"}, {"id": "main"}]}})
 
     assert ("b", {"max_results": 2}, ("a", "b")) == (found.agent, found.changes, found.agents)
-    assert "The agent a has settings of its own: `--agent a` takes them." in found.remarks
+    assert "The agent a has its own settings; `--agent a` imports them." in found.remarks
     assert "main" == unmarked.agent
 
 
@@ -479,7 +479,7 @@ def test_sending_images_away_is_not_taken_over(translated: Import) -> None:
         ({"query": {"maxResults": "many"}}, "a whole number from 1 to 1000"),
         ({"query": {"maxResults": 5000}}, "a whole number from 1 to 1000"),
         ({"chunking": {"tokens": 1}}, "a whole number from 16 to 8000"),
-        ({"brandNew": {"thing": True}}, "OpenClaw has no such key that Recollect knows of."),
+        ({"brandNew": {"thing": True}}, "Recollect does not know this key of OpenClaw."),
         ({"extraPaths": [3, "ok"]}, "neither a path nor"),
         ({"extraPaths": ["${HOME}/notes"]}, "It names a variable"),
         ({"enabled": False}, "only when it is called"),
@@ -550,7 +550,7 @@ def test_every_documented_key_ends_in_exactly_one_list(translated: Import) -> No
     expected = {f"memory.search.{name}" for name in names} | {*BESIDE, *QMD_TOGETHER}
     assert expected == carried | left
     assert set() == carried & left
-    assert not [each for each in found.unsupported if "no such key" in each.reason]
+    assert not [each for each in found.unsupported if "does not know this key" in each.reason]
 
 
 def test_every_key_is_in_the_documentation() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.config.openclaw import default_file
-from recollect.config.openclaw.file import read_tree
+from recollect.config.openclaw.read import read_tree
 from recollect.errors import ConfigError
 
 
@@ -102,7 +102,7 @@ def test_an_include_that_cannot_be_followed_is_said(
         ("{\n  memory: {search: {apiKey: 'sk-live-1234'\n  provider: 'x'}}}", ":3:3 is not JSON5"),
         ("{memory: ", ":1:10 is not JSON5"),
         ("", " is not JSON5"),
-        ("[1, 2]", " holds no table of settings"),
+        ("[1, 2]", " does not hold a table of settings"),
         ("[" * 20_000, "nested too deeply"),
     ],
 )
