@@ -1,4 +1,4 @@
-"""What is set, and where was it set? Files and environment become one frozen Config."""
+"""Turns files, environment and arguments into one frozen Config."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    # Where things are can be told in a moment; reading settings needs every stage and numpy.
+    # Loaded on first use: finding places is light, reading settings needs every stage and numpy.
     if name in _HOMES:
         return getattr(import_module(f"recollect.config.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

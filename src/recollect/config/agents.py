@@ -1,4 +1,4 @@
-"""Whose indexes are in a home? Each is looked at without being changed."""
+"""Lists and removes the indexes of a home, one per agent."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
-    """Return every index of the home, by the agent's id."""
+    """Describe every index of the home, in the order of the agents' ids."""
     places = Places.of(os.environ if environ is None else environ)
     folder = places.index_of("any").parent
     return [_described(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
 
 
 def remove_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
-    """Delete an agent's index; the files it came from are not touched. False: there is none.
+    """Delete an agent's index, not the files it came from; return whether there was one.
 
     Raises:
-        ConfigError: that cannot be an agent's id.
+        ConfigError: the agent's id cannot be used.
 
     """
     places = Places.of(os.environ if environ is None else environ)

@@ -17,7 +17,7 @@ from tomlkit.container import Container, OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Comment, Null, Table
 
-from recollect.config.schema import canonical
+from recollect.config.schema import canonical, flatten
 from recollect.errors import ConfigError
 from recollect.text.files import replace_file
 
@@ -98,7 +98,7 @@ def settings_in(text: str) -> dict[str, object]:
         ValueError: the text is not TOML.
 
     """
-    return {".".join(path): value for path, value in _flat(tomllib.loads(text), canonical)}
+    return {".".join(path): value for path, value in flatten(tomllib.loads(text), canonical)}
 
 
 def writable(checked: object, *, given: object) -> Value:
@@ -130,12 +130,12 @@ def edit_toml(
         ValueError: the text is not TOML, or has a form in which this cannot be done.
 
     """
-    expected = _expected(dict(_flat(tomllib.loads(text), spelling)), changes)
+    expected = _expected(dict(flatten(tomllib.loads(text), spelling)), changes)
     try:
         after = _edited(text, changes, spelling)
         if "\r\n" in text:
             after = re.sub(r"(?<!\r)\n", "\r\n", after)
-        is_right = dict(_flat(tomllib.loads(after), spelling)) == expected
+        is_right = dict(flatten(tomllib.loads(after), spelling)) == expected
     except (TOMLKitError, ValueError, TypeError) as error:  # TypeError: a value in a table's place
         raise ValueError(_NOT_POSSIBLE) from error
     if not is_right:
@@ -241,16 +241,5 @@ def _expected(values: Mapping[Names, object], changes: Mapping[Names, object]) -
         if not isinstance(value, dict):
             expected = {at: old for at, old in expected.items() if at[: len(path)] != path}
         if value is not None:
-            expected |= dict(_flat({path[-1]: value}, str, path[:-1]))
+            expected |= dict(flatten({path[-1]: value}, str, path[:-1]))
     return expected
-
-
-def _flat(
-    table: Mapping[str, object], spelling: Callable[[str], str], at: Names = ()
-) -> Iterator[tuple[Names, object]]:
-    for key, value in table.items():
-        path = (*at, spelling(key))
-        if isinstance(value, dict):
-            yield from _flat(value, spelling, path)
-        else:
-            yield path, value

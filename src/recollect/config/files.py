@@ -1,37 +1,35 @@
-"""The settings from outside: what is in force and where it was set, the files, changing them.
+"""Shows and changes settings: what applies and where it was set, and the files to set it in.
 
-Nothing here opens the index, so that wrong settings can be looked at and corrected.
+Nothing here opens the index, so wrong settings can be inspected and corrected.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from recollect.config import Places, find_workspace, load_config
 from recollect.config.edit import settings_in, writable, write_settings
-from recollect.config.load import ARGUMENTS, ENVIRONMENT, log_notices
-from recollect.config.openclaw import PROVIDER_SETTINGS, Translation, default_file, translate
-from recollect.config.paths import PROJECT_FILE
+from recollect.config.load import ARGUMENTS, ENVIRONMENT, load_config, log_notices
+from recollect.config.openclaw import PROVIDER_SETTINGS, default_file, translate
+from recollect.config.paths import find_workspace
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from recollect.config import Config
     from recollect.config.edit import Value
-
-__all__ = ["Change", "Import", "Locations", "SettingsFiles", "Shown", "Translation"]
+    from recollect.config.openclaw import Translation
+    from recollect.config.paths import Workspace
+    from recollect.config.schema import Config
 
 DEFAULT = "default"
 """The origin of a setting that is set nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SettingState:
     """A setting with its value and where it was set."""
 
     key: str
@@ -54,50 +52,46 @@ class Locations:
     cache: Path
     models: Path
     problem: ConfigError | None
-    """Why the settings cannot be read, if so: `models` is the default one then."""
+    """Why the settings cannot be read, if they cannot; `models` is then the default."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingChange:
     """A setting that was changed in a file."""
 
     key: str
     file: Path
     written: Value | None
-    """None when it was removed."""
-    before: Shown | None
-    after: Shown | None
-    """What is in force; None when the settings could not or cannot be read."""
+    """None if it was removed."""
+    before: SettingState | None
+    after: SettingState | None
+    """What applies now; `before` and `after` are None if the settings could not be read."""
     diff: str
-    """Empty when the file said so already."""
+    """Empty if the file already said so."""
     problem: ConfigError | None
-    """What was wrong with the settings before, and still is."""
+    """What is wrong with the settings, and was before the change."""
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
-    """What was, or would be, brought over from OpenClaw."""
+class OpenClawImport:
+    """What was, or would be, imported from OpenClaw."""
 
     translation: Translation
     changes: Mapping[str, Value | None]
-    """What the file does not say yet; None for a setting that would be wrong beside the others."""
+    """What the file does not say yet; None for a setting that has to be removed."""
     file: Path
     diff: str | None
-    """None when nothing was written."""
+    """None if nothing was written."""
     overridden: Mapping[str, str]
-    """Of the settings brought over, those set where they win over that file, and where."""
+    """Imported settings that are also set where that overrides the file, and where."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFiles:
-    """The files that settings come from, for one workspace."""
+    """The files that the settings of one workspace come from."""
 
-    workspace: Path
-    agent: str
-    places: Places
+    workspace: Workspace
     user_file: Path
-    environ: Mapping[str, str] = field(repr=False)
-    """Holds keys, so it is never shown."""
 
     @classmethod
     def find(
@@ -108,7 +102,7 @@ class SettingsFiles:
         config_file: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> SettingsFiles:
-        """Find the files as `Memory.open` does; none of them is read yet.
+        """Find the files as `Memory.open` does, without reading them.
 
         Raises:
             WorkspaceError: there is no such folder.
@@ -116,20 +110,14 @@ class SettingsFiles:
 
         """
         found = find_workspace(workspace, agent=agent, environ=environ)
-        user_file = config_file or found.places.settings
-        return cls(found.folder, found.agent, found.places, user_file, found.environ)
+        return cls(found, config_file or found.places.settings)
 
-    @property
-    def workspace_file(self) -> Path:
-        """The workspace's own settings."""
-        return self.workspace / PROJECT_FILE
-
-    def show(self, key: str | None = None, *, everything: bool = False) -> list[Shown]:
-        """Return the settings that are set somewhere, or all, or those of one name.
+    def show(self, key: str | None = None, *, everything: bool = False) -> list[SettingState]:
+        """Return the settings that are set somewhere, or all of them, or those of one name.
 
         Args:
-            key: a setting or a group of them, such as `remote`; shown even at its default.
-            everything: also what is at its default.
+            key: a setting or a group such as `remote`; included even at its default.
+            everything: also return settings at their default.
 
         Raises:
             ConfigError: there is no such setting, or one is wrong.
@@ -139,77 +127,80 @@ class SettingsFiles:
         log_notices(config)
         if key is None:
             return [
-                _shown(name, config) for name in SETTINGS if everything or name in config.origins
+                _state(name, config) for name in SETTINGS if everything or name in config.origins
             ]
         wanted = canonical(key)
         names = [name for name in SETTINGS if name == wanted or name.startswith(f"{wanted}.")]
         if not names:
-            read_setting(key, None, origin="config show")  # says so, with the nearest name
-        return [_shown(name, config) for name in names]
+            read_setting(key, None, origin="config show")  # raises, with the nearest name
+        return [_state(name, config) for name in names]
 
     def locate(self) -> Locations:
-        """Return where everything is, also while the settings are wrong."""
+        """Return where everything is, even if the settings are wrong."""
         problem = self._problem()
-        own = None if problem else self._load().values["local.model_cache"]
+        own = None if problem else self._load().provider.model_cache
+        places = self.workspace.places
         return Locations(
-            workspace=self.workspace,
-            agent=self.agent,
-            workspace_file=self.workspace_file,
+            workspace=self.workspace.folder,
+            agent=self.workspace.agent,
+            workspace_file=self.workspace.settings,
             user_file=self.user_file,
-            home=self.places.home,
-            index=self.places.index_of(self.agent),
-            cache=self.places.cache,
-            models=cast("Path | None", own) or self.places.models,
+            home=places.home,
+            index=self.workspace.index,
+            cache=places.cache,
+            models=own or places.models,
             problem=problem,
         )
 
-    def change(self, key: str, value: str | None, *, in_workspace: bool = False) -> Change:
+    def change(self, key: str, value: str | None, *, in_workspace: bool = False) -> SettingChange:
         """Set a setting in the user's file or the workspace's; None removes it.
 
         Raises:
             ConfigError: no such setting, not a value for it, not allowed in that file, or the
-                settings would contradict each other; the file is left as it was.
+                settings would contradict each other; the file is unchanged.
 
         """
-        file = self.workspace_file if in_workspace else self.user_file
+        file = self.workspace.settings if in_workspace else self.user_file
         name, written = canonical(key), None
+        present = _settings_of(file)
         if value is not None:
             name, checked = read_setting(key, value, origin="config set")
             written = writable(checked, given=value)
             if in_workspace and SETTINGS[name].user_only:
                 raise ConfigError(
                     f"A workspace's own file may not set `{name}`.",
-                    action="Leave out --workspace-file: your own settings may.",
+                    action="Leave out --workspace-file to set it in your own file.",
                 )
-        elif name not in SETTINGS and name not in _settings_of(file):
-            read_setting(key, None, origin="config set")  # says so, with the nearest name
-        before = self._shown_or_none(name)
-        is_there = written is not None or name in _settings_of(file)
-        diff = self._write(file, {name: written}) if is_there else ""
-        return Change(
+        elif name not in SETTINGS and name not in present:
+            read_setting(key, None, origin="config set")  # raises, with the nearest name
+        before = self._state_or_none(name)
+        is_change = written is not None or name in present
+        diff = self._write(file, {name: written}) if is_change else ""
+        return SettingChange(
             key=name,
             file=file,
             written=written,
             before=before,
-            after=self._shown_or_none(name),
+            after=self._state_or_none(name),
             diff=diff,
             problem=self._problem(),
         )
 
     def import_openclaw(
         self, file: Path | None = None, *, agent: str | None = None, write: bool = False
-    ) -> Import:
-        """Tell what OpenClaw's settings are here, and write them to the user's file if asked.
+    ) -> OpenClawImport:
+        """Translate OpenClaw's settings, and write them to the user's file if asked.
 
         Raises:
             ConfigError: OpenClaw's file cannot be read or has no such agent, or ours cannot be
                 written.
 
         """
-        found = translate(file or default_file(self.environ), agent=agent, environ=self.environ)
+        environ = self.workspace.environ
+        found = translate(file or default_file(environ), agent=agent, environ=environ)
         changes = _to_write(found.changes, present=_settings_of(self.user_file))
         origins = {} if self._problem() else self._load().origins
-        return Import(
+        return OpenClawImport(
             translation=found,
             changes=changes,
             file=self.user_file,
@@ -221,9 +212,13 @@ class SettingsFiles:
             },
         )
 
-    def _load(self) -> Config:
+    def _load(self, texts: Mapping[Path, str] | None = None) -> Config:
         return load_config(
-            self.workspace, user_file=self.user_file, environ=self.environ, arguments={}
+            self.workspace.folder,
+            user_file=self.user_file,
+            environ=self.workspace.environ,
+            arguments={},
+            texts=texts or {},
         )
 
     def _problem(self) -> ConfigError | None:
@@ -233,57 +228,27 @@ class SettingsFiles:
             return error
         return None
 
-    def _shown_or_none(self, name: str) -> Shown | None:
-        return None if self._problem() or name not in SETTINGS else _shown(name, self._load())
+    def _state_or_none(self, name: str) -> SettingState | None:
+        return None if self._problem() or name not in SETTINGS else _state(name, self._load())
 
     def _write(self, file: Path, changes: Mapping[str, Value | None]) -> str:
         was_right = self._problem() is None
 
         def check(text: str) -> None:
-            # What was wrong before may be mended step by step; nothing is made wrong.
+            # Wrong settings may be corrected step by step; right ones are never made wrong.
             if was_right:
-                self._rehearse(file, text)
+                self._load({file: text})
 
         return write_settings(file, changes, check=check)
 
-    def _rehearse(self, file: Path, text: str) -> None:
-        """Read the settings as they would be with another text in a file.
 
-        Raises:
-            ConfigError: they would be wrong.
-
-        """
-        with TemporaryDirectory() as folder:
-            copies = {
-                self.workspace_file: Path(folder) / PROJECT_FILE,
-                self.user_file: Path(folder) / "user.toml",
-            }
-            for original, copy in copies.items():
-                if original == file:
-                    copy.write_bytes(text.encode())
-                elif original.exists():
-                    copy.write_bytes(original.read_bytes())
-            try:
-                load_config(
-                    Path(folder),
-                    user_file=copies[self.user_file],
-                    environ=self.environ,
-                    arguments={},
-                )
-            except ConfigError as error:
-                message = error.message
-                for original, copy in copies.items():
-                    message = message.replace(str(copy), str(original))
-                raise ConfigError(message, action=error.action) from None
-
-
-def _shown(name: str, config: Config) -> Shown:
+def _state(name: str, config: Config) -> SettingState:
     origin = config.origins.get(name, DEFAULT)
-    return Shown(name, config.values[name], origin, SETTINGS[name].default)
+    return SettingState(name, config.values[name], origin, SETTINGS[name].default)
 
 
 def _settings_of(file: Path) -> dict[str, object]:
-    """Return what a file sets; nothing when it is not there or cannot be read."""
+    """Return what a file sets; nothing if it is missing or cannot be read."""
     try:
         return settings_in(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -293,9 +258,8 @@ def _settings_of(file: Path) -> dict[str, object]:
 def _to_write(
     wanted: Mapping[str, Value], *, present: Mapping[str, object]
 ) -> dict[str, Value | None]:
-    """Return what a file has to be told: paths are added, what is said already is left alone."""
-    own = present.get("extra_paths")
-    added = wanted.get("extra_paths")
+    """Return what to change in a file: paths are added to its own, equal values left alone."""
+    own, added = present.get("extra_paths"), wanted.get("extra_paths")
     if isinstance(own, list) and isinstance(added, list):
         joined: list[str] = list(dict.fromkeys([*map(str, own), *added]))
         wanted = {**wanted, "extra_paths": joined}
@@ -303,7 +267,7 @@ def _to_write(
         name: value for name, value in wanted.items() if present.get(name) != value
     }
     if "provider" in changes:
-        # A model or a key of the provider before would be wrong for this one.
+        # A model or key of the previous provider would be wrong for this one.
         for name in PROVIDER_SETTINGS:
             if name in present and name not in wanted:
                 changes[name] = None

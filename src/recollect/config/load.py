@@ -1,7 +1,8 @@
-"""Composing the Config: defaults, the workspace's file, the user's file, environment, arguments.
+"""Reads the settings of a workspace and composes its Config.
 
-Later ones win, except that the workspace's own file may only set what is safe for a folder that
-came from elsewhere.
+The layers are defaults, the workspace's file, the user's file, environment and arguments. Later
+ones win. The workspace's file may set only what is safe, because the folder may come from a
+stranger.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from recollect.config.schema import (
     Config,
     canonical,
     compose,
+    flatten,
     read_setting,
     retired,
 )
@@ -39,7 +41,7 @@ _PREFIX = "RECOLLECT_"
 _NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN"}
 _TESTS = "TEST_"
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
-_NOT_HERE = "Set it in your user config, the environment or on the command line."
+_ON_DISK: Mapping[Path, str] = {}
 
 
 def load_config(
@@ -48,8 +50,16 @@ def load_config(
     user_file: Path,
     environ: Mapping[str, str],
     arguments: Mapping[str, object],
+    texts: Mapping[Path, str] = _ON_DISK,
 ) -> Config:
     """Read every layer and return the frozen result.
+
+    Args:
+        workspace: the folder whose own file is read.
+        user_file: need not exist.
+        environ: `RECOLLECT_…` variables are settings.
+        arguments: settings by key.
+        texts: content of files to use instead of what is on disk.
 
     Raises:
         ConfigError: a file cannot be read, or a setting is unknown, wrong or not allowed there.
@@ -58,7 +68,7 @@ def load_config(
     values = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, str] = {}
     notices: list[str] = []
-    for origin, layer in _layers(workspace, user_file, environ, arguments):
+    for origin, layer in _layers(workspace / PROJECT_FILE, user_file, environ, arguments, texts):
         for given, value in layer.items():
             if notice := retired(given, origin=origin):
                 notices.append(notice)
@@ -92,18 +102,18 @@ def log_notices(config: Config) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A memory before it is opened. Opening it twice gives two that agree."""
+    """Everything that decides how a memory is opened."""
 
     workspace: Path
     agent: str
     named_agent: str | None
-    """The agent's id where someone gave it; None where it was derived from the workspace."""
+    """The agent's id if it was given; None if it was derived from the workspace."""
     places: Places
     config: Config
     environ: Mapping[str, str] = field(repr=False)
-    """Holds keys, so it is never shown."""
+    """Never shown, because it holds keys."""
     scopes: frozenset[str] | None = None
-    """Of facts that may be seen; None is all of them. A question can only narrow it."""
+    """The scopes of facts that may be seen; None is all of them. A query can only narrow it."""
 
     @classmethod
     def of(
@@ -135,7 +145,7 @@ class Setup:
         )
 
     def limited_to(self, scopes: Iterable[str] | None) -> Setup:
-        """Return the same memory for someone who may see facts of these scopes only."""
+        """Return the same setup, limited to facts of these scopes; None changes nothing."""
         return self if scopes is None else replace(self, scopes=frozenset(scopes))
 
     @property
@@ -149,7 +159,7 @@ class Setup:
         return f"file:{self.index}" if self.config.store == "file:" else self.config.store
 
     def command(self) -> tuple[list[str], dict[str, str]]:
-        """Return the options and variables with which the command line opens the same memory."""
+        """Return the options and environment with which the command line opens this memory."""
         config = self.config
         options = ["-w", str(self.workspace), "--agent", self.agent]
         if config.user_file != self.places.settings:
@@ -163,39 +173,32 @@ class Setup:
 
 
 def _layers(
-    workspace: Path,
+    project_file: Path,
     user_file: Path,
     environ: Mapping[str, str],
     arguments: Mapping[str, object],
+    texts: Mapping[Path, str],
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    project_file = workspace / PROJECT_FILE
-    project = _read_toml(project_file)
+    project = _read_toml(project_file, texts)
     _check_project(project, project_file, user_file=user_file)
     yield str(project_file), project
-    yield str(user_file), _read_toml(user_file)
+    yield str(user_file), _read_toml(user_file, texts)
     yield ENVIRONMENT, _from_environment(environ)
     yield ARGUMENTS, arguments
 
 
-def _read_toml(path: Path) -> dict[str, object]:
+def _read_toml(path: Path, texts: Mapping[Path, str]) -> dict[str, object]:
     try:
-        parsed = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = texts[path] if path in texts else path.read_text(encoding="utf-8")
+        parsed = tomllib.loads(text)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(
             f"The settings in {path} cannot be read ({error}).",
-            action="Correct the file, or move it away to go on with the defaults.",
+            action="Correct the file, or move it away to use the defaults.",
         ) from error
-    return dict(_flat(parsed))
-
-
-def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+    return {".".join(path): value for path, value in flatten(parsed)}
 
 
 def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) -> None:
@@ -204,32 +207,32 @@ def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) 
         if setting and setting.user_only:
             raise ConfigError(
                 f"{path} sets `{key}`, which a workspace's own file may not.",
-                action=f"Take it out there; `recollect config set {canonical(key)} VALUE` puts it"
-                f" into your user config, {user_file}.",
+                action=f"Remove it there; `recollect config set {canonical(key)} VALUE` sets it"
+                f" in your own file, {user_file}.",
             )
         if canonical(key) == "extra_paths" and isinstance(value, list):
             for each in value:
                 if not _stays_inside(str(each)):
                     raise ConfigError(
                         f"{path} names the extra path {each!r}, which leaves the workspace.",
-                        action=_NOT_HERE,
+                        action="Set it in your own file, the environment or on the command line.",
                     )
 
 
 def _check_provider(values: Mapping[str, object], origins: Mapping[str, str]) -> None:
-    """Refuse settings that belong to one provider while the chain may take any."""
+    """Refuse settings that belong to one provider if none is chosen."""
     if values["provider"] != AUTO:
         return
     for key in _OF_ONE_PROVIDER:
         if values[key] is not None:
             raise ConfigError(
-                f"{origins[key]}: `{key}` is set, but not whose it is.",
-                action="Set `provider` too: with `auto` it could be anyone's.",
+                f"{origins[key]}: `{key}` is set, but `provider` is not.",
+                action="Set `provider` too: with `auto`, any provider may be used.",
             )
 
 
 def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> None:
-    """Refuse media files where nobody could embed them: a setting without effect misleads."""
+    """Refuse media files if the model cannot embed them: a setting without effect misleads."""
     if not values["multimodal.enabled"]:
         return
     provider, model = str(values["provider"]), values["model"]
@@ -237,12 +240,12 @@ def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> No
     if models and str(model or "").removeprefix("models/") in models:
         return
     [(wanted, (recommended, *_))] = MEDIA_MODELS.items()
-    told = f'model = "{recommended}"'
-    named = f"the model {model or 'that is the default'}" if models else f"provider {provider}"
+    advice = f'model = "{recommended}"'
+    named = f"the model {model or 'set by default'}" if models else f"provider {provider}"
     raise ConfigError(
         f"{origins['multimodal.enabled']}: `multimodal.enabled` is set, but {named} embeds "
         "texts only.",
-        action=f"Set {told}." if models else f'Set provider = "{wanted}" and {told}.',
+        action=f"Set {advice}." if models else f'Set provider = "{wanted}" and {advice}.',
     )
 
 
@@ -262,7 +265,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
         variable = name.removeprefix(_PREFIX)
         if variable == name or variable in _NOT_SETTINGS or variable.startswith(_TESTS):
             continue
-        if not value:  # as everywhere, an empty variable is one that is not set
+        if not value:  # an empty variable counts as unset
             continue
         found[by_variable.get(variable, variable.lower())] = value
     return found

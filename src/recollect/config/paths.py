@@ -1,4 +1,4 @@
-"""Where things are: the workspace, the home of indexes, the model cache, the user's settings."""
+"""Finds the workspace, the home with its indexes, the model cache and the user's settings."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of one installation."""
+    """The folders and files of one installation."""
 
     home: Path
     """Holds the indexes, in `memory/`."""
     models: Path
-    """Holds fetched models; shared by all homes."""
+    """Holds downloaded models; shared by all homes."""
     settings: Path
-    """The user's config file, there or not."""
+    """The user's own settings file, which may not exist."""
     user: Path
-    """The user's own folder, below which agents keep their transcripts."""
+    """The user's home folder, where agents keep their transcripts."""
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Places:
-        """Return the platform's folders, as the environment moves them."""
+        """Return the platform's folders, unless the environment names others."""
         named = environ.get("RECOLLECT_HOME")
         settings = environ.get("RECOLLECT_CONFIG")
         return cls(
@@ -50,7 +50,7 @@ class Places:
 
     @property
     def cache(self) -> Path:
-        """Return the file with the vectors that all agents of this home share."""
+        """The vector cache that all agents of this home share."""
         return self.home / "cache" / f"embeddings{SUFFIX}"
 
     def archive_of(self, agent: str) -> Path:
@@ -58,7 +58,7 @@ class Places:
         return self.home / "sessions" / agent
 
     def ingested_of(self, agent: str) -> Path:
-        """Return the file that remembers what was sent to a language model."""
+        """Return the file that records what was sent to a language model."""
         return self.home / "ingested" / f"{agent}.json"
 
     def index_of(self, agent: str) -> Path:
@@ -125,10 +125,10 @@ def _folder(named: Path | str | None) -> Path:
 
 
 def agent_of(workspace: Path, *, named: str | None) -> str:
-    """Return the agent's id: the name given, else one that only this workspace has.
+    """Return the given id of an agent, else one derived from its workspace.
 
     Raises:
-        ConfigError: the name cannot be a file name everywhere.
+        ConfigError: the given id cannot be a file name on every platform.
 
     """
     if named is not None:

@@ -1,4 +1,4 @@
-"""Every setting: the Config is all Options together, and the table is a walk over their fields."""
+"""Defines every setting: Config is all Options together, and SETTINGS a walk over their fields."""
 
 from __future__ import annotations
 
@@ -121,8 +121,22 @@ RETIRED = {
 """Settings of earlier versions, and what there is instead. Setting one is never an error."""
 
 
+def flatten(
+    table: Mapping[str, object],
+    spelling: Callable[[str], str] = str,
+    at: tuple[str, ...] = (),
+) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Yield the values of a table and the tables in it, each with its path of keys."""
+    for key, value in table.items():
+        path = (*at, spelling(key))
+        if isinstance(value, dict):
+            yield from flatten(value, spelling, path)
+        else:
+            yield path, value
+
+
 def canonical(key: str) -> str:
-    """Return the table's spelling of a key: OpenClaw's camelCase is understood."""
+    """Return our spelling of a key that may be in OpenClaw's camelCase."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found[1].lower(), key)
 
 

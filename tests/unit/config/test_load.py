@@ -105,7 +105,7 @@ def test_a_workspaces_own_file_may_not_set_what_is_not_safe(
         load(tmp_path, project=project)
 
     assert named in raised.value.message
-    assert "user config" in raised.value.action
+    assert "your own file" in raised.value.action
 
 
 @pytest.mark.parametrize(

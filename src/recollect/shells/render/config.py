@@ -12,12 +12,12 @@ from recollect.shells.render.shared import diff_lines, warning_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recollect.config.files import Change, Import, Locations, Shown
+    from recollect.config.files import Locations, OpenClawImport, SettingChange, SettingState
     from recollect.errors import ConfigError
     from recollect.shells.render.shared import Json, Line
 
 
-def settings_text(shown: Sequence[Shown]) -> Iterator[Line]:
+def settings_text(shown: Sequence[SettingState]) -> Iterator[Line]:
     """Yield one line per setting: name, value, origin."""
     if not shown:
         yield "All settings have their defaults; `recollect config show --all` lists them.", ""
@@ -31,7 +31,7 @@ def settings_text(shown: Sequence[Shown]) -> Iterator[Line]:
         yield f"{each.key:<{widths[0]}}  {value:<{widths[1]}}  {each.origin}", ""
 
 
-def settings_json(shown: Sequence[Shown]) -> Json:
+def settings_json(shown: Sequence[SettingState]) -> Json:
     """Return the contract of `config show --json`."""
     return {"settings": [_shown_json(each) for each in shown]}
 
@@ -61,7 +61,7 @@ def problem_lines(problem: ConfigError | None) -> Iterator[Line]:
         yield from warning_lines(problem.message, problem.action)
 
 
-def change_text(change: Change) -> Iterator[Line]:
+def change_text(change: SettingChange) -> Iterator[Line]:
     """Yield the old value, the new one, and the file it was written to."""
     if not change.diff:
         state = "already has this value" if change.written is not None else "does not set it"
@@ -72,7 +72,7 @@ def change_text(change: Change) -> Iterator[Line]:
     yield f"Written to {change.file}.", ""
 
 
-def change_remarks(change: Change) -> Iterator[Line]:
+def change_remarks(change: SettingChange) -> Iterator[Line]:
     """Yield which other setting overrides this one, and what is still wrong."""
     after = change.after
     is_overridden = after is not None and after.origin not in (str(change.file), "default")
@@ -82,7 +82,7 @@ def change_remarks(change: Change) -> Iterator[Line]:
     yield from problem_lines(change.problem)
 
 
-def change_json(change: Change) -> Json:
+def change_json(change: SettingChange) -> Json:
     """Return the contract of `config set --json`."""
     return {
         "key": change.key,
@@ -96,7 +96,7 @@ def change_json(change: Change) -> Json:
     }
 
 
-def import_text(found: Import, *, write: bool) -> Iterator[Line]:
+def import_text(found: OpenClawImport, *, write: bool) -> Iterator[Line]:
     """Yield what was copied, converted and not supported, and what was or would be written."""
     translation = found.translation
     yield f"{translation.file}, agent {translation.agent}", "bold"
@@ -125,7 +125,7 @@ def import_text(found: Import, *, write: bool) -> Iterator[Line]:
     yield from _outcome(found, write=write)
 
 
-def import_remarks(found: Import) -> Iterator[Line]:
+def import_remarks(found: OpenClawImport) -> Iterator[Line]:
     """Yield what the user should know in addition to the three lists."""
     for remark in found.translation.remarks:
         yield remark, "yellow"
@@ -133,7 +133,7 @@ def import_remarks(found: Import) -> Iterator[Line]:
         yield f"`{name}` is also set in the {origin}, which overrides {found.file}.", "yellow"
 
 
-def import_json(found: Import) -> Json:
+def import_json(found: OpenClawImport) -> Json:
     """Return the contract of `config import-openclaw --json`."""
     translation = found.translation
     return {
@@ -164,7 +164,7 @@ def import_json(found: Import) -> Json:
     }
 
 
-def _outcome(found: Import, *, write: bool) -> Iterator[Line]:
+def _outcome(found: OpenClawImport, *, write: bool) -> Iterator[Line]:
     if found.diff is not None:
         yield from diff_lines(found.diff)
     elif not found.translation.changes:
@@ -194,7 +194,7 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _shown_json(shown: Shown) -> Json:
+def _shown_json(shown: SettingState) -> Json:
     return {
         "key": shown.key,
         "value": _plain(shown.value),
@@ -209,7 +209,7 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _state(shown: Shown | None) -> str:
+def _state(shown: SettingState | None) -> str:
     if shown is None:
         return "(unreadable)"
     return f"{_text(shown.value)} (default)" if shown.origin == "default" else _text(shown.value)
