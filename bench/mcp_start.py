@@ -45,7 +45,7 @@ _NO_GC = "import gc; gc.disable()\n"
 WAYS = {
     "python alone": "pass",
     "what the greeting needs": "import recollect.shells.cli.serve, recollect.shells.mcp.stdio, "
-    "recollect.shells.mcp.offer",
+    "recollect.shells.mcp.handshake",
     "import mcp": "import mcp",
     "the server's parts": _SERVER,
     "the server's parts, no garbage collection": _NO_GC + _SERVER,

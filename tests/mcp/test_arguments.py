@@ -7,26 +7,30 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from recollect.errors import UsageError
-from recollect.shells.mcp.arguments import understood
-from recollect.shells.mcp.tools import TOOLS, Kind, Tool
+from recollect.shells.mcp.arguments import parse_arguments
+from recollect.shells.mcp.tools import TOOLS, Tool
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 SEARCH = BY_NAME["memory_search"]
 GET = BY_NAME["memory_get"]
-SAMPLES: dict[Kind, tuple[object, object]] = {
-    Kind.TEXT: ("facts", "facts"),
-    Kind.WHOLE: ("5", 5),
-    Kind.NUMBER: ("0.5", 0.5),
-    Kind.FLAG: ("true", True),
-    Kind.WORDS: ("a, b", ("a", "b")),
-    Kind.DAY: ("2026-02-01T10:00:00Z", date(2026, 2, 1)),
+SAMPLES: dict[str, tuple[object, object]] = {
+    "string": ("facts", "facts"),
+    "integer": ("5", 5),
+    "number": ("0.5", 0.5),
+    "boolean": ("true", True),
+    "array": ("a, b", ("a", "b")),
+    "day": ("2026-02-01T10:00:00Z", date(2026, 2, 1)),
 }
 ALIASES = [
     (tool, argument.name, alias)
     for tool in TOOLS
     for argument in tool.arguments
-    for alias in argument.others
+    for alias in argument.aliases
 ]
+
+
+def parsed(tool: Tool, given: dict[str, object]) -> dict[str, object]:
+    return dict(parse_arguments(tool, given).values)
 
 
 def required(tool: Tool) -> dict[str, object]:
@@ -37,16 +41,16 @@ def required(tool: Tool) -> dict[str, object]:
     ("tool", "name", "alias"), ALIASES, ids=lambda part: getattr(part, "name", part)
 )
 def test_every_alias_means_its_argument(tool: Tool, name: str, alias: str) -> None:
-    given, wanted = SAMPLES[tool.argument(name).kind]
+    given, wanted = SAMPLES[tool.argument(name).type]
     others = {key: value for key, value in required(tool).items() if key != name}
 
-    assert wanted == understood(tool, {**others, alias: given})[name]
+    assert wanted == parsed(tool, {**others, alias: given})[name]
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_no_alias_means_two_arguments(tool: Tool) -> None:
     names = [each.name.casefold() for each in tool.arguments]
-    aliases = [alias.casefold() for each in tool.arguments for alias in each.others]
+    aliases = [alias.casefold() for each in tool.arguments for alias in each.aliases]
 
     assert len(names + aliases) == len({*names, *aliases})
 
@@ -79,15 +83,15 @@ def test_no_alias_means_two_arguments(tool: Tool) -> None:
         ("scopes", "scope"),
     ],
 )
-def test_names_of_other_memories_are_understood(alias: str, name: str) -> None:
-    given, wanted = SAMPLES[SEARCH.argument(name).kind]
+def test_names_of_other_memories_are_parsed(alias: str, name: str) -> None:
+    given, wanted = SAMPLES[SEARCH.argument(name).type]
 
-    assert wanted == understood(SEARCH, {"query": "facts", alias: given})[name]
+    assert wanted == parsed(SEARCH, {"query": "facts", alias: given})[name]
 
 
 @pytest.mark.parametrize("alias", ["start", "offset", "line", "start_line"])
 def test_lines_are_counted_from_any_name(alias: str) -> None:
-    assert {"path": "a.md", "from": 3} == understood(GET, {"file": "a.md", alias: 3.0})
+    assert {"path": "a.md", "from": 3} == parsed(GET, {"file": "a.md", alias: 3.0})
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_lines_are_counted_from_any_name(alias: str) -> None:
 )
 def test_an_unknown_name_is_refused_with_the_nearest(given: dict[str, object], wanted: str) -> None:
     with pytest.raises(UsageError) as refused:
-        understood(SEARCH, given)
+        parsed(SEARCH, given)
 
     assert wanted in refused.value.action
 
@@ -128,7 +132,7 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(
     given: dict[str, object], name: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        understood(SEARCH, given)
+        parsed(SEARCH, given)
 
     assert refused.value.message.startswith(f"{name} must be ")
 
@@ -136,13 +140,13 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(
 def test_what_a_model_left_open_counts_as_not_given() -> None:
     given: dict[str, object] = {"query": "x", "since": None, "path": "", "scope": []}
 
-    assert {"query": "x"} == understood(SEARCH, given)
+    assert {"query": "x"} == parsed(SEARCH, given)
 
 
 def test_the_same_argument_by_two_names_must_agree() -> None:
-    agreed = understood(SEARCH, {"query": "x", "limit": 3, "k": "3"})
+    agreed = parsed(SEARCH, {"query": "x", "limit": 3, "k": "3"})
     with pytest.raises(UsageError) as refused:
-        understood(SEARCH, {"query": "x", "limit": 3, "k": 4})
+        parsed(SEARCH, {"query": "x", "limit": 3, "k": 4})
 
     assert {"query": "x", "maxResults": 3} == agreed
     assert "limit and k are the same argument" in refused.value.message
@@ -150,7 +154,7 @@ def test_the_same_argument_by_two_names_must_agree() -> None:
 
 def test_what_is_needed_is_asked_for() -> None:
     with pytest.raises(UsageError) as refused:
-        understood(SEARCH, {"maxResults": 3})
+        parsed(SEARCH, {"maxResults": 3})
 
     assert "memory_search needs query." == refused.value.message
 
@@ -158,4 +162,4 @@ def test_what_is_needed_is_asked_for() -> None:
 def test_days_may_be_counted_back() -> None:
     today = datetime.now(tz=UTC).astimezone().date()
 
-    assert today - timedelta(days=7) == understood(SEARCH, {"query": "x", "since": "7d"})["since"]
+    assert today - timedelta(days=7) == parsed(SEARCH, {"query": "x", "since": "7d"})["since"]

@@ -127,8 +127,8 @@ def test_a_token_that_is_set_must_be_brought(sample: Path, plain: Mapping[str, s
     ("address", "said"),
     [
         ("0.0.0.0:0", "anyone on the network could read this memory"),
-        ("127.0.0.1:65536", "is no address to serve at"),
-        ("here and there", "is no address to serve at"),
+        ("127.0.0.1:65536", "is not an address"),
+        ("here and there", "is not an address"),
         ("203.0.113.1:0", "anyone on the network"),
     ],
 )

@@ -59,11 +59,11 @@ def test_nothing_heavy_is_loaded_before_the_handshake_is_answered(sample: Path) 
     code = f"""
 import json, os, sys
 from recollect.shells.cli import cli
-from recollect.shells.mcp.wire import Wire
+from recollect.shells.mcp.stdio import StdioTransport
 def send(self, line):
     os.write(2, json.dumps(sorted({{name.split(".")[0] for name in sys.modules}})).encode())
     os._exit(0)
-Wire.send = send
+StdioTransport.send = send
 cli.main(["mcp", "-w", {str(sample)!r}], standalone_mode=False)
 """
     done = subprocess.run(
@@ -233,16 +233,15 @@ def test_whatever_else_prints_does_not_reach_the_client(
     sample: Path, plain: Mapping[str, str]
 ) -> None:
     code = (
-        "from recollect.shells.mcp import greet\n"
         "import os\n"
         "from recollect.shells.cli import cli\n"
-        "real = greet.greet\n"
         "from recollect.shells.mcp import stdio\n"
+        "real = stdio.answer_first\n"
         "def loud(*args, **options):\n"
         "    print('stray', flush=True)\n"
         "    os.system('echo child')\n"
         "    return real(*args, **options)\n"
-        "stdio.greet = loud\n"
+        "stdio.answer_first = loud\n"
         f"cli.main(['mcp', '-w', {str(sample)!r}], standalone_mode=False)\n"
     )
     done = subprocess.run(
@@ -382,7 +381,7 @@ def test_a_workspace_that_was_never_there_is_unavailable_until_it_is(
         assert text_of(result).startswith("Tell the user: memory could not be searched. ")
         assert read.structured_content["disabled"]
         assert found["results"]
-        assert "Its folder is not there" in (client.instructions or "")
+        assert "Its folder is missing" in (client.instructions or "")
 
     talk(folder, plain, conversation)
 
@@ -441,7 +440,7 @@ def test_a_full_disk_is_told_and_outlived(
         freed = search()
 
     assert ["memory/old.md"] == [hit["path"] for hit in full["structuredContent"]["results"]]
-    assert "Not brought up to date" in full["structuredContent"]["warning"]
+    assert "The index is not up to date" in full["structuredContent"]["warning"]
     assert refused["isError"]
     assert "memory/new.md" in {hit["path"] for hit in freed["structuredContent"]["results"]}
 

@@ -14,10 +14,14 @@ from recollect.errors import NotFoundError, StoreError, UsageError
 from recollect.reports import Excerpt
 from recollect.shells.location import Location, parse_location
 from recollect.shells.mcp.http import parse_address
-from recollect.shells.mcp.render import got, not_got
-from recollect.shells.mcp.render_search import searched, unavailable
-from recollect.shells.mcp.uri import path_of, uri_of
-from recollect.shells.mcp.wire import MOST_LINE_BYTES, Wire
+from recollect.shells.mcp.render import (
+    excerpt_failed,
+    excerpt_result,
+    search_failed,
+    search_result,
+)
+from recollect.shells.mcp.resources import path_of, uri_of
+from recollect.shells.mcp.stdio import MAX_LINE_BYTES, StdioTransport
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Hit, Mode, Results, SourceKind
 
@@ -109,13 +113,13 @@ def test_a_message_beyond_all_measure_is_dropped_and_the_next_one_read() -> None
     done = os.fork()
     if done == 0:  # the other side, which the reader has to keep up with
         os.write(far, b'{"a": 1}\n\n')
-        for _ in range(MOST_LINE_BYTES // 60_000 + 2):
+        for _ in range(MAX_LINE_BYTES // 60_000 + 2):
             os.write(far, b"x" * 60_000)
         os.write(far, b'\n{"b": 2}')
         os._exit(0)
     os.close(far)
-    wire = Wire(near, near)
-    heard = [wire.receive(), wire.receive(), wire.receive()]
+    transport = StdioTransport(near, near)
+    heard = [transport.receive(), transport.receive(), transport.receive()]
     os.waitpid(done, 0)
     os.close(near)
 
@@ -126,7 +130,7 @@ def test_a_message_beyond_all_measure_is_dropped_and_the_next_one_read() -> None
 def test_an_answer_never_takes_more_tokens_than_it_may(
     snippets: list[str], max_tokens: int
 ) -> None:
-    answer = searched(results(*snippets), max_tokens=max_tokens, notices=(), is_partial=False)
+    answer = search_result(results(*snippets), max_tokens=max_tokens, notices=(), is_partial=False)
     shown = answer.structured["results"]
     left_out = answer.structured.get("leftOut", 0)
 
@@ -141,7 +145,7 @@ def test_an_answer_never_takes_more_tokens_than_it_may(
 def test_of_many_hits_the_first_are_full_and_the_last_are_named(max_tokens: int) -> None:
     snippet = "word " * 100
     many = results(*[snippet] * 30)
-    answer = searched(many, max_tokens=max_tokens, notices=(), is_partial=False)
+    answer = search_result(many, max_tokens=max_tokens, notices=(), is_partial=False)
     shown = answer.structured["results"]
     assert isinstance(shown, list)
     lengths = [len(each["snippet"]) for each in shown]
@@ -154,7 +158,7 @@ def test_of_many_hits_the_first_are_full_and_the_last_are_named(max_tokens: int)
 
 
 def test_a_hit_for_which_there_is_little_room_is_shortened() -> None:
-    answer = searched(results("word " * 200), max_tokens=400, notices=(), is_partial=False)
+    answer = search_result(results("word " * 200), max_tokens=400, notices=(), is_partial=False)
     shown = answer.structured["results"]
     assert isinstance(shown, list)
 
@@ -164,7 +168,7 @@ def test_a_hit_for_which_there_is_little_room_is_shortened() -> None:
 
 def test_trouble_is_said_in_words_for_the_user() -> None:
     degraded = {"vector": Degradation("No key.", "Set a key.")}
-    answer = searched(
+    answer = search_result(
         results("The boat.", confident=False, degraded=degraded, notices=("One file failed.",)),
         max_tokens=3000,
         notices=("The index was set aside.",),
@@ -172,10 +176,10 @@ def test_trouble_is_said_in_words_for_the_user() -> None:
     )
 
     assert [
-        "Nothing found stands out: this may not be in memory. Say so instead of guessing.",
+        "No hit stands out: the answer may not be in memory. Say so instead of guessing.",
         (
-            "Tell the user: memory was searched by keywords only, so what is put in other words is "
-            "missed: No key. Set a key."
+            "Tell the user: memory was searched by keywords only, so other wordings are missed: "
+            "No key. Set a key."
         ),
         "Tell the user: The index was set aside.",
         "Tell the user: One file failed.",
@@ -188,12 +192,12 @@ def test_memory_is_said_to_hold_nothing_only_when_all_of_it_was_searched() -> No
 
     def said(found: Results, *, is_partial: bool = False, narrowed: tuple[str, ...] = ()) -> str:
         notices = ("A file is not read yet.",) if is_partial else ()
-        answer = searched(
+        answer = search_result(
             found, max_tokens=3000, notices=notices, is_partial=is_partial, narrowed=narrowed
         )
         return answer.text.splitlines()[0]
 
-    assert "Nothing in memory matches. Tell the user that memory holds nothing on it." == said(
+    assert "Nothing in memory matches. Tell the user that memory has nothing about it." == said(
         results()
     )
     assert "Nothing was found, but not all of memory was searched." == said(
@@ -202,13 +206,13 @@ def test_memory_is_said_to_hold_nothing_only_when_all_of_it_was_searched() -> No
     assert "Nothing was found, but not all of memory was searched." == said(
         results(), is_partial=True
     )
-    assert "Nothing matches within since, path. Ask again without, or in other words." == said(
+    assert "Nothing matches with since, path. Ask again without, or in other words." == said(
         results(), narrowed=("since", "path")
     )
 
 
 def test_what_is_unavailable_is_said_in_openclaws_shape() -> None:
-    answer = unavailable(StoreError("The index is gone.", action="Run it again."))
+    answer = search_failed(StoreError("The index is gone.", action="Run it again."))
 
     assert answer.is_error
     assert {
@@ -222,7 +226,7 @@ def test_what_is_unavailable_is_said_in_openclaws_shape() -> None:
 
 
 def test_what_cannot_be_read_is_said_in_openclaws_shape() -> None:
-    answer = not_got("a.md", NotFoundError("There is no a.md.", action="Use another."))
+    answer = excerpt_failed("a.md", NotFoundError("There is no a.md.", action="Use another."))
 
     assert answer.is_error
     assert answer.structured | {"path": "a.md", "text": "", "disabled": True} == answer.structured
@@ -234,7 +238,7 @@ def test_what_cannot_be_read_is_said_in_openclaws_shape() -> None:
 def test_an_excerpt_keeps_its_lines_and_its_tokens(text: str, max_tokens: int) -> None:
     lines = text.replace("\r\n", "\n").split("\n") if text else []
     excerpt = Excerpt("memory/a.md", 5, len(lines), text, next_line=None)
-    answer = got(excerpt, max_tokens=max_tokens)
+    answer = excerpt_result(excerpt, max_tokens=max_tokens)
     kept = answer.structured["lines"]
     following = answer.structured["nextFrom"]
 

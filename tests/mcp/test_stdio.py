@@ -296,6 +296,6 @@ def test_what_is_not_in_memory_is_said_so(
         assert not found["confident"]
         assert "Say so instead of guessing." in text_of(result) or not found["results"]
         nothing = await client.call_tool("memory_search", {"query": "boat", "path": "nowhere/*"})
-        assert "Nothing matches within path." in text_of(nothing)
+        assert "Nothing matches with path." in text_of(nothing)
 
     talk(workspace, environ, conversation)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.tools import TOOLS, Tool, described, offered
+from recollect.shells.mcp.tools import TOOLS, Tool, tool_json, tools_for
 from recollect.text.size import estimate_tokens
 
 MOST_TOOLS = 8
@@ -16,7 +16,7 @@ MOST_TOKENS = 1500
 
 
 def test_the_tools_are_few_and_their_schema_is_small() -> None:
-    listed = {"tools": [described(tool) for tool in TOOLS]}
+    listed = {"tools": [tool_json(tool) for tool in TOOLS]}
     compact = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
 
     assert len(TOOLS) <= MOST_TOOLS
@@ -25,7 +25,7 @@ def test_the_tools_are_few_and_their_schema_is_small() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_says_what_it_may_do(tool: Tool) -> None:
-    hints = described(tool)["annotations"]
+    hints = tool_json(tool)["annotations"]
     writes = tool.name in {"memory_remember", "memory_forget"}
 
     assert {
@@ -37,18 +37,19 @@ def test_every_tool_says_what_it_may_do(tool: Tool) -> None:
 
 
 def test_a_server_to_read_from_has_no_tools_that_write() -> None:
-    names = [tool.name for tool in offered(read_only=True)]
+    names = [tool.name for tool in tools_for(read_only=True)]
 
     assert ["memory_search", "memory_get", "memory_status", "search", "fetch"] == names
 
 
 def test_every_tool_is_there_to_be_called() -> None:
-    assert all(Calls.knows(tool.name) for tool in TOOLS)
+    assert all(hasattr(Calls, tool.name) for tool in TOOLS)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_an_empty_answer_fits_the_schema_of_its_tool(tool: Tool) -> None:
-    schema = json.loads(json.dumps(tool.answers or {"required": [], "properties": {}}))
+    schema = json.loads(json.dumps(tool.output_schema or {"required": [], "properties": {}}))
     kinds = {name: schema["properties"][name]["type"] for name in schema["required"]}
-
-    assert {name: {"array": [], "string": ""}[kind] for name, kind in kinds.items()} == tool.blank()
+    assert {
+        name: {"array": [], "string": ""}[kind] for name, kind in kinds.items()
+    } == tool.empty_output()

@@ -17,6 +17,7 @@ from recollect.shells.cli.shared import (
 )
 from recollect.shells.dates import end_of
 from recollect.shells.location import parse_location
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from datetime import date
@@ -52,38 +53,22 @@ def search_command(
     path: str | None,
     as_of: date | None,
     no_sync: bool,
-    max_results: int | None,
-    min_score: float | None,
-    since: date | None,
-    before: date | None,
-    scopes: tuple[str, ...],
-    include_superseded: bool,
-    explain: bool,
-    fusion: str | None,
-    rerank: bool | None,
+    **fields: object,
 ) -> None:
     """Find the passages that answer QUERY, one word or many."""
     from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
 
     with options.open_memory() as memory:
         with progress_bar() as progress:
-            results = memory.search(
+            request = SearchRequest(
                 " ".join(query),
-                max_results=max_results,
-                min_score=min_score,
                 source=None if source == "all" else source,
-                since=since,
-                before=before,
                 path=_glob(path, memory.workspace),
-                scopes=scopes,
                 as_of=end_of(as_of),
-                include_superseded=include_superseded,
-                explain=explain,
-                fusion=fusion,
                 sync=not no_sync,
-                progress=progress,
-                rerank=rerank,
+                **fields,  # type: ignore[arg-type]  # options that are named like their fields
             )
+            results = memory.answer(request, progress=progress)
         if memory.is_behind:
             memory.finish_in_background()
             notify("The rest is indexed in the background.")

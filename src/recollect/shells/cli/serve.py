@@ -88,12 +88,12 @@ def _announce(address: str, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"address": address}))
     else:
-        notify(f"Serving on {address} Stop with Ctrl-C.")
+        notify(f"Serving on {address} (stop with Ctrl-C)")
 
 
 @click.command("mcp")
 @click.option("--http", metavar="HOST:PORT", help="Serve at http://HOST:PORT/mcp, not over stdio.")
-@click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
+@click.option("--scope", "scopes", multiple=True, help="Also show facts of this scope: user:ada.")
 @click.option("--read-only", is_flag=True, help="Offer no tools that write.")
 @click.option(
     "--token-file",
@@ -114,26 +114,26 @@ def mcp_command(
     names: tuple[str, ...],
 ) -> None:
     """Serve the memory to an agent over MCP, until the agent disconnects."""
-    from recollect.shells.mcp.offer import make_offer  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.mcp.handshake import make_options  # noqa: PLC0415 - not needed for --help
 
     logging.basicConfig(level=logging.WARNING, format="recollect mcp: %(message)s")
     options.require_config_file()
-    offer = make_offer(
+    server = make_options(
         workspace=options.workspace,
         agent=options.agent,
         config_file=options.config_file,
         scopes=scopes,
         read_only=read_only,
     )
-    if offer.trouble is not None:
-        logging.getLogger(__name__).warning(offer.trouble)
+    if server.trouble is not None:
+        logging.getLogger(__name__).warning(server.trouble)
     if http is None:
         if token_file is not None or names:
             raise click.UsageError("--token-file and --allow-host need --http.")
         from recollect.shells.mcp.stdio import serve_stdio  # noqa: PLC0415
 
-        serve_stdio(offer)
+        serve_stdio(server)
     else:
         from recollect.shells.mcp.http import serve_http  # noqa: PLC0415 - loads the SDK
 
-        serve_http(offer, address=http, token_file=token_file, names=names)
+        serve_http(server, address=http, token_file=token_file, names=names)

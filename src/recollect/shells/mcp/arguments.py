@@ -1,7 +1,7 @@
-"""Reading what a model sent as arguments: any of the names it may reach for, in the right types.
+"""Reads the arguments that a model sent: any of their names, converted to the right types.
 
-A name that is none of them is refused with the nearest that is, since an argument that is silently
-left out gives an answer to another question.
+An unknown name is refused, with the nearest known one: ignoring it would answer a different
+question.
 """
 
 from __future__ import annotations
@@ -9,81 +9,113 @@ from __future__ import annotations
 import difflib
 import math
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.shells.dates import DAY_EXAMPLES, parse_day
-from recollect.shells.mcp.tools import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import date
 
-    from recollect.shells.mcp.tools import Argument, Tool
+    from recollect.shells.mcp.tools import Argument, ArgumentType, Tool
 
     Value = str | int | float | bool | tuple[str, ...] | date
 
-_TRUE = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_NEAR = 0.6  # how alike a name must be to be proposed
+_FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_MIN_SIMILARITY = 0.6  # of a name that is suggested instead of an unknown one
+_SHOWN_CHARS = 80
 
 
-def understood(tool: Tool, given: Mapping[str, object]) -> dict[str, Value]:
-    """Return the arguments of a call by their own names.
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of one call, by their own names and in their types."""
+
+    values: Mapping[str, Value]
+
+    def text(self, name: str) -> str:
+        """Return a text, or an empty one."""
+        value = self.values.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return a list of words, or an empty one."""
+        value = self.values.get(name, ())
+        return value if isinstance(value, tuple) else ()
+
+    def integer(self, name: str) -> int | None:
+        """Return a whole number, or None."""
+        value = self.values.get(name)
+        return value if isinstance(value, int) else None
+
+    def number(self, name: str) -> float | None:
+        """Return a number, or None."""
+        value = self.values.get(name)
+        return value if isinstance(value, float) else None
+
+    def day(self, name: str) -> date | None:
+        """Return a day, or None."""
+        value = self.values.get(name)
+        return value if isinstance(value, date) else None
+
+
+def parse_arguments(tool: Tool, given: Mapping[str, object]) -> Arguments:
+    """Return the arguments of a call.
 
     Raises:
-        UsageError: one is unknown, given twice, missing, or has a value that cannot be used.
+        UsageError: one is unknown, given twice, missing, or has a value of the wrong type.
 
     """
     known = _spellings(tool)
     values: dict[str, Value] = {}
-    named: dict[str, str] = {}
+    written: dict[str, str] = {}
     for name, value in given.items():
-        argument = known.get(_plain(name))
+        argument = known.get(_normalised(name))
         if argument is None:
             raise _unknown(tool, name)
         if value is None or value in ("", []):
-            continue  # models fill in what they leave open
-        read = _READERS[argument.kind](argument, value)
+            continue  # models also send arguments that they leave open
+        read = _READERS[argument.type](argument, value)
         if values.get(argument.name, read) != read:
             raise UsageError(
-                f"{named[argument.name]} and {name} are the same argument of {tool.name}, with "
-                "two values.",
+                f"{written[argument.name]} and {name} are the same argument of {tool.name}, but "
+                "have different values.",
                 action=f"Give {argument.name} once.",
             )
         values[argument.name] = read
-        named[argument.name] = name
+        written[argument.name] = name
     for argument in tool.arguments:
         if argument.is_required and argument.name not in values:
             raise UsageError(
                 f"{tool.name} needs {argument.name}.", action=f"Call it with {argument.name}."
             )
-    return values
+    return Arguments(values)
 
 
 def _spellings(tool: Tool) -> dict[str, Argument]:
-    """Return every way to write a name: as it is first, then in the singular or plural."""
+    """Return the accepted names: those given first, then their singulars and plurals."""
     known: dict[str, Argument] = {}
     named = [(each.name, each) for each in tool.arguments]
-    named += [(other, each) for each in tool.arguments for other in each.others]
+    named += [(other, each) for each in tool.arguments for other in each.aliases]
     for name, argument in named:
-        known.setdefault(_plain(name), argument)
+        known.setdefault(_normalised(name), argument)
     for name, argument in named:
-        known.setdefault(_plain(f"{name}s"), argument)
-        known.setdefault(_plain(name.removesuffix("s")), argument)
+        known.setdefault(_normalised(f"{name}s"), argument)
+        known.setdefault(_normalised(name.removesuffix("s")), argument)
     return known
 
 
-def _plain(name: str) -> str:
+def _normalised(name: str) -> str:
     return name.replace("_", "").replace("-", "").casefold()
 
 
 def _unknown(tool: Tool, name: str) -> UsageError:
     own = [argument.name for argument in tool.arguments]
     known = _spellings(tool)
-    near = difflib.get_close_matches(_plain(name), known, n=1, cutoff=_NEAR)
+    near = difflib.get_close_matches(_normalised(name), known, n=1, cutoff=_MIN_SIMILARITY)
     hint = f"Did you mean {known[near[0]].name}? " if near else ""
-    listed = f"It takes {', '.join(own)}." if own else "It takes none."
+    listed = f"It takes {', '.join(own)}." if own else "It takes no arguments."
     return UsageError(f"{tool.name} has no argument {name!r}.", action=f"{hint}{listed}")
 
 
@@ -110,19 +142,19 @@ def _number(argument: Argument, value: object) -> float:
     return number
 
 
-def _whole(argument: Argument, value: object) -> int:
+def _integer(argument: Argument, value: object) -> int:
     number = _number(argument, value)
     if number < 1 or number != int(number):
-        raise _wrong(argument, value, "a whole number from 1 on")
+        raise _wrong(argument, value, "a whole number, 1 or more")
     return int(number)
 
 
 def _flag(argument: Argument, value: object) -> bool:
     if isinstance(value, bool):
         return value
-    if str(value).casefold() not in _TRUE:
+    if str(value).casefold() not in _FLAGS:
         raise _wrong(argument, value, "true or false")
-    return _TRUE[str(value).casefold()]
+    return _FLAGS[str(value).casefold()]
 
 
 def _words(argument: Argument, value: object) -> tuple[str, ...]:
@@ -142,18 +174,18 @@ def _day(argument: Argument, value: object) -> date:
         raise _wrong(argument, value, f"a day such as {DAY_EXAMPLES}") from None
 
 
-_READERS: dict[Kind, Callable[[Argument, object], Value]] = {
-    Kind.TEXT: _text,
-    Kind.WHOLE: _whole,
-    Kind.NUMBER: _number,
-    Kind.FLAG: _flag,
-    Kind.WORDS: _words,
-    Kind.DAY: _day,
+_READERS: dict[ArgumentType, Callable[[Argument, object], Value]] = {
+    "string": _text,
+    "integer": _integer,
+    "number": _number,
+    "boolean": _flag,
+    "array": _words,
+    "day": _day,
 }
 
 
-def _wrong(argument: Argument, value: object, wanted: str) -> UsageError:
-    shown = repr(value)
+def _wrong(argument: Argument, value: object, expected: str) -> UsageError:
+    shown = repr(value)[:_SHOWN_CHARS]
     return UsageError(
-        f"{argument.name} must be {wanted}, not {shown[:80]}.", action=f"Correct {argument.name}."
+        f"{argument.name} must be {expected}, not {shown}.", action=f"Correct {argument.name}."
     )

@@ -1,4 +1,4 @@
-"""Serving over streamable HTTP at /mcp: to this machine, or with a token to others."""
+"""Serving over streamable HTTP at /mcp: to this machine, or to others with a token."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server as McpServer
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from recollect.shells.mcp.offer import Offer
+    from recollect.shells.mcp.handshake import McpOptions
 
 PATH = "/mcp"
 _LOOPBACK = "127.0.0.1"
 _LIMITS = ServerLimits(stop_seconds=2)
-"""Clients that listen for messages never hang up by themselves."""
+"""Clients that listen for messages never disconnect by themselves."""
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]:|(?P<host>[^:\[\]]*):)?(?P<port>\d{1,5})")
-_MOST_PORT = 65_535
+_MAX_PORT = 65_535
 
 
 def serve_http(
-    offer: Offer, *, address: str, token_file: Path | None, names: Sequence[str]
+    options: McpOptions, *, address: str, token_file: Path | None, names: Sequence[str]
 ) -> None:
-    """Serve until a signal comes.
+    """Serve until a signal arrives.
 
     Raises:
         UsageError: the address cannot be used, or others could reach it without a token.
@@ -48,45 +48,45 @@ def serve_http(
     require_token(host, token=token)
     with bound(host, port, options="--http") as listener:
         guard = Guard(host, listener.getsockname()[1], names=tuple(names), token=token)
-        asyncio.run(_serve(offer, guard=guard, listener=listener))
+        asyncio.run(_serve(options, guard=guard, listener=listener))
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return the host and port of HOST:PORT; PORT alone is of this machine only.
+    """Return the host and port of HOST:PORT; PORT alone means this machine only.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: the text is neither.
 
     """
     parts = _ADDRESS.fullmatch(text.strip())
-    if parts is None or int(parts["port"]) > _MOST_PORT:
+    if parts is None or int(parts["port"]) > _MAX_PORT:
         raise UsageError(
-            f"{text!r} is no address to serve at.", action="Write HOST:PORT: 127.0.0.1:8765."
+            f"{text!r} is not an address.", action="Write HOST:PORT, such as 127.0.0.1:8765."
         )
     return parts["six"] or parts["host"] or _LOOPBACK, int(parts["port"])
 
 
-async def _serve(offer: Offer, *, guard: Guard, listener: socket.socket) -> None:
-    live = serve_memory(offer)
-    server = make_server(live, offer)
+async def _serve(options: McpOptions, *, guard: Guard, listener: socket.socket) -> None:
+    served = serve_memory(options)
+    server = make_server(served, options)
     app = guarded(_app(server), guard)
-    live.prepare()
+    served.prepare()
     sys.stderr.write(f"MCP at {address_of(guard.host, guard.port)}{PATH}. Stop with Ctrl-C.\n")
     sys.stderr.flush()
     try:
         await Server(app, _LIMITS, lifespan="on").serve(sockets=[listener])
     finally:
-        await live.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
+        await served.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
 
 
 def _app(server: McpServer[Any]) -> ASGIApp:
-    # The guard stands in front of it, and knows of tokens as well.
+    # Our own guard comes first and also checks tokens.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     return server.streamable_http_app(streamable_http_path=PATH, transport_security=unguarded)
 
 
 def guarded(app: ASGIApp, guard: Guard) -> ASGIApp:
-    """Return the application for those whom the guard lets in."""
+    """Return the application behind a guard."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

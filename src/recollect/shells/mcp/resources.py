@@ -1,16 +1,16 @@
-"""Memory files as resources: listed page by page, read by their address."""
+"""Memory files as resources: listed page by page, read by their URI, `memory:///` and the path."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from recollect.errors import NotFoundError, RecollectError
-from recollect.shells.mcp.uri import TEMPLATE, path_of, uri_of
 from recollect.text.safe import neutralised
 
 if TYPE_CHECKING:
@@ -18,77 +18,92 @@ if TYPE_CHECKING:
     from recollect.shells.serving import ServedMemory
 
 MARKDOWN = "text/markdown"
-PAGE = 100
-"""Files listed at once."""
+PAGE_FILES = 100
 NOT_FOUND = -32002
-"""The protocol's own code for a resource that is not there."""
+"""The protocol's code for a resource that does not exist."""
+_SCHEME = "memory:///"
+_UNQUOTED = "/@+,;=!$&'()*~"
+"""What a URI's path may contain as it is, besides letters and digits."""
 TEMPLATES = {
     "resourceTemplates": [
         {
-            "uriTemplate": TEMPLATE,
+            "uriTemplate": f"{_SCHEME}{{+path}}",
             "name": "memory file",
             "description": "A memory file by its path, as memory_search cites it.",
             "mimeType": MARKDOWN,
         }
     ]
 }
-_LINES = 100_000  # more than an excerpt ever holds
-_PARTS = 20  # excerpts of 12,000 characters that one resource is read in
+_ALL_LINES = 100_000  # more than an excerpt ever has
+_EXCERPTS = 20  # of 12,000 characters each: the most of one file
+
+
+def uri_of(path: str) -> str:
+    """Return the URI of a path, or of a citation with its lines as the fragment."""
+    path, mark, lines = path.rpartition("#L") if "#L" in path else (path, "", "")
+    return f"{_SCHEME}{quote(path, safe=_UNQUOTED)}{mark}{lines}"
+
+
+def path_of(uri: str) -> str | None:
+    """Return the path, with its lines if there are any, of one of our URIs; None for any other."""
+    if not uri.startswith(_SCHEME):
+        return None
+    path, mark, lines = uri.removeprefix(_SCHEME).partition("#")
+    return f"{unquote(path)}{mark}{lines}"
 
 
 class Resources:
     """The files of one memory."""
 
-    def __init__(self, live: ServedMemory) -> None:
-        self._live = live
+    def __init__(self, served: ServedMemory) -> None:
+        self._served = served
 
     async def page(self, cursor: str | None) -> dict[str, object]:
-        """Return the files that come after the cursor, in the order of their paths.
+        """Return the next files after the cursor, sorted by path.
 
         Raises:
-            MCPError: the cursor is not one of ours, or the memory cannot be opened.
+            MCPError: the cursor is not valid, or the memory cannot be opened.
 
         """
         after = "" if cursor is None else _read_cursor(cursor)
         try:
-            paths = await self._live.run(lambda memory: memory.paths())
+            paths = await self._served.run(lambda memory: memory.paths())
         except RecollectError as error:
             raise _failed(error) from error
         rest = sorted(path for path in paths if path > after)
         shape: dict[str, object] = {
             "resources": [
-                {"uri": uri_of(path), "name": path, "mimeType": MARKDOWN} for path in rest[:PAGE]
+                {"uri": uri_of(path), "name": path, "mimeType": MARKDOWN}
+                for path in rest[:PAGE_FILES]
             ]
         }
-        if len(rest) > PAGE:
-            shape["nextCursor"] = _cursor(rest[PAGE - 1])
+        if len(rest) > PAGE_FILES:
+            shape["nextCursor"] = _cursor(rest[PAGE_FILES - 1])
         return shape
 
-    async def text(self, address: str) -> str:
-        """Return a file's text, made harmless.
+    async def text(self, uri: str) -> str:
+        """Return a file's text, neutralised.
 
         Raises:
             MCPError: there is no such memory file.
 
         """
-        path = path_of(address)
+        path = path_of(uri)
         if path is None:
-            raise MCPError(NOT_FOUND, f"There is no resource {address}.", {"uri": address})
+            raise MCPError(NOT_FOUND, f"There is no resource {uri}.", {"uri": uri})
         try:
-            return neutralised(await self._live.run(lambda memory: _whole(memory, path)))
+            return neutralised(await self._served.run(lambda memory: _read_all(memory, path)))
         except NotFoundError as error:
-            raise MCPError(
-                NOT_FOUND, f"{error.message} {error.action}", {"uri": address}
-            ) from error
+            raise MCPError(NOT_FOUND, f"{error.message} {error.action}", {"uri": uri}) from error
         except RecollectError as error:
             raise _failed(error) from error
 
 
-def _whole(memory: Memory, path: str) -> str:
+def _read_all(memory: Memory, path: str) -> str:
     parts: list[str] = []
     line: int | None = 1
-    while line is not None and len(parts) < _PARTS:
-        excerpt = memory.get(path, start_line=line, lines=_LINES)
+    while line is not None and len(parts) < _EXCERPTS:
+        excerpt = memory.get(path, start_line=line, lines=_ALL_LINES)
         parts.append(excerpt.text)
         line = excerpt.next_line
     if line is not None:
@@ -104,7 +119,7 @@ def _read_cursor(cursor: str) -> str:
     try:
         return base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as error:
-        raise MCPError(types.INVALID_PARAMS, "The cursor is not one of this server's.") from error
+        raise MCPError(types.INVALID_PARAMS, "The cursor is not valid.") from error
 
 
 def _failed(error: RecollectError) -> MCPError:

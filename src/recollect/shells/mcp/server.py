@@ -1,4 +1,4 @@
-"""The server of the SDK, told what it can do: tools and resources over one memory."""
+"""The SDK's server with our tools and resources, over one memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.greet import NAME, TITLE
+from recollect.shells.mcp.handshake import NAME, TITLE
 from recollect.shells.mcp.resources import MARKDOWN, TEMPLATES, Resources
-from recollect.shells.mcp.tools import described, offered
+from recollect.shells.mcp.tools import tool_json, tools_for
 from recollect.shells.serving import ServedMemory
 from recollect.version import __version__
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from recollect.async_memory import AsyncMemory
-    from recollect.shells.mcp.offer import Offer
+    from recollect.shells.mcp.handshake import McpOptions
 
     Context = ServerRequestContext[Any, Any]
 
@@ -31,7 +31,7 @@ CLOSE_SECONDS = 5.0
 """How long running work may take to end when the server stops."""
 
 
-def serve_memory(offer: Offer) -> ServedMemory:
+def serve_memory(options: McpOptions) -> ServedMemory:
     """Return the memory to serve; it is not open yet."""
 
     async def open_memory() -> AsyncMemory:
@@ -39,18 +39,21 @@ def serve_memory(offer: Offer) -> ServedMemory:
         module = await asyncio.to_thread(import_module, "recollect.async_memory")
         twin: type[AsyncMemory] = module.AsyncMemory
         return await twin.open(
-            offer.workspace, agent=offer.agent, config_file=offer.config_file, scopes=offer.scopes
+            options.workspace,
+            agent=options.agent,
+            config_file=options.config_file,
+            scopes=options.scopes,
         )
 
     return ServedMemory(open_memory, call_seconds=CALL_SECONDS)
 
 
-def make_server(live: ServedMemory, offer: Offer) -> Server[Any]:
-    """Return a server over a memory that need not be open yet."""
-    tools = {tool.name: tool for tool in offered(read_only=offer.read_only)}
-    listed = [types.Tool.model_validate(described(tool)) for tool in tools.values()]
-    calls = Calls(live, scopes=offer.scopes)
-    resources = Resources(live)
+def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
+    """Return a server over a memory that may not be open yet."""
+    tools = {tool.name: tool for tool in tools_for(read_only=options.read_only)}
+    listed = [types.Tool.model_validate(tool_json(tool)) for tool in tools.values()]
+    calls = Calls(served, scopes=options.scopes)
+    resources = Resources(served)
 
     async def list_tools(
         _context: Context, _params: types.PaginatedRequestParams | None
@@ -63,11 +66,11 @@ def make_server(live: ServedMemory, offer: Offer) -> Server[Any]:
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        answer = await calls.call(tool, params.arguments or {})
+        result = await calls.call(tool, params.arguments or {})
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=answer.text)],
-            structured_content=answer.structured,
-            is_error=answer.is_error,
+            content=[types.TextContent(type="text", text=result.text)],
+            structured_content=result.structured,
+            is_error=result.is_error,
         )
 
     async def list_resources(
@@ -92,7 +95,7 @@ def make_server(live: ServedMemory, offer: Offer) -> Server[Any]:
         NAME,
         version=__version__,
         title=TITLE,
-        instructions=offer.instructions,
+        instructions=options.instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

@@ -1,31 +1,21 @@
-"""The tools as one table: their names, what models are told of them, their arguments.
+"""The tools as one table: their names, descriptions and arguments.
 
-What `tools/list` shows and what a call accepts both come from here. Models read every word of it in
-each of their turns, so that the whole table is held to a number of tokens by a test. Arguments that
-are rarely wanted are understood but not listed.
+What `tools/list` shows and what a call accepts both come from here. Models read every word of it
+in each turn, so a test limits the whole table to a number of tokens. Arguments that are rarely
+needed are accepted but not listed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+ArgumentType = Literal["string", "integer", "number", "boolean", "array", "day"]
+"""A JSON type, or a day, which is a string in JSON."""
 SOURCES = ("memory", "sessions", "facts", "all")
-
-
-class Kind(StrEnum):
-    """What an argument's value is."""
-
-    TEXT = "string"
-    WHOLE = "integer"
-    NUMBER = "number"
-    FLAG = "boolean"
-    WORDS = "array"
-    DAY = "day"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +23,10 @@ class Argument:
     """One argument of a tool."""
 
     name: str
-    kind: Kind
-    about: str = ""
-    others: tuple[str, ...] = ()
-    """Names that models reach for instead; spelling, case and plural are understood anyway."""
+    type: ArgumentType
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+    """Other names that models use; case, separators and plurals never matter."""
     choices: tuple[str, ...] = ()
     is_required: bool = False
     is_listed: bool = True
@@ -47,20 +37,21 @@ class Tool:
     """One tool."""
 
     name: str
-    about: str
+    description: str
     arguments: tuple[Argument, ...] = ()
     writes: bool = False
     destroys: bool = False
-    answers: Mapping[str, object] = field(default_factory=dict)
-    """The schema of what it answers with; empty where the tokens are better spent elsewhere."""
+    output_schema: Mapping[str, object] = field(default_factory=dict)
+    """The schema of its structured result; empty if it is not worth its tokens."""
 
     def argument(self, name: str) -> Argument:
-        """Return the argument of this name."""
+        """Return the argument with this name."""
         return next(each for each in self.arguments if each.name == name)
 
-    def blank(self) -> dict[str, object]:
-        """Return what every answer has, by its schema, with nothing in it."""
-        required, members = self.answers.get("required", ()), self.answers.get("properties", {})
+    def empty_output(self) -> dict[str, object]:
+        """Return the required members of the output schema, all empty."""
+        required = self.output_schema.get("required", ())
+        members = self.output_schema.get("properties", {})
         assert isinstance(required, list | tuple)  # noqa: S101 - a mistake in our own table
         assert isinstance(members, dict)  # noqa: S101
         return {name: [] if members[name]["type"] == "array" else "" for name in required}
@@ -68,23 +59,23 @@ class Tool:
 
 _QUERY = Argument(
     "query",
-    Kind.TEXT,
-    others=("q", "search", "text", "question", "prompt", "searchQuery", "queryText", "input"),
+    "string",
+    aliases=("q", "search", "text", "question", "prompt", "searchQuery", "queryText", "input"),
     is_required=True,
 )
 _SINCE = ("after", "afterDate", "fromDate", "startDate", "dateFrom", "sinceDate")
 _BEFORE = ("until", "beforeDate", "untilDate", "toDate", "endDate", "dateTo")
-_SCOPE = Argument("scope", Kind.WORDS, others=("scopes", "audience"), is_listed=False)
+_SCOPE = Argument("scope", "array", aliases=("scopes", "audience"), is_listed=False)
 _MAX_TOKENS = Argument(
     "maxTokens",
-    Kind.WHOLE,
-    "Of the answer; default 3000",
-    others=("tokens", "tokenBudget", "budget", "budgetTokens"),
+    "integer",
+    "Most tokens in the answer; default 3000",
+    aliases=("tokens", "tokenBudget", "budget", "budgetTokens"),
 )
 
 
 def _object(required: str, optional: str = "", **special: object) -> dict[str, object]:
-    """Return the schema of an object whose members are texts unless they are given."""
+    """Return the schema of an object; members are strings unless given in `special`."""
     names = required.split() + optional.split()
     members = {name: special.get(name, {"type": "string"}) for name in names}
     return {"type": "object", "properties": members, "required": required.split()}
@@ -106,92 +97,94 @@ _HIT = _object(
 TOOLS = (
     Tool(
         "memory_search",
-        "Search memory: notes, daily logs, facts, past sessions. Do so before you answer about "
-        "earlier work, decisions, dates, people, preferences or todos. Tell the user when the "
-        "answer says memory is unavailable, incomplete or unsure. memory_get reads on.",
+        "Search memory: notes, daily logs, facts, past sessions. Do this before you answer about "
+        "earlier work, decisions, dates, people, preferences or todos. Tell the user if the "
+        "answer says memory is unavailable, incomplete or uncertain. Read more with memory_get.",
         (
             _QUERY,
             Argument(
                 "maxResults",
-                Kind.WHOLE,
+                "integer",
                 "Default 6",
-                others=("limit", "k", "topK", "pageSize", "perPage", "n", "count", "numResults"),
+                aliases=("limit", "k", "topK", "pageSize", "perPage", "n", "count", "numResults"),
             ),
             Argument(
                 "minScore",
-                Kind.NUMBER,
+                "number",
                 "0 to 1",
-                others=("threshold", "minSimilarity", "similarityThreshold", "scoreThreshold"),
+                aliases=("threshold", "minSimilarity", "similarityThreshold", "scoreThreshold"),
             ),
-            Argument("source", Kind.TEXT, others=("corpus",), choices=SOURCES),
-            Argument("since", Kind.DAY, "First day: 2026-02-01, yesterday, 7d", others=_SINCE),
-            Argument("before", Kind.DAY, "First day left out", others=_BEFORE),
-            Argument("path", Kind.TEXT, "Glob", others=("file", "glob", "pathGlob", "folder")),
+            Argument("source", "string", aliases=("corpus",), choices=SOURCES),
+            Argument("since", "day", "First day: 2026-02-01, yesterday, 7d", aliases=_SINCE),
+            Argument("before", "day", "Only days before this one", aliases=_BEFORE),
+            Argument("path", "string", "Glob", aliases=("file", "glob", "pathGlob", "folder")),
             _MAX_TOKENS,
             _SCOPE,
-            Argument("asOf", Kind.DAY, others=("asOfDate", "at"), is_listed=False),
-            Argument("includeSuperseded", Kind.FLAG, others=("superseded",), is_listed=False),
+            Argument("asOf", "day", aliases=("asOfDate", "at"), is_listed=False),
+            Argument("includeSuperseded", "boolean", aliases=("superseded",), is_listed=False),
         ),
-        answers=_results(_HIT, confident={"type": "boolean"}, warning={"type": "string"}),
+        output_schema=_results(_HIT, confident={"type": "boolean"}, warning={"type": "string"}),
     ),
     Tool(
         "memory_get",
-        "Read lines of a memory file found by memory_search. Tell the user when it fails.",
+        "Read lines of a memory file found by memory_search. Tell the user if it fails.",
         (
             Argument(
                 "path",
-                Kind.TEXT,
+                "string",
                 "As cited: memory/2026-02-01.md#L10-L24",
-                others=("file", "filename", "filePath", "citation", "uri", "id"),
+                aliases=("file", "filename", "filePath", "citation", "uri", "id"),
                 is_required=True,
             ),
             Argument(
                 "from",
-                Kind.WHOLE,
+                "integer",
                 "First line",
-                others=("start", "offset", "line", "startLine", "fromLine", "begin"),
+                aliases=("start", "offset", "line", "startLine", "fromLine", "begin"),
             ),
             Argument(
                 "lines",
-                Kind.WHOLE,
-                others=("limit", "count", "maxLines", "numLines", "lineCount", "length"),
+                "integer",
+                aliases=("limit", "count", "maxLines", "numLines", "lineCount", "length"),
             ),
             _MAX_TOKENS,
         ),
-        answers=_object("path text", "nextFrom", nextFrom={"type": ["integer", "null"]}),
+        output_schema=_object("path text", "nextFrom", nextFrom={"type": ["integer", "null"]}),
     ),
     Tool(
         "memory_remember",
-        "Keep a fact for good: something the user said or agreed to, in one sentence. With "
-        "entity and key, a new value takes the old one's place.",
+        "Save a fact permanently: something the user said or agreed to, in one sentence. With "
+        "entity and key, a new value replaces the old one.",
         (
             Argument(
                 "text",
-                Kind.TEXT,
-                others=("fact", "content", "statement", "memory", "note", "message", "query"),
+                "string",
+                aliases=("fact", "content", "statement", "memory", "note", "message", "query"),
                 is_required=True,
             ),
             Argument(
                 "category",
-                Kind.TEXT,
+                "string",
                 "preference, decision, fact, person, project, rule, …",
-                others=("kind", "type"),
+                aliases=("kind", "type"),
             ),
-            Argument("entity", Kind.TEXT, "Whom it is about", others=("subject", "about", "name")),
-            Argument("key", Kind.TEXT, "Which property", others=("property", "attribute")),
-            Argument("value", Kind.TEXT),
-            Argument("tags", Kind.WORDS, others=("labels", "keywords")),
-            Argument("scope", Kind.TEXT, "For whom: user:ada, or global"),
+            Argument(
+                "entity", "string", "Who or what it is about", aliases=("subject", "about", "name")
+            ),
+            Argument("key", "string", "Which property", aliases=("property", "attribute")),
+            Argument("value", "string"),
+            Argument("tags", "array", aliases=("labels", "keywords")),
+            Argument("scope", "string", "Who may see it: user:ada, or global"),
             Argument(
                 "supersedes",
-                Kind.WORDS,
+                "array",
                 "Ids of facts it replaces",
-                others=("replaces", "supersedesId"),
+                aliases=("replaces", "supersedesId"),
             ),
             Argument(
                 "validFrom",
-                Kind.DAY,
-                others=("since", "sourceDate", "date", "fromDate"),
+                "day",
+                aliases=("since", "sourceDate", "date", "fromDate"),
                 is_listed=False,
             ),
         ),
@@ -199,52 +192,55 @@ TOOLS = (
     ),
     Tool(
         "memory_forget",
-        "Remove a fact for good, when the user asks for it. Its id is in memory_search.",
+        "Remove a fact permanently, when the user asks. memory_search shows its id.",
         (
             Argument(
                 "id",
-                Kind.TEXT,
+                "string",
                 "The fact's id",
-                others=("factId", "fact", "memoryId", "memory"),
+                aliases=("factId", "fact", "memoryId", "memory"),
                 is_required=True,
             ),
         ),
         writes=True,
         destroys=True,
     ),
-    Tool("memory_status", "What is indexed and by which model; what is stale or fails."),
+    Tool(
+        "memory_status",
+        "Show what is indexed, with which model, and what is out of date or failing.",
+    ),
     Tool(
         "search",
-        "memory_search for clients that need this name.",
+        "Same as memory_search, for clients that need this name.",
         (_QUERY,),
-        answers=_results(_object("id title url", "text")),
+        output_schema=_results(_object("id title url", "text")),
     ),
     Tool(
         "fetch",
-        "The text of a result of search.",
+        "Get the text of a search result.",
         (
             Argument(
                 "id",
-                Kind.TEXT,
-                others=("path", "url", "uri", "file", "document", "documentId", "citation"),
+                "string",
+                aliases=("path", "url", "uri", "file", "document", "documentId", "citation"),
                 is_required=True,
             ),
         ),
-        answers=_object("id title text url", "metadata", metadata={"type": "object"}),
+        output_schema=_object("id title text url", "metadata", metadata={"type": "object"}),
     ),
 )
 
 
-def offered(*, read_only: bool) -> tuple[Tool, ...]:
-    """Return the tools that a server has."""
+def tools_for(*, read_only: bool) -> tuple[Tool, ...]:
+    """Return the tools of a server."""
     return tuple(tool for tool in TOOLS if not (read_only and tool.writes))
 
 
-def described(tool: Tool) -> dict[str, object]:
+def tool_json(tool: Tool) -> dict[str, object]:
     """Return a tool as `tools/list` shows it."""
     shape: dict[str, object] = {
         "name": tool.name,
-        "description": tool.about,
+        "description": tool.description,
         "inputSchema": _schema(tool.arguments),
         "annotations": {
             "readOnlyHint": not tool.writes,
@@ -253,8 +249,8 @@ def described(tool: Tool) -> dict[str, object]:
             "openWorldHint": False,
         },
     }
-    if tool.answers:
-        shape["outputSchema"] = dict(tool.answers)
+    if tool.output_schema:
+        shape["outputSchema"] = dict(tool.output_schema)
     return shape
 
 
@@ -268,13 +264,11 @@ def _schema(arguments: Sequence[Argument]) -> dict[str, object]:
 
 
 def _property(argument: Argument) -> dict[str, object]:
-    shape: dict[str, object] = {
-        "type": "string" if argument.kind is Kind.DAY else argument.kind.value
-    }
-    if argument.kind is Kind.WORDS:
+    shape: dict[str, object] = {"type": "string" if argument.type == "day" else argument.type}
+    if argument.type == "array":
         shape["items"] = {"type": "string"}
-    if argument.about:
-        shape["description"] = argument.about
+    if argument.description:
+        shape["description"] = argument.description
     if argument.choices:
         shape["enum"] = list(argument.choices)
     return shape

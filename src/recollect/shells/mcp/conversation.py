@@ -1,7 +1,7 @@
-"""A conversation over a wire, from the first message that the SDK sees to the last answer.
+"""A conversation over stdio, from the first message that the SDK sees to the last answer.
 
-Two threads read and write, since both may wait for the other side forever. They end with the
-program, and nothing waits for them.
+Two threads read and write, since either may wait for the client forever. They are daemon threads
+that hold no lock, so the program can end without them.
 """
 
 from __future__ import annotations
@@ -29,37 +29,41 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.lowlevel.server import Server
 
-    from recollect.shells.mcp.offer import Offer
-    from recollect.shells.mcp.wire import Wire
+    from recollect.shells.mcp.handshake import McpOptions
+    from recollect.shells.mcp.stdio import StdioTransport
 
     Incoming = SessionMessage | Exception
     ToServer = MemoryObjectSendStream[Incoming]
 
 _LAST_SECONDS = 10.0
-"""How long answers may take after the input has ended: `printf … | recollect mcp` gets its own."""
+"""How long answers may take after the input has ended, as in `printf … | recollect mcp`."""
 _FLUSH_SECONDS = 2.0
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _LOG = logging.getLogger(__name__)
 
 
-async def talk(
-    wire: Wire, offer: Offer, *, lines: Sequence[bytes], left_out: int | str | None
+async def converse(
+    transport: StdioTransport,
+    options: McpOptions,
+    *,
+    lines: Sequence[bytes],
+    answered: int | str | None,
 ) -> None:
-    """Serve one client until it leaves or a signal comes.
+    """Serve one client until it leaves or a signal arrives.
 
     Args:
-        wire: to the client.
-        offer: what is served.
-        lines: that were read already.
-        left_out: id of a request that was answered already; the SDK's answer is not sent.
+        transport: to the client.
+        options: what to serve.
+        lines: messages that were already read.
+        answered: id of a request that was already answered; the SDK's answer to it is dropped.
 
     """
-    live = serve_memory(offer)
-    server = make_server(live, offer)
-    live.prepare()
-    conversation = _Conversation(wire, left_out=left_out)
+    served = serve_memory(options)
+    server = make_server(served, options)
+    served.prepare()
+    conversation = _Conversation(transport, answered=answered)
     serving = asyncio.ensure_future(conversation.run(server, lines))
-    stopped = asyncio.ensure_future(_signal())
+    stopped = asyncio.ensure_future(_stop_signal())
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     for task in (serving, stopped):
         task.cancel()
@@ -68,30 +72,30 @@ async def talk(
     for outcome in outcomes:
         if isinstance(outcome, Exception):
             _LOG.error("The conversation ended with an error.", exc_info=outcome)
-    await live.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
+    await served.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
 
 
-async def _signal() -> None:
-    """Return when the program is asked to stop."""
-    asked = asyncio.Event()
+async def _stop_signal() -> None:
+    """Return when the program is told to stop."""
+    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in _SIGNALS:
         number = getattr(signal, name, None)
         if number is None:
             continue
         try:
-            loop.add_signal_handler(number, asked.set)
+            loop.add_signal_handler(number, stop.set)
         except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(asked.set))
-    await asked.wait()
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    await stop.wait()
 
 
 class _Conversation:
-    """Messages between a wire and the SDK."""
+    """Messages between a client and the SDK."""
 
-    def __init__(self, wire: Wire, *, left_out: int | str | None) -> None:
-        self._wire = wire
-        self._left_out = left_out
+    def __init__(self, transport: StdioTransport, *, answered: int | str | None) -> None:
+        self._transport = transport
+        self._dropped_id = answered
         self._unanswered: set[int | str] = set()
         self._is_quiet = asyncio.Event()
         self._is_gone = asyncio.Event()
@@ -100,7 +104,7 @@ class _Conversation:
         self._writer = threading.Thread(target=self._write, name="mcp-write", daemon=True)
 
     async def run(self, server: Server[Any], lines: Sequence[bytes]) -> None:
-        """Carry messages to and fro until the client leaves."""
+        """Pass messages in both directions until the client leaves."""
         to_server, incoming = anyio.create_memory_object_stream["Incoming"](0)
         outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
         options = server.create_initialization_options()
@@ -123,23 +127,21 @@ class _Conversation:
             to_server.close()
 
     def flush(self) -> None:
-        """Wait until what was said is written, unless nobody takes it."""
+        """Wait until all answers are written, unless the client does not read them."""
         self._outgoing.put(None)
         if self._writer.is_alive():
             self._writer.join(_FLUSH_SECONDS)
 
     def _read(self, lines: Sequence[bytes], to_server: ToServer) -> None:
-        """Pass everything on that the client says, in a thread."""
+        """Pass on each message from the client, in a thread."""
         waiting = iter(lines)
-        while (line := next(waiting, None) or self._wire.receive()) is not None:
-            message = _parsed(line)
-            passing = self._deliver(message, to_server)
-            if not self._is_done(passing):
+        while (line := next(waiting, None) or self._transport.receive()) is not None:
+            if not self._run_in_loop(self._deliver(_parsed(line), to_server)):
                 return
-        self._is_done(self._end(to_server))
+        self._run_in_loop(self._end(to_server))
 
-    def _is_done(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Do something in the loop and wait for it; False when the loop is not there any more."""
+    def _run_in_loop(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Run a coroutine in the event loop and wait for it; False if the loop has ended."""
         try:
             asyncio.run_coroutine_threadsafe(work, self._loop).result()
         except (RuntimeError, CancelledError, anyio.ClosedResourceError, anyio.BrokenResourceError):
@@ -152,15 +154,15 @@ class _Conversation:
             self._outgoing.put(message.answer)
             return
         match message.message:
-            case types.JSONRPCRequest(id=asked):
-                self._unanswered.add(asked)
+            case types.JSONRPCRequest(id=request_id):
+                self._unanswered.add(request_id)
             case types.JSONRPCNotification(method="notifications/cancelled", params=params):
-                self._answered((params or {}).get("requestId"))
+                self._note_answered((params or {}).get("requestId"))
         await to_server.send(message)
 
     async def _end(self, to_server: ToServer) -> None:
-        """Close the conversation when all that was asked is answered."""
-        self._answered(None)
+        """Close the conversation once every request is answered."""
+        self._note_answered(None)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LAST_SECONDS):
                 while self._unanswered:
@@ -171,27 +173,27 @@ class _Conversation:
     async def _send(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_server:
             async for message in from_server:
-                answered = getattr(message.message, "id", None)
-                self._answered(answered)
-                if answered is not None and answered == self._left_out:
-                    self._left_out = None
+                request_id = getattr(message.message, "id", None)
+                self._note_answered(request_id)
+                if request_id is not None and request_id == self._dropped_id:
+                    self._dropped_id = None
                     if isinstance(message.message, types.JSONRPCResponse):
                         continue
                 line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 self._outgoing.put(line.encode())
 
-    def _answered(self, asked: object) -> None:
-        if isinstance(asked, (int, str)):
-            self._unanswered.discard(asked)
+    def _note_answered(self, request_id: object) -> None:
+        if isinstance(request_id, (int, str)):
+            self._unanswered.discard(request_id)
         if not self._unanswered:
             self._is_quiet.set()
 
     def _write(self) -> None:
-        """Send everything the server says, in a thread."""
+        """Write each message of the server, in a thread."""
         while (line := self._outgoing.get()) is not None:
             try:
-                self._wire.send(line)
-            except OSError:  # the client has gone without a word
+                self._transport.send(line)
+            except OSError:  # the client is gone
                 with contextlib.suppress(RuntimeError):
                     self._loop.call_soon_threadsafe(self._is_gone.set)
                 return
@@ -199,7 +201,7 @@ class _Conversation:
 
 @dataclass(frozen=True, slots=True)
 class _Unreadable:
-    """A line that is no message, with what is to be said to it."""
+    """A line that is not a valid message, with the error to answer."""
 
     answer: bytes
 
@@ -209,13 +211,13 @@ def _parsed(line: bytes) -> SessionMessage | _Unreadable:
         return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
         pass
-    code, said, asked = types.INVALID_REQUEST, "Invalid request", None
+    code, text, request_id = types.INVALID_REQUEST, "Invalid request", None
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        code, said = types.PARSE_ERROR, "Parse error"
+        code, text = types.PARSE_ERROR, "Parse error"
     else:
-        named = message.get("id") if isinstance(message, dict) else None
-        asked = named if isinstance(named, (int, str)) else None
-    error = {"jsonrpc": "2.0", "id": asked, "error": {"code": code, "message": said}}
+        given = message.get("id") if isinstance(message, dict) else None
+        request_id = given if isinstance(given, (int, str)) else None
+    error = {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": text}}
     return _Unreadable(json.dumps(error).encode())

@@ -10,15 +10,19 @@ import mcp_types.version
 import pytest
 
 from mcp import Client
-from recollect.shells.mcp.greet import ENVELOPE_VERSIONS, HANDSHAKE_VERSIONS, greet
-from recollect.shells.mcp.offer import Offer
+from recollect.shells.mcp.handshake import (
+    ENVELOPE_VERSIONS,
+    HANDSHAKE_VERSIONS,
+    McpOptions,
+    answer_first,
+)
 from recollect.shells.mcp.server import make_server, serve_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CLIENT = {"name": "test", "version": "1"}
-OFFER = Offer(
+OPTIONS = McpOptions(
     workspace=None,
     agent=None,
     config_file=None,
@@ -47,9 +51,9 @@ def discover(version: str = "2026-07-28", changed: Mapping[str, object] | None =
 
 
 def greeted(message: bytes) -> Mapping[str, object]:
-    greeting = greet(message, instructions=OFFER.instructions)
+    greeting = answer_first(message, instructions=OPTIONS.instructions)
     assert greeting is not None
-    answer = json.loads(greeting.answer)
+    answer = json.loads(greeting.line)
     assert 7 == greeting.id == answer["id"]
     result: Mapping[str, object] = answer["result"]
     return result
@@ -57,7 +61,7 @@ def greeted(message: bytes) -> Mapping[str, object]:
 
 def said_by_sdk(mode: str) -> Mapping[str, object]:
     async def ask() -> Mapping[str, object]:
-        server = make_server(serve_memory(OFFER), OFFER)
+        server = make_server(serve_memory(OPTIONS), OPTIONS)
         async with Client(server, mode=mode) as client:
             answer = client.session.initialize_result or client.session.discover_result
             assert answer is not None
@@ -88,8 +92,8 @@ def test_each_version_is_answered_in_its_own(version: str) -> None:
 
 
 def test_only_the_handshake_is_shown_to_the_sdk_again() -> None:
-    first = greet(initialize(), instructions="")
-    other = greet(discover(), instructions="")
+    first = answer_first(initialize(), instructions="")
+    other = answer_first(discover(), instructions="")
 
     assert first is not None
     assert other is not None
@@ -122,4 +126,4 @@ def test_only_the_handshake_is_shown_to_the_sdk_again() -> None:
     ],
 )
 def test_anything_else_is_left_to_the_sdk(message: bytes) -> None:
-    assert greet(message, instructions="") is None
+    assert answer_first(message, instructions="") is None
