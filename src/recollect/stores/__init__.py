@@ -1,1 +1,1 @@
-"""Where do chunks, terms and vectors live? A protocol, a RAM store that defines it, SQLite."""
+"""Where do chunks, terms and vectors live? Protocols, a RAM store that defines them, SQLite."""

@@ -1,8 +1,7 @@
-"""A chunk's term counts as a compact blob, so that keyword scores need no second look at texts.
+"""A chunk's bag of words: term counts as a compact blob, so that scoring never reads texts again.
 
-Terms are kept as 32-bit hashes: a query asks for a few dozen terms among a few hundred chunks, so
-the chance that one count comes from a collision is about one in a million, and it moves one
-score slightly.
+Terms are stored as 32-bit hashes. A query looks up a few dozen terms in a few hundred chunks, so
+the chance that a collision changes a count is about one in a million, and it moves one score a bit.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.types import Chunk
 
 _ENTRY = np.dtype([("term", "<u4"), ("counts", "u1", (len(FIELDS),))])
-_MOST = 255  # a count is one byte; BM25 saturates long before
+_MAX_COUNT = 255  # a count is one byte; BM25 saturates long before
 
 
 def field_terms(chunk: Chunk) -> tuple[list[str], ...]:
@@ -38,13 +37,13 @@ def pack(fields: Sequence[Sequence[str]]) -> bytes:
     distinct = sorted({word for words in counted for word in words})
     bag = np.zeros(len(distinct), dtype=_ENTRY)
     for row, word in enumerate(distinct):
-        counts = [min(words[word], _MOST) for words in counted]
+        counts = [min(words[word], _MAX_COUNT) for words in counted]
         bag[row] = (_hash(word), counts)
     return bag.tobytes()
 
 
 def count(bags: Sequence[bytes], words: Sequence[str]) -> npt.NDArray[np.uint8]:
-    """Return how often each word stands in each field of each bag: bag by word by field."""
+    """Return how often each word occurs in each field of each bag: bag by word by field."""
     counts = np.zeros((len(bags), len(words), len(FIELDS)), dtype=np.uint8)
     if not bags or not words:
         return counts

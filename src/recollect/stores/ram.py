@@ -23,9 +23,11 @@ from recollect.stores.base import (
     ChunkPlace,
     Corpus,
     KeywordPool,
+    Leases,
     Loaded,
     Missing,
     Space,
+    Store,
     VectorPool,
 )
 from recollect.stores.summary import summarize
@@ -85,7 +87,7 @@ class _Contents:
     """Counts added and removed chunks and vectors."""
 
 
-class RamStore:
+class RamStore(Store):
     """A Store in memory."""
 
     def __init__(self, contents: _Contents | None = None) -> None:
@@ -95,31 +97,27 @@ class RamStore:
     @property
     def _all(self) -> _Contents:
         if self._contents is None:
-            raise StoreError("The store in RAM is closed.", action="Open the memory again.")
+            raise StoreError("The index in RAM is closed.", action="Open the memory again.")
         return self._contents
 
     # Documents
 
     @synchronized
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        """Return the stored state of every document, by source and path."""
         return dict(self._all.known)
 
     @synchronized
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        """Return the stored state of one document."""
         return self._all.known.get((source, path))
 
     @synchronized
     def is_empty(self) -> bool:
-        """Return True if no document is stored."""
         return not self._all.known
 
     @synchronized
     def put(
         self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
     ) -> bool:
-        """Store a document with its chunks, unless its stored state is not the expected one."""
         if not self.drop(document.path, source=document.source, expected=expected):
             return False
         self._all.known[document.source, document.path] = Known(
@@ -141,7 +139,6 @@ class RamStore:
 
     @synchronized
     def touch(self, document: Document) -> None:
-        """Update the stat of a document, if its stored digest is still the same."""
         known = self._all.known.get((document.source, document.path))
         if known is not None and known.digest == document.digest:
             self._all.known[document.source, document.path] = replace(
@@ -150,7 +147,6 @@ class RamStore:
 
     @synchronized
     def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        """Remove a document, unless its stored state is not the expected one; return whether."""
         if expected is not ... and expected != self._all.known.get((source, path)):
             return False
         self._all.known.pop((source, path), None)
@@ -162,14 +158,12 @@ class RamStore:
 
     @synchronized
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
-        """Return the chunks of a document in the order of its lines."""
         return [row.chunk for row in self._all.rows.values() if _is_of(row, source, path)]
 
     @synchronized
     def load(
         self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
     ) -> Loaded:
-        """Return chunks, term counts and vectors; skips keys that no longer exist."""
         present = [key for key in keys if key in self._all.rows]
         rows = [self._all.rows[key] for key in present]
         found = [self._vector(fingerprint, row) for row in rows]
@@ -191,7 +185,6 @@ class RamStore:
 
     @synchronized
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
-        """Return the facts in the scope's audience that no longer hold, with their successors."""
         chunks = [row.chunk for row in self._all.rows.values()]
         texts = {chunk.fact.id: chunk.text for chunk in reversed(chunks) if chunk.fact}
         return [
@@ -232,7 +225,6 @@ class RamStore:
     def missing(
         self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
     ) -> Sequence[Missing]:
-        """Return texts, or media files, without a vector, each once, ordered by digest."""
         chunks = [row.chunk for row in self._all.rows.values() if bool(row.chunk.media) == media]
         first = {chunk.digest: chunk for chunk in reversed(chunks)}
         wanted = (
@@ -252,7 +244,6 @@ class RamStore:
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
     ) -> None:
-        """Store vectors by the digest of their text; the first ones fix the dimensions."""
         known = self._all.dimensions.get(fingerprint) or fingerprint.dimensions
         check_vectors(vectors, count=len(digests), dimensions=known or vectors.shape[-1])
         if len(digests):
@@ -263,7 +254,6 @@ class RamStore:
 
     @synchronized
     def space(self, fingerprint: Fingerprint) -> Space | None:
-        """Describe a space; None if nothing of it is stored."""
         if fingerprint not in self._all.dimensions:
             return None
         return Space(
@@ -274,24 +264,20 @@ class RamStore:
 
     @synchronized
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        """Store how the cosines of unrelated texts are distributed in a space."""
         self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
         self._all.backgrounds[fingerprint] = background
 
     @synchronized
     def published(self) -> Fingerprint | None:
-        """Return the space that searches use."""
         return self._all.published
 
     @synchronized
     def publish(self, fingerprint: Fingerprint) -> None:
-        """Make searches use this space."""
         self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
         self._all.published = fingerprint
 
     @synchronized
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        """Delete vectors of other spaces and of texts that no chunk has; return how many."""
         used = {row.chunk.digest for row in self._all.rows.values()}
         kept = {str(fingerprint) for fingerprint in keep}
         unused = [key for key in self._all.vectors if key[0] not in kept or key[1] not in used]
@@ -327,40 +313,33 @@ class RamStore:
 
     @synchronized
     def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        """Return the open batches of a space: the digests in each, by the batch's name."""
         batches = sorted(self._all.batches.items(), key=lambda batch: batch[0][1])
         return {name: digests for (space, name), digests in batches if space == fingerprint}
 
     @synchronized
     def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
-        """Remember a batch that was submitted."""
         self._all.batches[fingerprint, name] = frozenset(digests)
 
     @synchronized
     def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
-        """Forget a batch whose results are collected or lost."""
         self._all.batches.pop((fingerprint, name), None)
 
     @synchronized
     def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
-        """Return the digests of texts that the provider refused in the last full run."""
         return self._all.refused.get(fingerprint, frozenset())
 
     @synchronized
     def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
-        """Replace the digests of refused texts."""
         self._all.refused[fingerprint] = frozenset(digests)
 
     # Overview
 
     @synchronized
     def version(self) -> tuple[int, ...]:
-        """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
         return (self._all.changes,)
 
     @synchronized
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
-        """Return documents with chunks in scope, newest first, undated last."""
         headings: defaultdict[tuple[SourceKind, str], list[tuple[str, ...]]] = defaultdict(list)
         for _, row in self._seen(scope):
             headings[row.chunk.source, row.chunk.path].append(row.chunk.heading)
@@ -384,7 +363,6 @@ class RamStore:
 
     @synchronized
     def days(self, scope: Scope) -> tuple[DaySummary, ...]:
-        """Return the amount stored per day, earliest first; undated chunks come before all."""
         paths: defaultdict[tuple[date, SourceKind], list[str]] = defaultdict(list)
         for _, row in self._seen(scope):
             paths[row.chunk.when or date.min, row.chunk.source].append(row.chunk.path)
@@ -398,7 +376,6 @@ class RamStore:
 
     @synchronized
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
-        """Return the keys of all chunks in scope that have a vector in this space, in order."""
         keys = [key for key, row in self._seen(scope) if self._has_vector(fingerprint, row)]
         return np.array(keys, dtype=np.int64)
 
@@ -406,7 +383,6 @@ class RamStore:
     def places(
         self, keys: Sequence[int], *, fingerprint: Fingerprint
     ) -> tuple[Sequence[ChunkPlace], Vectors]:
-        """Return the places and vectors of these chunks; skips those without a vector."""
         loaded = self.load([ChunkKey(key) for key in keys], terms=(), fingerprint=fingerprint)
         places = [
             ChunkPlace(
@@ -448,35 +424,29 @@ class RamStore:
         return nullcontext()
 
     def leases(self) -> RamLeases:
-        """Return a handle to the leases, for the calling thread."""
         return RamLeases(self._all.leases, lock=self.lock)
 
     # Upkeep
 
     @property
     def location(self) -> str:
-        """The address of every store in memory."""
         return LOCATION
 
     @property
     def is_writable(self) -> bool:
-        """Always True."""
         return True
 
     @synchronized
     def workspace(self) -> str | None:
-        """Return the workspace this store belongs to."""
         return self._all.workspace
 
     @synchronized
     def claim(self, workspace: str) -> str | None:
-        """Record the workspace this store belongs to; return the previous one if it differs."""
         previous, self._all.workspace = self._all.workspace, workspace
         return None if previous == workspace else previous
 
     @synchronized
     def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
-        """Return sizes and counts."""
         by_source: dict[str, tuple[int, int]] = {}
         for source, _ in self._all.known:
             documents, chunks = by_source.get(source, (0, 0))
@@ -512,7 +482,6 @@ class RamStore:
 
     @synchronized
     def clear(self) -> None:
-        """Delete everything that can be indexed again, vectors included."""
         self._all.known.clear()
         self._all.days.clear()
         self._all.rows.clear()
@@ -537,7 +506,7 @@ class RamStore:
         return self._vector(fingerprint, row) is not None
 
 
-class RamLeases:
+class RamLeases(Leases):
     """The leases of a store in memory."""
 
     def __init__(self, holders: dict[str, Holder], *, lock: RLock) -> None:
@@ -548,7 +517,6 @@ class RamLeases:
     def take(
         self, name: str, wanted: Holder, *, is_gone: Callable[[Holder], bool]
     ) -> Holder | None:
-        """Take a lease, unless a holder who is not gone has it; return that holder."""
         holder = self._holders.get(name)
         if holder is not None and not is_gone(holder):
             return holder
@@ -557,12 +525,10 @@ class RamLeases:
 
     @synchronized
     def holder(self, name: str) -> Holder | None:
-        """Return who holds a lease."""
         return self._holders.get(name)
 
     @synchronized
     def beat(self, name: str, *, token: str, now: float) -> bool:
-        """Record a heartbeat; return False if another holder has taken the lease over."""
         holder = self._holders.get(name)
         if holder is None or holder.token != token:
             return False
@@ -571,7 +537,6 @@ class RamLeases:
 
     @synchronized
     def give_back(self, name: str, *, token: str) -> None:
-        """Release a lease, if this token still holds it."""
         holder = self._holders.get(name)
         if holder is not None and holder.token == token:
             del self._holders[name]

@@ -1,4 +1,4 @@
-"""The embedding cache: bounded, oldest out first, begun anew when damaged."""
+"""The vector cache: limited in size, oldest out first, replaced when damaged."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_pruning_drops_what_nobody_asked_for_since_a_day(cache: SqliteVectorCach
     assert 1 == cache.prune(unused_since=None)
 
 
-def test_dropped_vectors_give_their_room_back(path: Path) -> None:
+def test_dropped_vectors_give_their_space_back(path: Path) -> None:
     cache = SqliteVectorCache(path, max_bytes=10**9)
     names = [f"text {number}" for number in range(5000)]
     cache.put(SPACE, digests=digests(*names), vectors=vectors(5000), today=TODAY)
@@ -111,7 +111,7 @@ def test_a_measured_background_is_kept_by_space(cache: SqliteVectorCache) -> Non
     assert cache.background(OTHER) is None
 
 
-def test_a_damaged_cache_is_begun_anew(path: Path) -> None:
+def test_a_damaged_cache_is_replaced(path: Path) -> None:
     cache = SqliteVectorCache(path, max_bytes=10**6)
     cache.put(SPACE, digests=digests("a"), vectors=vectors(1), today=TODAY)
     cache.close()

@@ -1,4 +1,4 @@
-"""Parts of an index that disagree: mended when it is opened, or found by the audit."""
+"""Parts of an index that disagree: repaired when it is opened, or found by the audit."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def damage(path: Path) -> Iterator[apsw.Connection]:
-    """A hand in the file that knows no rules."""
+    """A connection that ignores the rules of the store."""
     connection = apsw.Connection(str(path))
     yield connection
     connection.close()
 
 
 def found_by_words(store: SqliteStore) -> list[int]:
-    """How many chunks the keyword leg finds for each word."""
+    """Count the chunks that the keyword index finds for each word."""
     return [len(store.keyword([word], scope=Scope(), limit=10).keys) for word in WORDS]
 
 
 def audited(path: Path) -> list[str]:
-    """What the audit says of a file that nobody has mended."""
+    """Audit a file without repairing it."""
     with SqliteStore.open(path) as store:
         return store.audit()
 
 
-def mended(path: Path) -> tuple[str, ...]:
-    """Open the file as everyone does; see that all of it agrees then, and return the notices."""
+def repaired(path: Path) -> tuple[str, ...]:
+    """Open the file as the product does, check that all parts agree, and return the notices."""
     store, notices = open_file(path, engine="numpy")
     with store:
         assert [1] * len(WORDS) == found_by_words(store)
@@ -78,29 +78,33 @@ def mended(path: Path) -> tuple[str, ...]:
 
 def test_an_index_whose_parts_agree_is_left_alone(path: Path) -> None:
     assert [] == audited(path)
-    assert () == mended(path)
+    assert () == repaired(path)
 
 
 def test_lost_terms_are_written_again(path: Path, damage: apsw.Connection) -> None:
     damage.execute("DELETE FROM terms WHERE rowid IN (2, 3)")
 
-    assert "the keyword leg does not know as many chunks as there are" in audited(path)
-    assert ("2 entries of the index disagreed with its chunks and were repaired.",) == mended(path)
-    assert () == mended(path)
+    assert "the keyword index and the chunks differ in number" in audited(path)
+    assert ("2 entries of the index disagreed with its chunks and were repaired.",) == repaired(
+        path
+    )
+    assert () == repaired(path)
 
 
 def test_terms_of_no_chunk_are_dropped(path: Path, damage: apsw.Connection) -> None:
     damage.execute("INSERT INTO terms (rowid, body, heading, path) VALUES (99, 'ant', '', '')")
 
-    assert "the keyword leg does not know as many chunks as there are" in audited(path)
-    assert ("1 entries of the index disagreed with its chunks and were repaired.",) == mended(path)
+    assert "the keyword index and the chunks differ in number" in audited(path)
+    assert ("1 entries of the index disagreed with its chunks and were repaired.",) == repaired(
+        path
+    )
 
 
 def test_wrong_totals_are_counted_again(path: Path, damage: apsw.Connection) -> None:
     damage.execute("UPDATE totals SET chunks = 4, length = 1")
 
-    assert "the keyword leg does not know as many chunks as there are" in audited(path)
-    mended(path)
+    assert "the keyword index and the chunks differ in number" in audited(path)
+    repaired(path)
     assert (6, 6) == damage.execute("SELECT chunks, length FROM totals").get
 
 
@@ -118,8 +122,10 @@ def test_codes_that_do_not_cover_the_vectors_are_given_up(
 ) -> None:
     damage.execute(sql)
 
-    assert "the codes of the vector leg do not cover its vectors" in audited(path)
-    assert ("1 entries of the index disagreed with its chunks and were repaired.",) == mended(path)
+    assert "the codes do not cover all vectors" in audited(path)
+    assert ("1 entries of the index disagreed with its chunks and were repaired.",) == repaired(
+        path
+    )
     assert damage.execute("SELECT centre FROM spaces").get is None
 
 
@@ -137,13 +143,13 @@ def test_codes_of_other_vectors_are_found_by_the_audit(
 ) -> None:
     damage.execute(sql)
 
-    assert [f"codes of {SPACE} are not those of its vectors"] == audited(path)
+    assert [f"codes of {SPACE} do not match its vectors"] == audited(path)
 
 
 def test_a_vector_cut_short_is_found_by_the_audit(path: Path, damage: apsw.Connection) -> None:
     damage.execute("UPDATE vectors SET vector = substr(vector, 1, 12) WHERE id = 2")
 
-    assert f"vectors of {SPACE} are not of its length" in audited(path)
+    assert f"vectors of {SPACE} have the wrong length" in audited(path)
 
 
 def test_vectors_that_were_not_counted_are_found_by_the_audit(
@@ -151,14 +157,14 @@ def test_vectors_that_were_not_counted_are_found_by_the_audit(
 ) -> None:
     damage.execute("UPDATE spaces SET vectors = 5, centre = NULL")
 
-    assert ["space 1 does not hold as many vectors as it counts"] == audited(path)
+    assert ["space 1 has the wrong count of vectors"] == audited(path)
 
 
 def test_terms_of_another_text_are_found_by_the_audit(path: Path, damage: apsw.Connection) -> None:
     damage.execute("DELETE FROM terms WHERE rowid = 2")
     damage.execute("INSERT INTO terms (rowid, body, heading, path) VALUES (2, 'wrong', '', '')")
 
-    assert ["the keyword leg holds other terms than the chunk at memory/elk.md:1"] == audited(path)
+    assert ["the keyword index has other terms than the chunk at memory/elk.md:1"] == audited(path)
 
 
 def test_a_chunk_whose_text_was_changed_by_hand_is_found_by_the_audit(
@@ -167,9 +173,9 @@ def test_a_chunk_whose_text_was_changed_by_hand_is_found_by_the_audit(
     damage.execute("UPDATE chunks SET text = 'another word' WHERE id = 1")
 
     assert [
-        "the keyword leg holds other terms than the chunk at memory/ant.md:1",
-        "the term counts of the chunk at memory/ant.md:1 are not those of its text",
-        "the vector of the chunk at memory/ant.md:1 is looked for under another text",
+        "the keyword index has other terms than the chunk at memory/ant.md:1",
+        "the term counts of the chunk at memory/ant.md:1 do not match its text",
+        "the digest of the chunk at memory/ant.md:1 does not match its text",
     ] == audited(path)
 
 
@@ -179,7 +185,7 @@ def test_chunks_without_a_document_are_found_by_the_audit(
     damage.pragma("foreign_keys", False)
     damage.execute("DELETE FROM documents WHERE path = 'memory/yak.md'")
 
-    assert "there are chunks without a document" in audited(path)
+    assert "some chunks have no document" in audited(path)
 
 
 def test_what_others_write_meanwhile_is_no_disagreement(path: Path) -> None:
@@ -200,7 +206,7 @@ def test_what_others_write_meanwhile_is_no_disagreement(path: Path) -> None:
     assert [[]] * 40 == said
 
 
-def test_two_who_open_at_once_mend_once(path: Path, damage: apsw.Connection) -> None:
+def test_two_who_open_at_once_repair_it_once(path: Path, damage: apsw.Connection) -> None:
     damage.execute("DELETE FROM terms WHERE rowid = 2")
     together = threading.Barrier(4)
     notices: list[tuple[str, ...]] = []

@@ -207,11 +207,26 @@ def files_of(path: Path) -> list[Path]:
 
 
 class SqliteFile:
-    """An open file. Each role of a SqliteStore is a class on top of it."""
+    """A file that is opened on first use. Each role of a SqliteStore is a class on top of it."""
 
-    def __init__(self, connection: apsw.Connection, *, path: Path) -> None:
-        self._connection = connection
+    def __init__(self, path: Path, *, connection: apsw.Connection | None = None) -> None:
         self._path = path
+        self._opened = connection
+
+    @property
+    def _connection(self) -> apsw.Connection:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> apsw.Connection:
+        return connect(self._path, writable=True)
+
+    def close(self) -> None:
+        """Release the file."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:
@@ -224,6 +239,7 @@ class SqliteFile:
             yield self._connection
 
     def _meta(self, key: str) -> str | None:
+        """Return a value of an index's `meta` table."""
         with self._reading() as connection:
             found = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
         return None if found is None else str(found)

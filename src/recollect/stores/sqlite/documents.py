@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores import bag
-from recollect.stores.base import Loaded
+from recollect.stores.base import DocumentStore, Loaded
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
@@ -72,17 +72,15 @@ _SUPERSEDED = """
 """
 
 
-class SqliteDocuments(SqliteFile):
-    """The DocumentStore role."""
+class SqliteDocuments(SqliteFile, DocumentStore):
+    """Stores documents, chunks and terms."""
 
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        """Return the stored state of every document, by source and path."""
         with self._reading() as connection:
             rows = map(known_of, connection.execute(KNOWN))
             return {(row.source, row.path): row for row in rows}
 
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        """Return the stored state of one document."""
         with self._reading() as connection:
             row = connection.execute(
                 f"{KNOWN} WHERE source = ? AND path = ?", (source.value, path)
@@ -90,14 +88,12 @@ class SqliteDocuments(SqliteFile):
         return None if row is None else known_of(row)
 
     def is_empty(self) -> bool:
-        """Return True if no document is stored; takes constant time."""
         with self._reading() as connection:
             return not connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
 
     def put(
         self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
     ) -> bool:
-        """Store a document with its chunks, unless its stored state is not the expected one."""
         fields = [bag.field_terms(chunk) for chunk in chunks]
         with self._writing() as connection:
             if not self._delete(document.path, document.source, expected):
@@ -121,7 +117,6 @@ class SqliteDocuments(SqliteFile):
         return True
 
     def touch(self, document: Document) -> None:
-        """Update the stat of a document, if its stored digest is still the same."""
         with self._writing() as connection:
             connection.execute(
                 _TOUCH,
@@ -136,7 +131,6 @@ class SqliteDocuments(SqliteFile):
             )
 
     def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        """Remove a document, unless its stored state is not the expected one; return whether."""
         with self._writing():
             return self._delete(path, source, expected)
 
@@ -149,14 +143,12 @@ class SqliteDocuments(SqliteFile):
         return True
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
-        """Return the chunks of a document in the order of its lines."""
         with self._reading() as connection:
             return [chunk_of(row) for row in connection.execute(_CHUNKS_OF, (source.value, path))]
 
     def load(
         self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
     ) -> Loaded:
-        """Return chunks, term counts and vectors; skips keys that no longer exist."""
         with self._reading() as connection:
             rows = list(connection.execute(_LOAD, (json.dumps(list(keys)), str(fingerprint))))
         width = next((len(row[-1]) // _FLOAT_BYTES for row in rows if row[-1] is not None), 0)
@@ -175,7 +167,6 @@ class SqliteDocuments(SqliteFile):
         )
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
-        """Return the facts in the scope's audience that no longer hold, with their successors."""
         with self._reading() as connection:
             rows = connection.execute(_SUPERSEDED, (as_of(scope), audience_of(scope)))
             return [SupersededFact(*map(str, row)) for row in rows]

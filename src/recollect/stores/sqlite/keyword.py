@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from recollect.stores.base import Corpus, KeywordPool
+from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import hidden_sql, scope_sql
 from recollect.types import ChunkKey
@@ -38,8 +38,8 @@ _WITHIN = """
 """
 
 
-class SqliteKeywords(SqliteFile):
-    """The KeywordIndex role."""
+class SqliteKeywords(SqliteFile, KeywordIndex):
+    """Finds chunks by terms."""
 
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
         """Return the best chunks by FTS5's own bm25 over the affordable terms of the query."""

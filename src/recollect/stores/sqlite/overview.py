@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.reports import Amount, DaySummary, Documents
-from recollect.stores.base import ChunkPlace
+from recollect.stores.base import ChunkPlace, StoreOverview
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import day_of, scope_sql, split_heading
 from recollect.stores.sqlite.vectors import space_id
@@ -53,17 +53,15 @@ _VERSION = """
 """
 
 
-class SqliteOverview(SqliteFile):
-    """The StoreOverview role."""
+class SqliteOverview(SqliteFile, StoreOverview):
+    """Counts and samples what is stored."""
 
     def version(self) -> tuple[int, ...]:
-        """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
         # Chunks are never changed in place, and no id is used twice.
         with self._reading() as connection:
             return tuple(connection.execute(_VERSION).get)
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
-        """Return documents with chunks in scope, newest first, undated last."""
         condition, bindings = scope_sql(scope)
         with self._reading() as connection:
             total = connection.execute(_COUNT_DOCUMENTS.format(condition=condition), bindings).get
@@ -83,7 +81,6 @@ class SqliteOverview(SqliteFile):
         return Documents(found, total=int(total))
 
     def days(self, scope: Scope) -> tuple[DaySummary, ...]:
-        """Return the amount stored per day, earliest first; undated chunks come before all."""
         condition, bindings = scope_sql(scope)
         found: dict[str | None, dict[str, Amount]] = {}
         with self._reading() as connection:
@@ -93,7 +90,6 @@ class SqliteOverview(SqliteFile):
         return tuple(DaySummary(day_of(day), by_source) for day, by_source in found.items())
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
-        """Return the keys of all chunks in scope that have a vector in this space, in order."""
         condition, bindings = scope_sql(scope)
         with self._reading() as connection:
             space = space_id(connection, fingerprint)
@@ -103,7 +99,6 @@ class SqliteOverview(SqliteFile):
     def places(
         self, keys: Sequence[int], *, fingerprint: Fingerprint
     ) -> tuple[Sequence[ChunkPlace], Vectors]:
-        """Return the places and vectors of these chunks; skips those without a vector."""
         with self._reading() as connection:
             space = space_id(connection, fingerprint)
             rows = list(connection.execute(_PLACES, (json.dumps(list(keys)), space)))

@@ -124,19 +124,19 @@ def audit(connection: apsw.Connection) -> Iterator[str]:
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
     yield from (problem for problem in problems if problem != "ok")
     if connection.execute(_ORPHANS).get:
-        yield "there are chunks without a document"
+        yield "some chunks have no document"
     drift = find_drift(connection)
     if drift.counts:
-        yield "the keyword leg does not know as many chunks as there are"
+        yield "the keyword index and the chunks differ in number"
     if drift.codes:
-        yield "the codes of the vector leg do not cover its vectors"
+        yield "the codes do not cover all vectors"
     yield from _wrong_terms(connection)
     yield from _wrong_vectors(connection)
     yield from _wrong_codes(connection)
 
 
 def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
-    """Compare the terms that the keyword leg has for each chunk with those of its text."""
+    """Compare the terms of each chunk in the keyword index with those of its text."""
     # A temporary table: only the audit reads it.
     connection.execute(
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab(main, terms, instance)"
@@ -155,18 +155,18 @@ def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
                 (name, word) for name, words in zip(FIELDS, fields, strict=True) for word in words
             )
             if indexed[int(row[0])] != wanted:
-                yield f"the keyword leg holds other terms than the chunk at {place}"
+                yield f"the keyword index has other terms than the chunk at {place}"
             if row[-3] != bag.pack(fields) or row[-2] != len(fields[0]):
-                yield f"the term counts of the chunk at {place} are not those of its text"
+                yield f"the term counts of the chunk at {place} do not match its text"
             if str(row[-1]).lower() != chunk.digest:
-                yield f"the vector of the chunk at {place} is looked for under another text"
+                yield f"the digest of the chunk at {place} does not match its text"
 
 
 def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
     for (fingerprint,) in connection.execute(_MISSHAPEN, (_FLOAT_BYTES,)):
-        yield f"vectors of {fingerprint} are not of its length"
+        yield f"vectors of {fingerprint} have the wrong length"
     for (space,) in connection.execute(_MISCOUNTED):
-        yield f"space {space} does not hold as many vectors as it counts"
+        yield f"space {space} has the wrong count of vectors"
 
 
 def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:
@@ -175,7 +175,7 @@ def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:
         segments = "SELECT ids, codes FROM codes WHERE space = ?"
         for ids, codes in list(connection.execute(segments, (space,))):
             if _codes(connection, space=space, ids=ids, centre=centre) != codes:
-                yield f"codes of {fingerprint} are not those of its vectors"
+                yield f"codes of {fingerprint} do not match its vectors"
                 break
 
 

@@ -1,7 +1,7 @@
-"""Finding chunks by vector with numpy: exact while small, binary codes and exact rescoring beyond.
+"""Finds chunks by vector with numpy: exact while small, then binary codes and exact rescoring.
 
-Codes live in the same file, in segments read per query; they belong to vectors, not to chunks, so
-edits and moves of documents never touch them.
+Codes are in the same file, in segments that each query reads. They belong to vectors, not to
+chunks, so that edits and moves of documents never touch them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from recollect.types import Vector, Vectors
 
 EXACT_LIMIT = 4096  # vectors read and compared in full: 6 MB and about 10 ms at 384 dimensions
-RESCORED = 2400  # nearest codes compared exactly: decision 0006 has recall against cost
-SEGMENT = 1024  # codes a blob: small enough to rewrite on append, large enough to read fast
-_REGROWTH = 4  # codes are centred anew when the space has grown this much since
+RESCORED = 2400  # nearest codes compared exactly: recall against cost is in decision 0006
+SEGMENT = 1024  # codes per blob: small enough to rewrite on append, large enough to read fast
+_REGROWTH = 4  # recompute the centre when the space has grown by this factor
 
-_ALL = "SELECT id, vector FROM vectors WHERE +space = ? ORDER BY id"  # the plus: scan, no index
+_ALL = "SELECT id, vector FROM vectors WHERE +space = ? ORDER BY id"  # the plus forces a scan
 _BY_ID = "SELECT v.id, v.vector FROM json_each(?) asked JOIN vectors v ON v.id = asked.value"
 _SEGMENTS = "SELECT ids, codes FROM codes WHERE space = ? ORDER BY segment"
 _CODING = "SELECT vectors, coded, centre FROM spaces WHERE id = ?"
@@ -82,7 +82,7 @@ class NumpyScan:
         return _pool(connection, closest, scope=scope, limit=limit)
 
     def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
-        """Keep the codes in step with vectors just stored; call inside their transaction."""
+        """Add the codes of vectors just stored, in the same transaction."""
         count, coded, centre = connection.execute(_CODING, (space,)).get
         if count <= self.exact_limit:
             return
@@ -93,7 +93,7 @@ class NumpyScan:
             _append(connection, space=space, rows=stored, centre=_floats(centre))
 
     def removed(self, connection: apsw.Connection, *, space: int) -> None:
-        """Write the codes anew after vectors were dropped; call inside their transaction."""
+        """Rewrite the codes after vectors were deleted, in the same transaction."""
         count, _, centre = connection.execute(_CODING, (space,)).get
         if centre is None:
             return
@@ -104,7 +104,7 @@ class NumpyScan:
 
 
 def forget_codes(connection: apsw.Connection, *, space: int) -> None:
-    """Drop the codes of a space: until there are new ones, its vectors are compared in full."""
+    """Delete the codes of a space; until there are new ones, its vectors are compared in full."""
     connection.execute("DELETE FROM codes WHERE space = ?", (space,))
     connection.execute("UPDATE spaces SET coded = 0, centre = NULL WHERE id = ?", (space,))
 
@@ -138,7 +138,7 @@ def _shortlist(
     code: npt.NDArray[np.uint8],
     allowed: npt.NDArray[np.int64] | None,
 ) -> npt.NDArray[np.int64]:
-    """Return the ids of the vectors whose codes differ least, in no order."""
+    """Return the ids of the vectors whose codes differ least, unordered."""
     segments = list(connection.execute(_SEGMENTS, (space,)))
     ids = np.frombuffer(b"".join(segment[0] for segment in segments), dtype=np.int64)
     codes = np.frombuffer(b"".join(segment[1] for segment in segments), dtype=np.uint8)
@@ -154,7 +154,7 @@ def _shortlist(
 def _rescored(
     connection: apsw.Connection, shortlist: npt.NDArray[np.int64], *, vector: Vector
 ) -> _Closest:
-    # In the order of the file: neighbouring rows share pages.
+    # In file order: neighbouring rows share pages.
     rows = connection.execute(_BY_ID, (json.dumps(np.sort(shortlist).tolist()),))
     ids, vectors = _columns(rows, dimensions=len(vector))
     cosines = vectors @ vector
@@ -165,7 +165,7 @@ def _rescored(
 def _pool(
     connection: apsw.Connection, closest: _Closest, *, scope: Scope, limit: int
 ) -> VectorPool:
-    """Return the chunks that hold the closest texts; cached texts that no chunk holds drop out."""
+    """Return the chunks of the closest texts; texts that no chunk has any more drop out."""
     condition, bindings = scope_sql(scope)
     keys: list[ChunkKey] = []
     cosines: list[float] = []
@@ -183,16 +183,13 @@ def _pool(
 
 
 def _recode(connection: apsw.Connection, *, space: int) -> None:
-    """Choose the centre anew and write all codes again."""
+    """Recompute the centre and rewrite all codes."""
     ids, vectors = _columns(
         connection.execute(_ALL, (space,)), dimensions=_dimensions(connection, space)
     )
     centre = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
     connection.execute("DELETE FROM codes WHERE space = ?", (space,))
-    codes = encode(vectors, centre)
-    for segment, start in enumerate(range(0, len(ids), SEGMENT)):
-        part = slice(start, start + SEGMENT)
-        _write(connection, space=space, segment=segment, ids=ids[part], codes=codes[part])
+    _write(connection, space=space, segment=0, ids=ids, codes=encode(vectors, centre))
     connection.execute(
         "UPDATE spaces SET coded = ?, centre = ? WHERE id = ?",
         (len(ids), centre.tobytes(), space),
@@ -217,9 +214,7 @@ def _append(
     codes = np.concatenate(
         [np.frombuffer(old_codes, dtype=np.uint8).reshape(-1, codes.shape[1]), codes]
     )
-    for offset, start in enumerate(range(0, len(ids), SEGMENT)):
-        part = slice(start, start + SEGMENT)
-        _write(connection, space=space, segment=segment + offset, ids=ids[part], codes=codes[part])
+    _write(connection, space=space, segment=segment, ids=ids, codes=codes)
 
 
 def _write(
@@ -230,9 +225,14 @@ def _write(
     ids: npt.NDArray[np.int64],
     codes: npt.NDArray[np.uint8],
 ) -> None:
-    connection.execute(
+    """Write codes in segments, starting with this one."""
+    connection.executemany(
         "INSERT OR REPLACE INTO codes (space, segment, ids, codes) VALUES (?, ?, ?, ?)",
-        (space, segment, ids.tobytes(), codes.tobytes()),
+        [
+            (space, segment + offset, ids[part].tobytes(), codes[part].tobytes())
+            for offset, start in enumerate(range(0, len(ids), SEGMENT))
+            for part in [slice(start, start + SEGMENT)]
+        ],
     )
 
 

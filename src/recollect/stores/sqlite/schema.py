@@ -1,7 +1,7 @@
-"""The tables, and how older files become current ones.
+"""The tables, and the migrations that bring older files up to date.
 
-Every vector is stored once, under the digest of its text: moved files, repeated texts and models
-that come back need no second embedding. Binary codes are derived from vectors and disposable.
+Every vector is stored once, by the digest of its text, so moved files, repeated texts and a return
+to an earlier model need no second embedding. Binary codes are derived from vectors and disposable.
 """
 
 from __future__ import annotations
@@ -143,11 +143,11 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("chunks that stand for media files", _MEDIA),
     ("chunks that are facts", _FACTS),
 )
-"""Named steps in order; a file's `user_version` counts those it has taken. Never edit one."""
+"""Named steps in order; a file's `user_version` counts those applied. Never edit one."""
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
-    """Bring the file's tables up to date, each step in a transaction with its record.
+    """Apply the missing migrations, each in one transaction with its record.
 
     Raises:
         StoreTooNewError: a newer Recollect wrote the file.
@@ -156,14 +156,14 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
     check(connection, path=path)
     while (version := _version(connection)) < len(MIGRATIONS):
         with writing(connection):
-            # Another process may have taken the step while this one waited for the lock.
+            # Another process may have applied it while this one waited for the lock.
             if _version(connection) == version:
                 connection.execute(MIGRATIONS[version][1])
                 connection.execute(f"PRAGMA user_version = {version + 1}")
 
 
 def check(connection: apsw.Connection, *, path: Path) -> None:
-    """Refuse a file of a newer version.
+    """Reject a file of a newer version.
 
     Raises:
         StoreTooNewError: a newer Recollect wrote the file.
@@ -172,7 +172,7 @@ def check(connection: apsw.Connection, *, path: Path) -> None:
     version = _version(connection)
     if version > len(MIGRATIONS):
         raise StoreTooNewError(
-            f"The index {path} has schema {version}; this version knows {len(MIGRATIONS)}.",
+            f"The index {path} has schema {version}; this version supports {len(MIGRATIONS)}.",
             action="Upgrade Recollect, or set RECOLLECT_HOME to another folder.",
         )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from recollect.errors import StoreCorruptError, StoreError, StoreReadOnlyError
 from recollect.reports import StoreStatus
+from recollect.stores.base import Store
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.connect import (
     alone,
@@ -21,7 +22,6 @@ from recollect.stores.sqlite.connect import (
     translated,
 )
 from recollect.stores.sqlite.documents import SqliteDocuments
-from recollect.stores.sqlite.embedding_log import SqliteEmbeddingLog
 from recollect.stores.sqlite.keyword import SqliteKeywords
 from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.stores.sqlite.overview import SqliteOverview
@@ -33,7 +33,6 @@ from recollect.stores.sqlite.vectors import SqliteVectors, space_id
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
-    from types import TracebackType
 
     import apsw
 
@@ -62,15 +61,13 @@ _CLEAR = """
 """
 
 
-class SqliteStore(
-    SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteEmbeddingLog, SqliteOverview
-):
+class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview, Store):
     """A Store in one SQLite file. Use `open_file`, or `SqliteStore.open` without repairs."""
 
     def __init__(
-        self, connection: apsw.Connection, *, path: Path, engine: Engine, is_writable: bool
+        self, path: Path, *, connection: apsw.Connection, engine: Engine, is_writable: bool
     ) -> None:
-        super().__init__(connection, path=path, engine=engine)
+        super().__init__(path, connection=connection, engine=engine)
         self._is_writable = is_writable
 
     @classmethod
@@ -86,11 +83,13 @@ class SqliteStore(
         if isinstance(engine, str):
             engine = SqliteVec() if engine == "sqlite-vec" else NumpyScan()
         connection = _connected(path, engine=engine, writable=writable)
-        return cls(connection, path=path, engine=engine, is_writable=writable)
+        return cls(path, connection=connection, engine=engine, is_writable=writable)
+
+    def _open(self) -> apsw.Connection:
+        raise StoreError(f"The index {self._path} is closed.", action="Open the memory again.")
 
     @property
     def is_shared(self) -> bool:
-        """Always True: any process can open the file."""
         return True
 
     def share(self) -> tuple[SqliteStore, tuple[str, ...]]:
@@ -98,11 +97,9 @@ class SqliteStore(
         return open_file(self._path, engine=self._engine)
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Make all reads inside see one state of the file."""
         return reading(self._connection)
 
     def patience(self, seconds: float) -> AbstractContextManager[None]:
-        """Limit how long writes inside wait for another writer."""
         return patience(seconds)
 
     def leases(self) -> SqliteLeases:
@@ -111,20 +108,16 @@ class SqliteStore(
 
     @property
     def location(self) -> str:
-        """The path of the file."""
         return str(self._path)
 
     @property
     def is_writable(self) -> bool:
-        """False if the file or its folder could only be opened for reading."""
         return self._is_writable
 
     def workspace(self) -> str | None:
-        """Return the workspace this store belongs to; None if it predates this field."""
         return self._meta("workspace")
 
     def claim(self, workspace: str) -> str | None:
-        """Record the workspace this store belongs to; return the previous one if it differs."""
         previous = self.workspace()
         if previous == workspace:
             return None
@@ -132,7 +125,6 @@ class SqliteStore(
         return previous
 
     def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
-        """Return sizes and counts."""
         with self._reading() as connection:
             by_source = {
                 source: (documents, chunks)
@@ -155,13 +147,11 @@ class SqliteStore(
         )
 
     def check(self) -> list[str]:
-        """Read the whole file and return what is broken: nothing if it is sound."""
         with translated(self._path):
             rows = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
         return [row for row in rows if row != "ok"]
 
     def audit(self) -> list[str]:
-        """Return where terms, counts or codes disagree with the chunks."""
         # On one snapshot: a write of another process is not a disagreement.
         with self._reading() as connection:
             return list(audit(connection))
@@ -187,7 +177,7 @@ class SqliteStore(
         """Set the damaged file aside and continue with an empty one; return notices."""
         self.close()
         fresh, notices = _replaced(self._path, engine=self._engine, error=error)
-        self._connection = fresh._connection  # noqa: SLF001 - of the same class
+        self._opened = fresh._connection  # noqa: SLF001 - of the same class
         self._is_writable = fresh.is_writable
         return notices
 
@@ -198,19 +188,10 @@ class SqliteStore(
         with translated(self._path):
             self._connection.execute("VACUUM")
 
-    def close(self) -> None:
-        """Release the file."""
-        self._connection.close()
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 

@@ -1,4 +1,4 @@
-"""Vectors in the file: spaces, missing texts, and which space searches use."""
+"""Vectors in the file: spaces, missing texts, open batches, and which space searches use."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recollect.stores.base import Missing, Space, VectorPool
+from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.vectors import check_vectors
 from recollect.types import Background, Fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     import apsw
@@ -79,17 +79,16 @@ class Engine(Protocol):
         """Update what the engine derives from vectors after some were deleted."""
 
 
-class SqliteVectors(SqliteFile):
-    """The VectorIndex role."""
+class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
+    """Stores vectors, and remembers open batches and refused texts: a killed run keeps them."""
 
-    def __init__(self, connection: apsw.Connection, *, path: Path, engine: Engine) -> None:
-        super().__init__(connection, path=path)
+    def __init__(self, path: Path, *, connection: apsw.Connection, engine: Engine) -> None:
+        super().__init__(path, connection=connection)
         self._engine = engine
 
     def missing(
         self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
     ) -> Sequence[Missing]:
-        """Return texts, or media files, without a vector, each once, ordered by digest."""
         with self._reading() as connection:
             bindings = (space_id(connection, fingerprint), bytes.fromhex(after), limit)
             rows = connection.execute(_MISSING_MEDIA if media else _MISSING, bindings)
@@ -101,7 +100,6 @@ class SqliteVectors(SqliteFile):
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
     ) -> None:
-        """Store vectors by the digest of their text; the first ones fix the dimensions."""
         with self._writing() as connection:
             space, dimensions = _add_space(connection, fingerprint)
             check_vectors(vectors, count=len(digests), dimensions=dimensions or vectors.shape[-1])
@@ -124,7 +122,6 @@ class SqliteVectors(SqliteFile):
             self._engine.added(connection, space=space, ids=ids)
 
     def space(self, fingerprint: Fingerprint) -> Space | None:
-        """Describe a space; None if nothing of it is stored."""
         with self._reading() as connection:
             row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
         if row is None:
@@ -137,7 +134,6 @@ class SqliteVectors(SqliteFile):
         )
 
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        """Store how the cosines of unrelated texts are distributed in a space."""
         with self._writing() as connection:
             _add_space(connection, fingerprint)
             connection.execute(
@@ -146,13 +142,11 @@ class SqliteVectors(SqliteFile):
             )
 
     def published(self) -> Fingerprint | None:
-        """Return the space that searches use."""
         with self._reading() as connection:
             found = connection.execute("SELECT fingerprint FROM spaces WHERE is_published").get
         return None if found is None else Fingerprint.parse(str(found))
 
     def publish(self, fingerprint: Fingerprint) -> None:
-        """Make searches use this space, in one transaction."""
         with self._writing() as connection:
             _add_space(connection, fingerprint)
             connection.execute(
@@ -160,7 +154,6 @@ class SqliteVectors(SqliteFile):
             )
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        """Delete vectors of other spaces and of texts that no chunk has, if there are many."""
         kept = json.dumps([str(fingerprint) for fingerprint in keep])
         with self._reading() as connection:
             unused = int(connection.execute(_UNUSED, (kept,)).get)
@@ -181,7 +174,6 @@ class SqliteVectors(SqliteFile):
     def nearest(
         self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
-        """Return the chunks in scope whose vectors in this space are nearest."""
         with self._reading() as connection:
             space = space_id(connection, fingerprint)
             if space is None:
@@ -189,6 +181,34 @@ class SqliteVectors(SqliteFile):
             return self._engine.nearest(
                 connection, space=space, vector=vector, scope=scope, limit=limit
             )
+
+    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
+        with self._reading() as connection:
+            rows = connection.execute(
+                "SELECT name, digests FROM batches WHERE fingerprint = ? ORDER BY name",
+                (str(fingerprint),),
+            )
+            return {str(name): frozenset(json.loads(str(digests))) for name, digests in rows}
+
+    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO batches (fingerprint, name, digests) VALUES (?, ?, ?)",
+                (str(fingerprint), name, json.dumps(sorted(digests))),
+            )
+
+    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
+        with self._writing() as connection:
+            connection.execute(
+                "DELETE FROM batches WHERE fingerprint = ? AND name = ?", (str(fingerprint), name)
+            )
+
+    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
+        found = self._meta(f"refused {fingerprint}")
+        return frozenset() if found is None else frozenset(json.loads(found))
+
+    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
+        self._put_meta(f"refused {fingerprint}", json.dumps(sorted(digests)))
 
 
 def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:
