@@ -17,10 +17,11 @@ from recollect.background.watch import Watcher
 from recollect.background.worker import Worker
 from recollect.config import Setup
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.book import FactBook, audience_of
+from recollect.facts.book import FactBook
 from recollect.facts.extract.run import Extractor
+from recollect.facts.page import visible_text
+from recollect.facts.scope import audience_of
 from recollect.facts.source import FACTS_FOLDER, FactsSource
-from recollect.facts.visible import visible_text
 from recollect.ingest.documents import find_staleness
 from recollect.ingest.read import UnreadableError, excerpt, read
 from recollect.ingest.source import NotesSource

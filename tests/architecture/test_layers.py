@@ -38,9 +38,7 @@ ROOT_MODULES = {
     "__init__", "__main__", "types", "reports", "errors", "memory", "async_memory", "version",
 }  # fmt: skip
 STILL_DUPLICATED = {
-    "Agent", "Answer", "Block", "Draft", "Format", "Found", "Ledger",
-    "Line", "Member", "Packer", "Plan", "Request", "Scope",
-    "Superseded", "Wanted", "Window", "Wire", "_Look", "_Reader", "_Run",
+    "Agent", "Answer", "Member", "Request", "Scope", "Window", "Wire",
 }  # fmt: skip
 """Class names that are being renamed. Only remove from it."""
 SAME_NAME_ON_PURPOSE = {

@@ -16,7 +16,7 @@ from recollect.facts.decay import (
     LIFETIMES,
     DecayClass,
     classify_decay,
-    ending_of_said,
+    ending_of_explicit,
 )
 from recollect.facts.record import CATEGORIES, CONFIDENCES, Fact
 
@@ -78,7 +78,7 @@ def test_words_that_limit_what_is_said_on_purpose_do() -> None:
 
     def ends(text: str, *, key: str = "", category: str = "other") -> bool:
         now = datetime(2026, 2, 1, tzinfo=UTC)
-        return ending_of_said(text, key=key, category=category, since=now).expires is not None
+        return ending_of_explicit(text, key=key, category=category, since=now).expires is not None
 
     assert (6, 2) == (len(words), len(keys))
     assert all(ends(f"Bo {each} it") for each in words)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from recollect import Memory
-from recollect.facts.listing import Wanted
+from recollect.facts.book import FactFilter
 from recollect.shells.cli.status import examine
 from recollect.shells.render.index import report_text
 
@@ -46,7 +46,7 @@ def written(workspace: Path) -> Write:
 
 
 def problems(memory: Memory) -> list[tuple[str, str]]:
-    listing = memory.facts.listed(Wanted())
+    listing = memory.facts.listed(FactFilter())
     return [(each.path.removeprefix("memory/facts/"), each.reason) for each in listing.problems]
 
 
@@ -61,7 +61,7 @@ def test_a_paragraph_between_facts_is_told_once_by_every_search(
 
     told = [memory.search("zebra").notices for _ in range(2)]
 
-    assert [("other.md:3", "is not a fact and is not found")] == problems(memory)
+    assert [("other.md:3", "is not a fact, so searches do not find it")] == problems(memory)
     assert [[True], [True]] == [["other.md:3 is not a fact" in each for each in n] for n in told]
     assert ["The kettle is blue"] == held(memory)
 
@@ -72,7 +72,7 @@ def test_a_paragraph_between_facts_is_told_once_by_every_search(
 def test_whatever_is_no_bullet_is_told(memory: Memory, written: Write, line: str) -> None:
     written("other.md", f"- The kettle is blue\n\n{line}\n")
 
-    assert [("other.md:3", "is not a fact and is not found")] == problems(memory)
+    assert [("other.md:3", "is not a fact, so searches do not find it")] == problems(memory)
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_a_fact_whose_successor_was_deleted_by_hand_is_told_with_the_way_back(
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     written("other.md", "".join(line for line in lines if "Beta" not in line))
 
-    [problem] = memory.facts.listed(Wanted()).problems
+    [problem] = memory.facts.listed(FactFilter()).problems
     memory.facts.restore(old.id)
 
-    assert "which is not there: neither holds" in problem.reason
+    assert "which does not exist: neither is valid" in problem.reason
     assert f"facts supersede --undo {old.id}`" in problem.action
     assert ["The wifi is Alpha"] == held(memory)
     assert [] == problems(memory)
@@ -190,8 +190,8 @@ def test_unreadable_kinds_and_numbers_are_told_in_words(memory: Memory, written:
 
     [by, confidence] = [reason for _, reason in problems(memory)]
 
-    assert "'santa' is none of owner, agent, transcript, ingest." in by
-    assert "The confidence 'much' is no number." in confidence
+    assert "'santa' is not one of owner, agent, transcript, ingest." in by
+    assert "The confidence 'much' is not a number." in confidence
 
 
 def test_the_doctor_fails_while_a_line_is_broken_and_index_counts_lines_not_files(

@@ -122,7 +122,7 @@ def test_an_older_fact_is_not_said_to_hold(run: Run) -> None:
     obey(run, done.stdout)
 
     assert "remembered, from 2020-01-01 on, but it contradicts" in done.stdout
-    assert f"({now['id']} began later and holds now)" in done.stdout
+    assert f"({now['id']} is newer and valid now)" in done.stdout
     first = re.findall(r"facts supersede (\S+) (\S+)`", done.stdout)[0]
     assert (old, now["id"]) == first
     assert {"The office is in Lisbon"} == {*listed(run)}
@@ -185,11 +185,11 @@ def test_a_line_that_was_broken_by_hand_is_told_by_list_and_search_for_what_it_i
 
     place = f"memory/facts/other.md:{line}"
     action = "Correct the line, or remove the comment to make it a plain bullet."
-    assert [f"{place} has 'f-12' for an id. {action}"] == searched.stderr.splitlines()
-    assert [f"{place} has 'f-12' for an id.", f"  → {action}"] == shown.stderr.splitlines()
+    assert [f"{place} has 'f-12' as its id. {action}"] == searched.stderr.splitlines()
+    assert [f"{place} has 'f-12' as its id.", f"  → {action}"] == shown.stderr.splitlines()
     assert "Tea is in the tin" in searched.stdout
     assert "Tea is in the tin" in shown.stdout
-    assert [{"path": place, "reason": "has 'f-12' for an id", "action": action}] == told["problems"]
+    assert [{"path": place, "reason": "has 'f-12' as its id", "action": action}] == told["problems"]
 
 
 def test_a_file_of_the_ledger_that_cannot_be_read_keeps_what_is_indexed_of_it(

@@ -14,7 +14,7 @@ from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.errors import UsageError
-from recollect.facts.listing import Wanted
+from recollect.facts.book import FactFilter
 from recollect.facts.record import Provenance
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_saying_a_known_text_again_adds_the_details_it_had_none_of(memory: Memor
         fact.id, fact.entity, fact.key, fact.value, fact.category, fact.tags
     )  # fmt: skip
     assert ("update", fact) == (again.decision.verdict, again.fact)
-    assert "details added: category, entity, key, value, tags" in again.decision.reason
+    assert "updated: category, entity, key, value, tags" in again.decision.reason
     assert () == again.notices
 
 
@@ -161,7 +161,7 @@ def test_a_passing_fact_is_kept_by_the_command_that_is_proposed(run: Run) -> Non
     assert [True] == ["because it says 'this sprint'" in each for each in told["notices"]]
     assert [True] == ["--expires never" in each for each in told["commands"]]
     assert "because it says 'this sprint'" in said.stdout
-    assert "details added: expires" in kept.stdout
+    assert "updated: expires" in kept.stdout
     assert (None, "user:bo") == (fact["expires"], fact["scope"])
 
 
@@ -172,7 +172,7 @@ def test_a_fact_holds_until_the_end_of_the_day_it_expires_on(run: Run) -> None:
     past = run("remember", "The ticket is valid", "--expires", "2020-01-01")
 
     assert f"remembered, until {day}\n" in said.stdout
-    assert (2, True) == (past.returncode, "would expire before it holds" in past.stderr)
+    assert (2, True) == (past.returncode, "would expire before it becomes valid" in past.stderr)
 
 
 def test_a_key_without_entity_or_value_says_that_it_is_not_compared(memory: Memory) -> None:
@@ -217,7 +217,7 @@ def test_facts_are_imported_as_lines_or_as_the_document_that_export_prints(
     refused = run("-w", str(tmp_path), "facts", "import", str(wrong))
 
     assert "2 added, 0 already known\n" == brought.stdout
-    assert "fact 1: 'text' is no text" in refused.stderr
+    assert "fact 1: 'text' is not text" in refused.stderr
 
 
 def test_importing_tells_of_contradictions(memory: Memory) -> None:
@@ -257,9 +257,9 @@ def test_superseding_the_wrong_way_round_proposes_to_take_it_back(memory: Memory
     memory.facts.restore(tin.id)
     memory.facts.supersede(jar.id, by=tin.id)
 
-    assert f"{tin.id} cannot supersede {jar.id}, which took its place." == errors[0].message
+    assert f"{tin.id} cannot supersede {jar.id}, which supersedes it." == errors[0].message
     assert f"facts supersede --undo {tin.id}`" in errors[0].action
-    assert f"{jar.id} took the place of {tin.id} already." == errors[1].message
+    assert f"{jar.id} already supersedes {tin.id}." == errors[1].message
     assert ["Tea is in the tin"] == [fact.text for fact in memory.facts.all()]
 
 
@@ -267,7 +267,7 @@ def test_the_kind_of_a_scope_is_read_in_any_case_and_its_name_as_written(memory:
     memory.facts.remember("Ada likes tea", scope="User:ada")
 
     def seen(scope: str) -> list[str]:
-        return [fact.text for fact in memory.facts.listed(Wanted(scopes=(scope,))).facts]
+        return [fact.text for fact in memory.facts.listed(FactFilter(scopes=(scope,))).facts]
 
     assert ["Ada likes tea"] == seen("USER:ada")
     assert [] == seen("user:Ada")

@@ -200,7 +200,7 @@ def test_a_contradiction_is_told_to_programs_in_full(
         [other["text"] for other in contradiction["others"]],
     )
     assert 2 == len(contradiction["commands"])
-    assert contradiction["reason"].startswith("what is extracted does not supersede")
+    assert contradiction["reason"].startswith("an extracted fact does not supersede")
 
 
 def test_what_was_forgotten_is_named_apart_from_what_is_known(

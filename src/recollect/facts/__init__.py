@@ -1,1 +1,1 @@
-"""What is held to be true, for whom, since when, on whose word? record, ledger, rules, decay."""
+"""Statements with scope and validity: the record, its Markdown ledger, the rules, extraction."""

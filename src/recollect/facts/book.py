@@ -1,70 +1,84 @@
-"""Facts as a book to write in and to look things up in, and who may see which."""
+"""FactBook: what you can do with the facts of a memory."""
 
 from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from recollect.errors import ProviderError, UsageError
-from recollect.facts.decay import Ending, classify_decay, ending_of_said, expiry, prune_plan
+from recollect.facts.decay import Ending, classify_decay, ending_of_explicit, expiry, prune_plan
 from recollect.facts.history import active, lineage
-from recollect.facts.identity import CHANCE_BITS, minted, parse_id
 from recollect.facts.ledger import Ledger
-from recollect.facts.listing import listed, unreadable
 from recollect.facts.record import (
+    CATEGORIES,
     CONFIDENCES,
     EXPLICIT,
     MOST_FACT_CHARS,
+    RANDOM_BITS,
     Fact,
     Provenance,
     category_of,
+    mint_id,
+    parse_id,
     tags_of,
 )
 from recollect.facts.remember import forget, prune, remember, restore, supersede
 from recollect.facts.rules import Nearest, Verdict, contradicting
-from recollect.facts.scope import FactScope, narrowed
+from recollect.facts.scope import FactScope
 from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
 from recollect.text.redact import redact
-from recollect.types import GLOBAL, Role, Scope, SourceKind, silent
+from recollect.text.scripts import normalised
+from recollect.types import Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
     from threading import RLock
 
     from recollect.facts.decay import Pruned
     from recollect.facts.draft import Draft
-    from recollect.facts.listing import Listing, Wanted
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
     from recollect.providers.chain import Chain
+    from recollect.reports import Failure
     from recollect.stores.base import Store
 
-NEVER: Literal["never"] = "never"
-"""In place of the moment at which a fact expires."""
-
 _IS = re.compile(r"\s+(?:is|ist|est|es)\b\s*:?\s+")
-"""In a sentence, what is `:` or `=` in a file."""
+"""What separates a name from its value in a sentence, like `:` or `=` in a file."""
 
 
-def audience_of(asked: Iterable[str], *, allowed: frozenset[str] | None) -> frozenset[str]:
-    """Return the scopes a search sees: the global one, and those asked for that are allowed.
+@dataclass(frozen=True, slots=True)
+class FactFilter:
+    """Which facts to list; an empty field excludes nothing."""
 
-    Raises:
-        UsageError: what is asked for is no scope.
+    scopes: tuple[str, ...] = ()
+    category: str = ""
+    entity: str = ""
+    tags: tuple[str, ...] = ()
+    """A fact needs all of them."""
+    text: str = ""
+    """Words that its text contains, in any case."""
 
-    """
-    held = None if allowed is None else frozenset(map(FactScope.parse, allowed))
-    seen = narrowed(held, [FactScope.parse(each) for each in asked]) or frozenset()
-    return frozenset({GLOBAL, *map(str, seen)})
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Facts, with contradictions between them and problems in the ledger."""
+
+    facts: tuple[Fact, ...]
+    contradicting: Mapping[str, tuple[Fact, ...]]
+    """By the id of a fact, those that contradict it: one of them should be superseded."""
+    problems: tuple[Failure, ...]
+    """Entries that cannot be read, whatever the filter."""
+    superseded: int = 0
+    """Number of matching facts that are hidden because they were superseded."""
 
 
 class FactBook:
-    """Writes facts down and looks them up; the ledger is locked while it is written."""
+    """Stores facts in the ledger and looks them up; the ledger is locked while it is written."""
 
     def __init__(
         self,
@@ -91,7 +105,7 @@ class FactBook:
         self._lock = lock
         self._now = now
 
-    def remember(  # noqa: PLR0913 - what can be said of a fact
+    def remember(  # noqa: PLR0913 - the fields of a fact
         self,
         text: str,
         *,
@@ -107,45 +121,45 @@ class FactBook:
         provenance: Provenance = Provenance.OWNER,
         source: str = "",
     ) -> Remembered:
-        """Write a fact down, or find that it is known, and say which.
+        """Store a fact unless it is known; return what happened.
 
         Args:
             text: the statement.
-            category: what kind of fact it is.
-            entity: whom or what it is about.
-            key: which property of the entity.
-            value: the property's value; with all three it is compared with other facts.
+            category: the kind of fact.
+            entity: the person or thing it is about.
+            key: the property of the entity.
+            value: the value of the property. Facts with all three are compared with each other.
             tags: words to find it by.
             scope: for whom it holds.
-            valid_from: since when it holds; None is now.
-            expires: when it ends, or `never`; None goes by its words, see docs/facts.md.
-            supersedes: ids of what it takes the place of.
-            provenance: on whose word.
-            source: where it was said.
+            valid_from: when it began to hold; None is now.
+            expires: when it expires, or `never`; None decides by its words, see docs/facts.md.
+            supersedes: ids of the facts that it replaces.
+            provenance: who stated it.
+            source: where it was stated.
 
         Raises:
-            UsageError: it is no fact: no text, an unknown category, no such scope.
-            NotFoundError: what it supersedes does not exist.
+            UsageError: the text is missing or too long, or there is no such category or scope.
+            NotFoundError: a fact that it supersedes does not exist.
             StoreError: the ledger cannot be written.
 
         """
         if len(text) > MOST_FACT_CHARS:
             raise UsageError(
                 f"A fact is a sentence or two; this has {len(text):,} characters.",
-                action=f"Say it in {MOST_FACT_CHARS:,} or fewer, or write a note: memory/NAME.md.",
+                action=f"Use at most {MOST_FACT_CHARS:,}, or write a note: memory/NAME.md.",
             )
         now = self._now()
         since = max(now, valid_from or now)
         category = category_of(category)
         if expires is not None:
-            ending = _chosen(expires, since=since)
+            ending = _chosen_ending(expires, since=since)
         elif provenance in EXPLICIT:
-            ending = ending_of_said(text, key=key, category=category, since=since)
+            ending = ending_of_explicit(text, key=key, category=category, since=since)
         else:
             decay = classify_decay(text, entity=entity, key=key)
             ending = Ending(decay, expiry(decay, since=since))
         fact = Fact(
-            id=minted(now, chance=secrets.randbits(CHANCE_BITS)),
+            id=mint_id(now, random_bits=secrets.randbits(RANDOM_BITS)),
             text=text.strip(),
             category=category,
             entity=entity,
@@ -192,29 +206,34 @@ class FactBook:
 
     def listed(
         self,
-        wanted: Wanted,
+        wanted: FactFilter,
         *,
         as_of: datetime | None = None,
         include_superseded: bool = False,
     ) -> Listing:
-        """Return the facts that hold and are wanted, with what is to be decided or corrected.
+        """Return the facts that hold and match, with contradictions and problems in the ledger.
 
         Raises:
-            UsageError: what is wanted names no category or scope.
+            UsageError: the filter names an unknown category or an invalid scope.
 
         """
-        state = self._ledger.read()
-        return listed(
-            state.facts,
-            wanted,
-            now=self._now(),
-            as_of=as_of,
-            include_superseded=include_superseded,
-            problems=unreadable(state.problems, folder=FACTS_FOLDER),
+        state, now = self._ledger.read(), self._now()
+        matches = _matcher(wanted, state.facts.values())
+
+        def found(*, superseded: bool) -> tuple[Fact, ...]:
+            held = active(state.facts, now=now, as_of=as_of, include_superseded=superseded)
+            return tuple(filter(matches, held))
+
+        shown = found(superseded=include_superseded)
+        return Listing(
+            shown,
+            contradicting(state.facts, now=as_of or now),
+            tuple(problem.as_failure(folder=FACTS_FOLDER) for problem in state.problems),
+            superseded=len(found(superseded=True)) - len(shown),
         )
 
     def history(self, fact_id: str) -> tuple[Fact, ...]:
-        """Return a fact with all that it superseded and was superseded by, oldest first.
+        """Return a fact with its predecessors and successors, oldest first.
 
         Raises:
             NotFoundError: there is no such fact.
@@ -223,31 +242,31 @@ class FactBook:
         return lineage(self._ledger.read().facts, parse_id(fact_id))
 
     def supersede(self, old_id: str, *, by: str) -> Superseded:
-        """Mark a fact as superseded by another that is written down; return both.
+        """Mark a fact as superseded by another stored fact; return both.
 
         Raises:
             NotFoundError: one of them does not exist.
-            UsageError: their scopes differ, or they would supersede each other in a circle.
+            UsageError: their scopes differ, or they would supersede each other.
 
         """
         old, new = parse_id(old_id), parse_id(by)
         return self._ledger.edit(lambda draft: supersede(draft, old, by_id=new))
 
     def restore(self, old_id: str) -> Restored:
-        """Let a superseded fact hold again, beside what had taken its place.
+        """Make a superseded fact hold again, beside its successors.
 
         Raises:
             NotFoundError: there is no such fact.
-            UsageError: nothing took its place.
+            UsageError: it is not superseded.
 
         """
         old = parse_id(old_id)
         return self._ledger.edit(lambda draft: restore(draft, old))
 
     def forget(self, fact_id: str) -> Fact:
-        """Remove a fact for good; nothing that is extracted brings it back.
+        """Remove a fact for good; extraction never brings it back.
 
-        What it had taken the place of holds again, unless another took its own.
+        The facts it superseded hold again, unless the fact itself was superseded.
 
         Raises:
             NotFoundError: there is no such fact.
@@ -257,7 +276,7 @@ class FactBook:
         return self._ledger.edit(lambda draft: forget(draft, wanted))
 
     def prune(self, *, dry_run: bool) -> tuple[Pruned, ...]:
-        """Remove what expired or faded; a dry run only says what would go, and why."""
+        """Remove expired and faded facts; a dry run only returns them with the reasons."""
         now = self._now()
         if dry_run:
             return prune_plan(self._ledger.read().facts.values(), now=now)
@@ -274,10 +293,10 @@ class FactBook:
         return list(exported(self._ledger.read().facts.values()))
 
     def bring(self, lines: Iterable[str]) -> ImportPlan:
-        """Write down exported facts that are not known yet; return what became of each.
+        """Import exported facts that are not known yet; return what happened to each.
 
         Args:
-            lines: of JSON Lines, or of the one document that `facts export --json` prints.
+            lines: JSON Lines, or the lines of the document that `facts export --json` prints.
 
         Raises:
             UsageError: a line is not a fact; nothing was written.
@@ -297,7 +316,7 @@ class FactBook:
         return self._ledger.edit(work)
 
     def _nearest(self, fact: Fact) -> Nearest | None:
-        """Return the indexed fact of the same scope whose vector is nearest, if vectors exist."""
+        """Return the indexed fact of the same scope with the nearest vector, if there is one."""
         with self._lock:
             choice = self._chain.choose(self._store.published(), progress=silent, retry=False)
             if choice.provider is None:
@@ -318,38 +337,52 @@ class FactBook:
         return Nearest(marks[0].id, pool.cosines[0]) if marks else None
 
 
-def _chosen(expires: datetime | Literal["never"], *, since: datetime) -> Ending:
+def _chosen_ending(expires: datetime | Literal["never"], *, since: datetime) -> Ending:
     if isinstance(expires, str):
         return Ending()
     if expires <= since:
         raise UsageError(
-            "The fact would expire before it holds.", action="Name a later day, or never."
+            "The fact would expire before it becomes valid.", action="Use a later day, or never."
         )
     return Ending(expires=expires.astimezone(UTC))
 
 
+def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:
+    scopes = frozenset(map(FactScope.parse, wanted.scopes))
+    known = (*CATEGORIES, *sorted({fact.category for fact in facts} - {*CATEGORIES}))
+    category = category_of(wanted.category, known=known) if wanted.category else ""
+    tags = frozenset(tags_of(wanted.tags))
+    entity, words = normalised(wanted.entity), normalised(wanted.text)
+
+    def matches(fact: Fact) -> bool:
+        return (
+            (not scopes or fact.scope in scopes)
+            and category in {"", fact.category}
+            and entity in {"", normalised(fact.entity)}
+            and tags <= {*fact.tags}
+            and words in normalised(fact.text)
+        )
+
+    return matches
+
+
 def _not_compared(remembered: Remembered) -> tuple[str, ...]:
-    """Return what to say of a key or a value that has no use yet."""
+    """Return a notice if a key or a value has no effect yet."""
     fact = remembered.fact
     missing = [name for name in ("entity", "key", "value") if not str(getattr(fact, name)).strip()]
     if fact.provenance not in EXPLICIT or not missing or not (fact.key or fact.value):
         return ()
-    needed = "that takes an entity, a key and a value"
+    needed = "that needs an entity, a key and a value"
     return (f"It is not compared with other facts: {needed}, and it has no {missing[0]}.",)
 
 
 def _secrets_in(remembered: Remembered) -> tuple[str, ...]:
-    """Return what to say of a fact that seems to hold a key or password: it was not refused."""
+    """Return a notice if a stored fact seems to contain a key or password."""
     fact = remembered.fact
-    said = (fact.text, _IS.sub(": ", fact.text), fact.value, f"{fact.key}: {fact.value}")
-    if remembered.decision.verdict is Verdict.FORGOTTEN or all(map(_is_open, said)):
+    texts = (fact.text, _IS.sub(": ", fact.text), fact.value, f"{fact.key}: {fact.value}")
+    has_secret = any(redact(text) != text for text in texts)
+    if remembered.decision.verdict is Verdict.FORGOTTEN or not has_secret:
         return ()
-    found = (
-        f"{fact.id} seems to hold a secret, which is in the ledger now and is found by searches."
-    )
-    action = f"`recollect facts forget {fact.id}` removes it; say where it is kept instead."
+    found = f"{fact.id} seems to contain a secret. It is in the ledger now, and searches find it."
+    action = f"`recollect facts forget {fact.id}` removes it; store where the secret is instead."
     return (f"{found} {action}",)
-
-
-def _is_open(text: str) -> bool:
-    return redact(text) == text

@@ -1,17 +1,16 @@
-"""How long a fact is kept: classes, the class of a text, expiry, refresh, and what to prune.
+"""How long a fact is kept: decay classes, the class of a text, expiry, and what to prune.
 
-A class gives a lifetime, a fact carries the moment at which it ends. The words that decide a class
-are those of openclaw-hybrid-memory, in its order: the first that fits counts. What was said on
-purpose is limited by fewer: a rule that holds for years may need to speak of a sprint. That memory
-halves a
-confidence each time it prunes, so that a fact's fate depends on how often one looks; here fading is
-worked out from age alone and nothing is stored.
+A class gives a lifetime; a fact carries the moment at which it expires. The words that decide the
+class are those of openclaw-hybrid-memory, in its order: the first match counts. Fewer words limit
+what was stated on purpose: a rule that holds for years may mention a sprint. That memory halves
+a confidence each time it prunes, so a fact's fate depends on how often somebody looks; here fading
+is computed from age alone and nothing is stored.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
     from recollect.facts.record import Fact
 
 FADING_SHARE = 0.75
-"""Part of its lifetime after which a fact that nobody asked for is trusted less."""
+"""Share of its lifetime after which a fact is trusted less."""
 FADED_FACTOR = 0.5
-"""What is left of its confidence then."""
+"""Factor on its confidence from then on."""
 LEAST_CONFIDENCE = 0.1
-"""Below it a fact is a guess nobody confirmed."""
+"""Below it a fact is an unconfirmed guess."""
 
 
 class DecayClass(StrEnum):
-    """How fast a fact gets old."""
+    """How fast a fact becomes outdated."""
 
     PERMANENT = "permanent"
     DURABLE = "durable"
@@ -55,8 +54,6 @@ LIFETIMES = {
     DecayClass.EPHEMERAL: timedelta(hours=4),
     DecayClass.CHECKPOINT: timedelta(hours=4),
 }
-REFRESHED = frozenset({DecayClass.STABLE, DecayClass.ACTIVE, DecayClass.DURABLE, DecayClass.NORMAL})
-"""Classes whose facts live on when they are used; the others are short on purpose."""
 
 _PERMANENT_KEYS = (
     "name", "email", "api_key", "api_endpoint", "architecture", "decision", "birthday", "born",
@@ -73,7 +70,7 @@ _CHECKPOINT_KEYS = ("checkpoint", "preflight")
 LASTING_CATEGORIES = frozenset(
     {"preference", "decision", "entity", "pattern", "rule", "edict", "person", "place"}
 )
-"""What is said on purpose to be one of these is kept, whatever its words."""
+"""Explicit facts of these categories never expire, whatever their words."""
 _PASSING_WORDS = (
     (
         DecayClass.SESSION,
@@ -97,16 +94,16 @@ _PASSING_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """When a fact ends, and why."""
+    """When a fact expires, and why."""
 
     decay: DecayClass = DecayClass.PERMANENT
     expires: datetime | None = None
     because: str = ""
-    """What of it limits a fact that was said on purpose: its words, or its key."""
+    """The words or the key that limit an explicit fact."""
 
 
-def ending_of_said(text: str, *, key: str, category: str, since: datetime) -> Ending:
-    """Return when a fact ends that was said on purpose: never, unless it says that it passes."""
+def ending_of_explicit(text: str, *, key: str, category: str, since: datetime) -> Ending:
+    """Return when an explicit fact expires: never, unless its words say that it is temporary."""
     if category in LASTING_CATEGORIES or classify_decay(text, key=key) is DecayClass.PERMANENT:
         return Ending()
     words, named = " ".join(text.lower().split()), key.strip().lower().removeprefix("current_")
@@ -120,7 +117,7 @@ def ending_of_said(text: str, *, key: str, category: str, since: datetime) -> En
 
 
 def classify_decay(text: str, *, entity: str = "", key: str = "") -> DecayClass:
-    """Return the class that the words of a fact speak for."""
+    """Return the class that the words of a fact suggest."""
     words, named = text.lower(), key.lower()
 
     def has(keys: tuple[str, ...]) -> bool:
@@ -140,29 +137,18 @@ def classify_decay(text: str, *, entity: str = "", key: str = "") -> DecayClass:
 
 
 def expiry(decay: DecayClass, *, since: datetime) -> datetime | None:
-    """Return when a fact of this class ends that was stored or used then; None is never."""
+    """Return when a fact of this class expires; None is never."""
     lifetime = LIFETIMES[decay]
     return None if lifetime is None else since + lifetime
 
 
 def is_expired(fact: Fact, *, now: datetime) -> bool:
-    """Tell whether a fact has outlived its class."""
+    """Return whether a fact has expired."""
     return fact.expires is not None and fact.expires <= now
 
 
-def refreshed(fact: Fact, *, now: datetime) -> Fact:
-    """Return a fact that was just used: it lives on if its class does and it still lives.
-
-    An expiry is only ever moved to later, and what has none gets none.
-    """
-    if fact.decay not in REFRESHED or fact.expires is None or fact.expires <= now:
-        return fact
-    later = expiry(fact.decay, since=now)
-    return fact if later is None or later <= fact.expires else replace(fact, expires=later)
-
-
 def faded_confidence(fact: Fact, *, now: datetime) -> float:
-    """Return how much a fact is still to be trusted, by what is left of its lifetime."""
+    """Return the confidence in a fact, reduced near the end of its lifetime."""
     lifetime = LIFETIMES[fact.decay]
     if lifetime is None or fact.expires is None:
         return fact.confidence
@@ -171,25 +157,25 @@ def faded_confidence(fact: Fact, *, now: datetime) -> float:
 
 
 class PruneReason(StrEnum):
-    """Why a fact would go."""
+    """Why a fact is pruned."""
 
     EXPIRED = "expired"
     FADED = "faded"
-    """Hardly trusted, and old for its class."""
+    """Low confidence, and old for its class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A fact that would go, and why."""
+    """A fact to prune, and why."""
 
     fact: Fact
     reason: PruneReason
 
 
 def prune_plan(facts: Iterable[Fact], *, now: datetime) -> tuple[Pruned, ...]:
-    """Return what pruning removes at this moment; a dry run shows it, pruning carries it out.
+    """Return what pruning removes now.
 
-    What has no expiry stays, whatever its class: so does every bullet that a person wrote.
+    A fact without an expiry stays, whatever its class; so does every bullet a person wrote.
     """
     found = ((fact, _reason(fact, now=now)) for fact in facts)
     return tuple(Pruned(fact, reason) for fact, reason in found if reason is not None)

@@ -1,4 +1,4 @@
-"""What is to become of the ledger: changes gathered against what it holds, to be written at once.
+"""Draft: changes to the ledger, collected in memory to be written together.
 
 It knows pages, not files, and no clock.
 """
@@ -10,67 +10,51 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, StoreError, UsageError
-from recollect.facts.history import circles, orphans
-from recollect.facts.identity import derived, following, normalised_digest
-from recollect.facts.page import Page, Problem, edited, parse_page
-from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY
-from recollect.text.scripts import normalised
+from recollect.errors import StoreError
+from recollect.facts.history import cycles, no_such_fact, orphans
+from recollect.facts.page import BulletIds, Page, Problem, edited, parse_page
+from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, next_id, normalised_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from recollect.facts.page import Placed
     from recollect.facts.record import Fact
 
 MAX_FILE_FACTS = 1000
-"""About 250 kB, which editors and diffs still show at ease; then the category gets a next file."""
+"""About 250 kB, which editors and diffs handle well; then the category gets another file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a fact stands."""
+    """Where a fact is."""
 
     file: str
     """Name in the ledger's folder."""
     line: int
     end_line: int
     is_plain: bool
-    """True for a bullet without a record: its id is that of its words."""
+    """True for a bullet without a record: its id is derived from its words."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerState:
-    """What the ledger holds."""
+    """The content of the ledger."""
 
     facts: Mapping[str, Fact]
     """By id, in the order of files and lines."""
     places: Mapping[str, Place]
     problems: tuple[Problem, ...]
     forgotten: frozenset[str]
-    """Digests of normalised texts that are not to be learned again from what is extracted."""
+    """Digests of normalised texts that extraction must not store again."""
     digests: Mapping[str, str] = field(default_factory=dict)
-    """Of the content of each file, where they were read."""
-
-
-class Naming:
-    """Gives plain bullets their ids: the same words the same one, a repetition the next."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-
-    def __call__(self, text: str) -> str:
-        """Return the id of the next plain bullet with this text."""
-        words = normalised(text)
-        ordinal = self._seen.get(words, 0)
-        self._seen[words] = ordinal + 1
-        return derived(text, ordinal=ordinal)
+    """Digest of each file's content, if files were read."""
 
 
 def state_of(
     pages: Mapping[str, Page], *, unusable: Mapping[str, Problem], forgotten: frozenset[str]
 ) -> LedgerState:
-    """Return what pages hold; where an id stands twice, the first one counts."""
+    """Return the content of all pages; if an id occurs twice, the first one counts."""
     facts: dict[str, Fact] = {}
     places: dict[str, Place] = {}
     problems = list(unusable.values())
@@ -112,53 +96,38 @@ class Draft:
 
     @property
     def facts(self) -> Mapping[str, Fact]:
-        """The facts as they will be, by id."""
+        """All facts with the changes applied, by id."""
         return MappingProxyType(self._facts)
 
     @property
     def forgotten(self) -> tuple[str, ...]:
-        """Digests of what is to be forgotten for good, beyond those that already are."""
+        """Digests of the facts to forget, besides those already forgotten."""
         return tuple(self._forgotten)
 
     def fact(self, fact_id: str) -> Fact:
-        """Return a fact as it will be.
+        """Return a fact with the changes applied.
 
         Raises:
             NotFoundError: there is no such fact.
 
         """
         if fact_id not in self._facts:
-            raise NotFoundError(
-                f"There is no fact {fact_id}.", action="recollect facts list shows those there are."
-            )
+            raise no_such_fact(fact_id)
         return self._facts[fact_id]
 
     def add(self, fact: Fact) -> Fact:
-        """Add a fact and return it as it will stand: with another id if its own is taken."""
+        """Add a fact and return it, with another id if its own is taken."""
         while fact.id in self._facts:
-            fact = replace(fact, id=following(fact.id))
+            fact = replace(fact, id=next_id(fact.id))
         self._added[fact.id] = self._file_for(fact)
         self._facts[fact.id] = fact
         return fact
 
-    def change(self, fact_id: str, alter: Callable[[Fact], Fact]) -> Fact:
-        """Change a fact in its place and return it.
-
-        Raises:
-            NotFoundError: there is no such fact.
-            UsageError: the change would give it another id.
-
-        """
-        fact = alter(self.fact(fact_id))
-        if fact.id != fact_id:
-            raise UsageError(f"{fact_id} cannot become {fact.id}.", action="Add another fact.")
-        return self.put(fact)
-
     def put(self, fact: Fact) -> Fact:
-        """Put a fact in the place of the one with its id, and return it.
+        """Replace the fact with the same id, and return the new one.
 
         Raises:
-            NotFoundError: there is none with its id.
+            NotFoundError: there is no fact with its id.
 
         """
         if fact != self.fact(fact.id):
@@ -168,7 +137,7 @@ class Draft:
         return fact
 
     def remove(self, fact_id: str) -> Fact:
-        """Remove a fact and return what it was.
+        """Remove a fact and return it.
 
         Raises:
             NotFoundError: there is no such fact.
@@ -181,7 +150,7 @@ class Draft:
         return fact
 
     def forget(self, fact_id: str) -> Fact:
-        """Remove a fact for good: what is extracted from files later cannot bring it back.
+        """Remove a fact for good: later extraction cannot bring it back.
 
         Raises:
             NotFoundError: there is no such fact.
@@ -192,9 +161,9 @@ class Draft:
         return fact
 
     def texts(self) -> dict[str, str]:
-        """Return the new text of every file that changes: those with additions first.
+        """Return the new text of every changed file, those with additions first.
 
-        Should the process die in between, a successor is there that names what it supersedes.
+        If the process dies in between, a successor is stored that names what it supersedes.
         """
         added: dict[str, list[Fact]] = {}
         for fact_id, name in self._added.items():
@@ -217,7 +186,7 @@ class Draft:
         part = 1
         while True:
             wanted = f"{stem}.md" if part == 1 else f"{stem}-{part}.md"
-            name = self._names.get(wanted, wanted)  # some systems take both spellings for one file
+            name = self._names.get(wanted, wanted)  # on some systems both spellings are one file
             if name in self._unusable:
                 problem = self._unusable[name]
                 raise StoreError(f"{name} {problem.reason}.", action=problem.action)
@@ -228,24 +197,24 @@ class Draft:
 
 
 def _empty(name: str) -> Page:
-    return parse_page(name, "", derive=Naming())
+    return parse_page(name, "", derive=BulletIds())
 
 
 def _broken_chains(facts: Mapping[str, Fact], places: Mapping[str, Place]) -> list[Problem]:
-    """Return what a person's edits left superseded with nothing that holds in its place."""
+    """Return the superseded facts that a person's edits left without a valid successor."""
     reasons = {
-        fact.id: f"is superseded by {fact.superseded_by}, which is not there: neither holds"
+        fact.id: f"is superseded by {fact.superseded_by}, which does not exist: neither is valid"
         for fact in orphans(facts)
     } | {
-        circle[0]: f"and {', '.join(circle[1:])} supersede each other: none of them holds"
-        for circle in circles(facts)
+        cycle[0]: f"and {', '.join(cycle[1:])} supersede each other: none of them is valid"
+        for cycle in cycles(facts)
     }
     return [
         Problem(
             places[fact_id].file,
             places[fact_id].line,
             reason,
-            f"`recollect facts supersede --undo {fact_id}` lets it hold again.",
+            f"`recollect facts supersede --undo {fact_id}` makes it valid again.",
         )
         for fact_id, reason in reasons.items()
     ]
@@ -255,6 +224,6 @@ def _repeated(name: str, placed: Placed, *, first: Place) -> Problem:
     return Problem(
         name,
         placed.first + 1,
-        f"has the id of {first.file}:{first.line}, which counts",
-        "Remove one of them, or the comment of the one that is new.",
+        f"has the same id as {first.file}:{first.line}, which counts",
+        "Remove one of them, or the comment of the newer one.",
     )

@@ -1,15 +1,14 @@
-"""One fact as one Markdown bullet, and back.
+"""Formats one fact as one Markdown bullet, and parses it back.
 
     - Ada prefers dark mode <!-- f-06e5p3v8m1q0z entity=Ada key=theme value=dark by=owner -->
     - ~~Ada prefers light mode~~ <!-- f-06e5p3v8m1q0y superseded-by=f-06e5p3v8m1q0z by=owner -->
 
-The text comes first, because people read it; the record is a comment on the same line, because then
-whatever a person does to the line, moving, deleting or copying it, is done to both, and a change is
-one line of a diff. Lines below would be left behind. What cannot stand in a line as it is, such as
-line breaks, invisible characters and `<!--`, is written as an HTML reference (`&#10;`), which
-Markdown shows as what it stands for.
+The text comes first, because people read it. The record is a comment on the same line, so that
+moving, deleting or copying the line affects both, and a change is one line of a diff. Line breaks,
+invisible characters, `<!--` and the like are written as HTML references (`&#10;`), which Markdown
+renders as the character.
 
-It knows one entry, not the file around it.
+This module knows one entry, not the file around it.
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
-from recollect.facts.identity import ID_PATTERN, is_id
 from recollect.facts.record import (
+    ID_PATTERN,
     NO_SUCCESSOR,
     Fact,
     Provenance,
+    is_id,
+    member_of,
     moment_of,
     moment_text,
-    named_as,
 )
 from recollect.facts.scope import GLOBAL, FactScope
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     Attributes = tuple[tuple[str, str], ...]
 
 BULLET = re.compile(r"( {0,3})[-*+][ \t]+(?=[^ \t\r\n])")
-"""How an entry begins."""
+"""Start of an entry."""
 
 _BLANK = " \t\r\n"
-"""Not all that Unicode takes for white space: a text may begin with some of that."""
+"""Not all of Unicode's white space: a text may begin with the rest."""
 _STRIKE = "~~"
 _ATTRIBUTES = (
     "category", "entity", "key", "value", "tags", "scope", "decay", "confidence", "valid-from",
@@ -51,7 +51,7 @@ _KNOWN = frozenset(_ATTRIBUTES)
 _RECORD = re.compile(
     rf"<!--\s*(?=f-|(?:{'|'.join(_ATTRIBUTES)})=)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL
 )
-"""Begins with an id, or where a person wrote it, with an attribute."""
+"""Begins with an id or, if a person wrote it, with an attribute."""
 _RECORD_START = re.compile(r"<!--\s*f-")
 _LOOSE_ID = re.compile(rf"(?<![\w-]){ID_PATTERN}(?![\w-])")
 _ATTRIBUTE = re.compile(r"\s+([a-z][a-z0-9-]*)=(?:\"([^\"]*)\"|([^\s\"]*))(?=\s|\Z)")
@@ -63,14 +63,14 @@ _UNSEEN = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f"
 )
-"""Would break the line, be refused by an editor, or show the line as another than it is."""
+"""Characters that break the line, that editors reject, or that disguise the text."""
 _IN_TEXT = re.compile(rf"[{_UNSEEN}]|&(?=#)|<(?=!--)|^ |^~|^`(?=``)| $|~$")
 _IN_VALUE = re.compile(rf"[{_UNSEEN}\"<>]|&(?=#)")
 _BARE = re.compile(r"[^\s\"&]+")
 
 
 class EntryError(Exception):
-    """A bullet whose record cannot be read. Never leaves the ledger: it is reported and kept."""
+    """A bullet whose record cannot be read. It is reported and kept; never leaves the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +79,18 @@ class Entry:
 
     fact: Fact
     extra: Attributes = ()
-    """Attributes of the record that mean nothing here: kept for whoever wrote them."""
+    """Unknown attributes of the record, kept for whoever wrote them."""
     has_record: bool = True
-    """False for a bullet without an id, which is derived from its words."""
+    """False for a bullet without an id; it is derived from its words."""
 
 
 def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Entry:
     """Return the fact that a bullet states.
 
     Args:
-        raw: the bullet's line with the lines that belong to it.
-        category: of facts that do not name another.
-        derive: gives the id for the text of a bullet without one.
+        raw: the bullet's line with its continuation lines.
+        category: of facts that do not name one.
+        derive: returns the id for the text of a bullet without one.
 
     Raises:
         EntryError: its record is broken, or it has no text.
@@ -98,7 +98,7 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
     """
     records = list(_RECORD.finditer(raw))
     if len(records) > 1:
-        raise EntryError("has two records: it may be two bullets that were joined")
+        raise EntryError("has two records: two bullets may have been joined")
     shown = _shown(raw, records[0] if records else None)
     if not records and _has_broken_record(raw):
         raise EntryError("has a broken record")
@@ -115,13 +115,13 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
 
 
 def format_entry(fact: Fact, *, category: str, extra: Attributes = (), bullet: str = "- ") -> str:
-    """Return the line of a fact, without its end.
+    """Return the line of a fact, without a line end.
 
     Args:
-        fact: to be written.
-        category: that the file stands for: it is not repeated.
-        extra: attributes kept from an entry that is written anew.
-        bullet: how the line begins.
+        fact: to write.
+        category: of the file, which is not repeated.
+        extra: unknown attributes of the entry that is rewritten.
+        bullet: start of the line.
 
     """
     text = _IN_TEXT.sub(_reference, fact.text)
@@ -131,7 +131,7 @@ def format_entry(fact: Fact, *, category: str, extra: Attributes = (), bullet: s
 
 
 def rewritten(raw: str, entry: Entry, fact: Fact, *, category: str) -> str:
-    """Return the entry with another fact of the same id; what did not change stays as written."""
+    """Return the entry with a changed fact of the same id; unchanged parts stay as written."""
     begin = BULLET.match(raw)
     bullet = begin[0] if begin else "- "
     fresh = format_entry(fact, category=category, extra=entry.extra, bullet=bullet)
@@ -158,25 +158,25 @@ def _reads_as(raw: str, fact: Fact, *, category: str) -> bool:
 
 
 def _has_broken_record(raw: str) -> bool:
-    """Tell whether a bullet without a record once had one: its beginning or its end is there."""
+    """Return whether a bullet has only the beginning or the end of a record."""
     loose = _LOOSE_ID.search(raw)
     return bool(_RECORD_START.search(raw)) or (loose is not None and "-->" in raw[loose.end() :])
 
 
 def _shown(raw: str, record: re.Match[str] | None) -> str:
-    """Return what a reader sees of an entry, with its line breaks."""
+    """Return the visible part of an entry, with its line breaks."""
     begin = BULLET.match(raw)
     start = begin.end() if begin else 0
     if record is None:
         return raw[start:].rstrip(_BLANK)
     before = raw[start : record.start()].rstrip(_BLANK)
     after = raw[record.end() :].rstrip(_BLANK)
-    # A person who types at the end of the line types behind the record.
+    # A person who types at the end of the line types after the record.
     return f"{before}{after if after[:1].isspace() else ' ' + after}" if after else before
 
 
 def _text(shown: str, *, is_superseded: bool) -> tuple[str, bool]:
-    """Return the text of what is shown, and whether all of it is struck out."""
+    """Return the text of the visible part, and whether all of it is struck out."""
     text = ""
     for line in shown.split("\n"):
         part = line.strip(_BLANK)
@@ -194,18 +194,18 @@ def _bare(text: str) -> str:
 
 
 def _attributes(body: str) -> tuple[str, dict[str, str]]:
-    """Return the id of a record, empty where it has none, and its attributes."""
+    """Return the id of a record, empty if it has none, and its attributes."""
     has_id = body.startswith("f-")
     fact_id = body.split(maxsplit=1)[0] if has_id else ""
     if has_id and not is_id(fact_id):
-        raise EntryError(f"has {fact_id!r} for an id")
+        raise EntryError(f"has {fact_id!r} as its id")
     body = body if has_id else f" {body}"
     found: dict[str, str] = {}
     at = len(fact_id)
     while body[at:].strip():
         attribute = _ATTRIBUTE.match(body, at)
         if attribute is None:
-            # Not what stands there: it may be of someone whose facts the reader may not see.
+            # Do not quote it: it may be a fact that the reader of the message must not see.
             raise EntryError(f"has a broken record, after {next(reversed(found), 'its beginning')}")
         name, quoted, bare = attribute.groups()
         if name in found:
@@ -231,14 +231,14 @@ def _fact(fact_id: str, text: str, attributes: Mapping[str, str]) -> Fact:
             value=given("value", ""),
             tags=_listed(given("tags", "")),
             scope=FactScope.parse(given("scope", str(GLOBAL))),
-            decay=named_as(DecayClass, given("decay", DecayClass.PERMANENT)),
+            decay=member_of(DecayClass, given("decay", DecayClass.PERMANENT)),
             confidence=_number(given("confidence", "1")),
             valid_from=moment("valid-from"),
             valid_until=moment("valid-until"),
             expires=moment("expires"),
             supersedes=_listed(given("supersedes", "")),
             superseded_by=given("superseded-by", ""),
-            provenance=named_as(Provenance, given("by", Provenance.OWNER)),
+            provenance=member_of(Provenance, given("by", Provenance.OWNER)),
             source=given("source", ""),
             created=moment("created"),
         )
@@ -251,7 +251,7 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise UsageError(
-            f"The confidence {text!r} is no number.", action="Give a number from 0 to 1."
+            f"The confidence {text!r} is not a number.", action="Use a number from 0 to 1."
         ) from None
 
 
@@ -262,7 +262,7 @@ def _record(fact: Fact, *, category: str, extra: Attributes) -> str:
 
 
 def _pairs(fact: Fact, *, category: str) -> Iterator[tuple[str, str]]:
-    """Yield the attributes that say more than leaving them out would."""
+    """Yield the attributes that differ from their defaults."""
     for name, value, usual in (
         ("category", fact.category, category),
         ("entity", fact.entity, ""),

@@ -1,8 +1,8 @@
-"""Which facts hold at a moment, and what took the place of what.
+"""Which facts hold at a moment, and which superseded which.
 
-Supersession goes by id and never by text: what was once withdrawn may be said again. A fact is
-superseded when it says so itself, or when another one of the same scope says so: then a link that
-was written half, or edited by hand, still counts.
+Supersession goes by id, never by text: what was withdrawn may be stated again. A fact is superseded
+if it says so itself or if another fact of the same scope says so, so that a link that was half
+written or edited by hand still counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.facts.record import Fact
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-"""When a fact began, or ended as it was struck out by hand, of which that is not known."""
+"""Stands in for an unknown beginning, or the unknown end of a fact struck out by hand."""
 
 
 def active(
@@ -31,17 +31,17 @@ def active(
     as_of: datetime | None = None,
     include_superseded: bool = False,
 ) -> tuple[Fact, ...]:
-    """Return the facts that hold, in their order.
+    """Return the facts that hold, in order.
 
-    A fact holds from its `valid_from`, else from when it was stored, until its `valid_until`, or
-    until its successor begins. One whose end is not known, as it was struck out by hand, never
-    does. One that expired does not hold any more.
+    A fact holds from its `valid_from`, or else from its creation, until its `valid_until`, until
+    its successor begins, or until it expires. One that was struck out by hand has no known end and
+    never holds.
 
     Args:
         facts: all of them, by id.
-        now: the present.
-        as_of: another moment to look at.
-        include_superseded: also what no longer holds because another fact took its place.
+        now: the current time.
+        as_of: another moment to ask about.
+        include_superseded: also return facts that no longer hold because they were superseded.
 
     """
     at = as_of or now
@@ -59,7 +59,7 @@ def active(
 
 
 def successors_of(facts: Mapping[str, Fact]) -> dict[str, str]:
-    """Return what superseded each fact that is: an id, which need not exist, or `NO_SUCCESSOR`."""
+    """Return the successor of each superseded fact: an id, known or not, or `NO_SUCCESSOR`."""
     found = {fact.id: fact.superseded_by for fact in facts.values() if fact.superseded_by}
     for fact in facts.values():
         for old_id in fact.supersedes:
@@ -70,7 +70,7 @@ def successors_of(facts: Mapping[str, Fact]) -> dict[str, str]:
 
 
 def orphans(facts: Mapping[str, Fact]) -> list[Fact]:
-    """Return what was superseded by a fact that is not there: its line was deleted, or misspelt."""
+    """Return facts whose successor does not exist: its line was deleted or its id misspelt."""
     return [
         fact
         for fact in facts.values()
@@ -78,8 +78,8 @@ def orphans(facts: Mapping[str, Fact]) -> list[Fact]:
     ]
 
 
-def circles(facts: Mapping[str, Fact]) -> list[tuple[str, ...]]:
-    """Return the ids of facts that supersede each other in a circle, a circle each."""
+def cycles(facts: Mapping[str, Fact]) -> list[tuple[str, ...]]:
+    """Return the ids of facts that supersede each other, one tuple per cycle."""
     successors = successors_of(facts)
     found: list[tuple[str, ...]] = []
     passed: set[str] = set()
@@ -97,40 +97,34 @@ def circles(facts: Mapping[str, Fact]) -> list[tuple[str, ...]]:
 
 
 def head(facts: Mapping[str, Fact], fact_id: str) -> Fact:
-    """Return what holds in place of a fact now: the end of its chain, or the fact itself.
-
-    Raises:
-        NotFoundError: there is no such fact.
-        UsageError: the chain, edited by hand, leads back to itself.
-
-    """
+    """Return the last fact in a fact's chain of successors. Raises as `chain` does."""
     return chain(facts, fact_id)[-1]
 
 
 def chain(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
-    """Return a fact and what took its place, one after the other.
+    """Return a fact followed by its successors.
 
     Raises:
         NotFoundError: there is no such fact.
-        UsageError: the chain, edited by hand, leads back to itself.
+        UsageError: the chain, edited by hand, is a cycle.
 
     """
     if fact_id not in facts:
-        raise _no_such(fact_id)
+        raise no_such_fact(fact_id)
     successors = successors_of(facts)
     found = {fact_id: facts[fact_id]}
     while (fact_id := successors.get(fact_id, "")) in facts:
         if fact_id in found:
             raise UsageError(
-                f"Facts supersede each other in a circle: {', '.join(found)}.",
-                action="Remove a superseded-by or supersedes in the ledger.",
+                f"These facts supersede each other: {', '.join(found)}.",
+                action="Remove one superseded-by or supersedes from the ledger.",
             )
         found[fact_id] = facts[fact_id]
     return tuple(found.values())
 
 
 def ancestors(fact: Fact, facts: Mapping[str, Fact]) -> list[Fact]:
-    """Return what a fact took the place of, and what that did, oldest first."""
+    """Return the facts that a fact superseded, directly or indirectly, oldest first."""
     found: dict[str, Fact] = {}
     waiting = list(fact.supersedes)
     while waiting:
@@ -142,39 +136,33 @@ def ancestors(fact: Fact, facts: Mapping[str, Fact]) -> list[Fact]:
 
 
 def lineage(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
-    """Return a fact with all that it superseded and was superseded by, oldest first.
-
-    Raises:
-        NotFoundError: there is no such fact.
-        UsageError: the chain, edited by hand, leads back to itself.
-
-    """
+    """Return a fact with its predecessors and successors, oldest first. Raises as `chain` does."""
     after = chain(facts, fact_id)
     before = [each for each in ancestors(facts[fact_id], facts) if each not in after]
     return (*before, *after)
 
 
 def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) -> dict[str, Fact]:
-    """Return what changes, by id, when a fact takes the place of others: itself and those.
+    """Return the changed facts, by id, when one fact supersedes others.
 
-    Of a fact that is superseded already, the one that took its place is meant.
+    An old fact that already has a successor stands for the end of its chain.
 
     Args:
         facts: all of them, by id.
-        old_ids: what is superseded.
-        by: the successor, new or one of the facts.
+        old_ids: the facts to supersede.
+        by: the successor, new or stored.
 
     Raises:
         NotFoundError: one of the old facts does not exist.
-        UsageError: the scopes differ, or a fact would supersede itself in the end.
+        UsageError: the scopes differ, or the chain would become a cycle.
 
     """
     heads = {old.id: old for old_id in old_ids for old in [head(facts, old_id)]}
     for old in heads.values():
         if old.scope != by.scope:
             raise UsageError(
-                f"{by.id} is for {by.scope} and cannot supersede {old.id}, which is for"
-                f" {old.scope}.",
+                f"{by.id} has the scope {by.scope} and cannot supersede {old.id}, which has the"
+                f" scope {old.scope}.",
                 action="Give both the same scope.",
             )
         if old.id == by.id:
@@ -182,14 +170,13 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
             raise UsageError(
                 f"{by.id} cannot supersede itself."
                 if is_itself
-                else f"{by.id} took the place of {', '.join(old_ids)} already.",
-                action="Name another fact." if is_itself else "Nothing is to be done.",
+                else f"{by.id} already supersedes {', '.join(old_ids)}.",
+                action="Name another fact." if is_itself else "There is nothing to do.",
             )
-        if any(step.id == old.id for step in _chain_if_known(facts, by)):
+        if by.id in facts and old.id in {step.id for step in chain(facts, by.id)}:
             raise UsageError(
-                f"{by.id} cannot supersede {old.id}, which took its place.",
-                action=f"`recollect facts supersede --undo {by.id}` lets it hold again; then"
-                " supersede the other.",
+                f"{by.id} cannot supersede {old.id}, which supersedes it.",
+                action=f"Run `recollect facts supersede --undo {by.id}` first.",
             )
     names = tuple(dict.fromkeys([*by.supersedes, *heads]))
     kept = tuple(name for name in names if name in heads or name not in old_ids)
@@ -199,21 +186,15 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
 
 
 def restored(facts: Mapping[str, Fact], fact_id: str) -> dict[str, Fact]:
-    """Return what changes, by id, when a superseded fact is to hold again.
-
-    That is the fact itself, and whatever says that it takes its place.
-
-    Args:
-        facts: all of them, by id.
-        fact_id: of the fact that was superseded.
+    """Return the changed facts, by id, when a superseded fact holds again: it and its successors.
 
     Raises:
         NotFoundError: there is no such fact.
-        UsageError: nothing took its place.
+        UsageError: it is not superseded.
 
     """
     if fact_id not in facts:
-        raise _no_such(fact_id)
+        raise no_such_fact(fact_id)
     fact = facts[fact_id]
     successor = successors_of(facts).get(fact_id)
     if successor is None:
@@ -230,9 +211,9 @@ def restored(facts: Mapping[str, Fact], fact_id: str) -> dict[str, Fact]:
 
 
 def resumed(fact: Fact, *, after: Fact | None) -> Fact:
-    """Return a fact that holds again, as what took its place no longer does.
+    """Return a fact that holds again because its successor no longer does.
 
-    An end that it had before its successor began is its own and stays.
+    An end before its successor began is the fact's own and stays.
     """
     end = fact.valid_until
     if after is not None and end is not None:
@@ -242,32 +223,23 @@ def resumed(fact: Fact, *, after: Fact | None) -> Fact:
     return replace(fact, superseded_by="", valid_until=None)
 
 
-def withdrawn(fact: Fact, *, now: datetime) -> Fact:
-    """Return a fact that no longer holds and that nothing took the place of."""
-    end = now if fact.begins is None else max(now, fact.begins)
-    return replace(fact, superseded_by=NO_SUCCESSOR, valid_until=_sooner(fact.valid_until, end))
-
-
-def _chain_if_known(facts: Mapping[str, Fact], fact: Fact) -> tuple[Fact, ...]:
-    return chain(facts, fact.id) if fact.id in facts else ()
-
-
 def _ended(old: Fact, by: Fact) -> Fact:
     end = _sooner(old.valid_until, _end_by(old, by))
     return replace(old, superseded_by=by.id, valid_until=end)
 
 
 def _end_by(old: Fact, by: Fact) -> datetime | None:
-    """Return when a fact ends because another took its place."""
+    """Return when a fact ends because another superseded it."""
     if by.begins is not None and old.valid_from is not None:
-        # A successor may go back further than what it corrects.
+        # A successor may begin before the fact that it corrects.
         return max(by.begins, old.valid_from)
     return by.begins
 
 
-def _no_such(fact_id: str) -> NotFoundError:
+def no_such_fact(fact_id: str) -> NotFoundError:
+    """Return the error for an unknown id."""
     return NotFoundError(
-        f"There is no fact {fact_id}.", action="`recollect facts list` shows those there are."
+        f"There is no fact {fact_id}.", action="`recollect facts list` shows all facts."
     )
 
 

@@ -1,51 +1,68 @@
-"""The facts of a workspace as Markdown that people read, edit and keep under version control.
+"""Ledger: the facts of a workspace as Markdown files that people can read, edit and version.
 
 A fact goes to the file of its category (`preference.md`, then `preference-2.md` after a thousand)
-and never moves: files are about one subject, of a size that a person reads, and a change is a line
-in one of them. Superseded facts stay where they are, struck out.
+and never moves: files cover one subject, are short enough to read, and a change is one line of one
+file. Superseded facts stay where they are, struck out.
 
-Programs write one at a time, under a lock, on what they read inside it. Reading needs no lock,
-because files are replaced in one step. A person's editor takes no lock: if a file changed since it
-was read, the work is done again on what is there now.
+Programs write one at a time, under a lock, based on what they read while holding it. Reading needs
+no lock, because files are replaced in one step. A person's editor takes no lock: if a file changed
+since it was read, the edit is repeated on its new content.
+
+Threat: a folder that came from elsewhere has a link in place of a file. Following it would take in
+a stranger's file as facts, so links are refused.
 """
 
 from __future__ import annotations
 
+import codecs
 import errno
+import glob
 import os
+import stat as modes
+import sys
+import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
-from recollect.facts.disk import ABSENT, UnusableError, read_content
-from recollect.facts.draft import Draft, Naming, state_of
-from recollect.facts.lock import held
-from recollect.facts.page import Problem, parse_page
+from recollect.facts.draft import Draft, state_of
+from recollect.facts.page import BulletIds, Problem, parse_page
 from recollect.text.files import replace_file
 from recollect.types import Stat, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
-    from recollect.facts.disk import Content
     from recollect.facts.draft import LedgerState
     from recollect.facts.page import Page
-    from recollect.facts.record import Fact
 
 LOCK = ".lock"
 FORGOTTEN = ".forgotten"
-"""Digests, one a line: what was forgotten is not to be read there."""
+"""Digests of forgotten facts, one per line: the file must not reveal their text."""
 DEFAULT_WAIT_SECONDS = 10.0
 
 _TRIES = 5
-"""How often a person's editor may be faster before one gives up."""
+"""How often a person's editor may interfere before an edit fails."""
+_POLL_SECONDS = 0.01
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _NOT_FACTS = frozenset({"readme.md"})
 _STRAY = (
-    "lies in a folder below memory/facts, where nothing is read",
-    "Move it up if it holds facts; a note belongs elsewhere in memory/.",
+    "is in a subfolder of memory/facts, where files are not read",
+    "Move it up if it contains facts; a note belongs elsewhere in memory/.",
+)
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_READ_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe in the file's place would block forever
 )
 
 Outcome = TypeVar("Outcome")
@@ -59,17 +76,17 @@ class Ledger:
         self._wait_seconds = wait_seconds
 
     def read(self) -> LedgerState:
-        """Return what the ledger holds; a folder that is not there holds nothing."""
-        shelf = _Shelf.load(self._folder)
-        state = state_of(shelf.pages, unusable=shelf.unusable, forgotten=shelf.forgotten)
-        return replace(state, digests=shelf.digests())
+        """Return the content of the ledger; a missing folder is empty."""
+        files = _LedgerFiles.load(self._folder)
+        state = state_of(files.pages, unusable=files.unusable, forgotten=files.forgotten)
+        return replace(state, digests=files.digests())
 
     def strays(self) -> tuple[str, ...]:
-        """Return the Markdown files below the folder, which are not read: by their paths in it."""
+        """Return the paths of Markdown files in subfolders, which are not read."""
         return tuple(_strays(self._folder))
 
     def stats(self) -> dict[str, Stat]:
-        """Return what one `stat` call tells of each file, readable or not, without reading it."""
+        """Return size and time of each file, readable or not, without reading it."""
         found: dict[str, Stat] = {}
         for name in _names(self._folder):
             with suppress(FileNotFoundError):  # deleted since the folder was listed
@@ -78,130 +95,122 @@ class Ledger:
         return found
 
     def edit(self, work: Callable[[Draft], Outcome]) -> Outcome:
-        """Change several facts at once: all of it is written, or nothing.
+        """Change facts: all changes are written, or none.
 
         Args:
-            work: makes the changes to the draft; is called again if a person was faster.
+            work: applies the changes to the draft; called again if a file changed meanwhile.
 
         Raises:
-            StoreBusyError: another program did not let go of the ledger.
+            StoreBusyError: another program did not release the ledger.
             StoreError: it cannot be written.
 
         """
         with ExitStack() as stack:
-            with _told(self._folder):
+            with _os_errors_explained(self._folder):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                lock = held(self._folder / LOCK, wait_seconds=self._wait_seconds)
-                stack.enter_context(lock)
+                stack.enter_context(lock(self._folder / LOCK, wait_seconds=self._wait_seconds))
             for _ in range(_TRIES):
-                shelf = _Shelf.load(self._folder)
-                draft = Draft(shelf.pages, unusable=shelf.unusable, forgotten=shelf.forgotten)
+                files = _LedgerFiles.load(self._folder)
+                draft = Draft(files.pages, unusable=files.unusable, forgotten=files.forgotten)
                 outcome = work(draft)
-                with _told(self._folder):
-                    if shelf.publish(draft):
+                with _os_errors_explained(self._folder):
+                    if files.publish(draft):
                         return outcome
         raise StoreBusyError(
             f"The files in {self._folder} keep changing while facts are written.",
             action="Close the program that writes them, and try again.",
         )
 
-    def add(self, fact: Fact) -> Fact:
-        """Add a fact and return it as it stands: with another id if its own was taken."""
-        return self.edit(lambda draft: draft.add(fact))
 
-    def add_all(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-        """Add facts and return them as they stand."""
-        given = tuple(facts)
-        return self.edit(lambda draft: tuple(draft.add(fact) for fact in given))
+class _UnusableFileError(Exception):
+    """A file of the ledger that cannot or must not be read. Never leaves this module."""
 
-    def change(self, fact_id: str, alter: Callable[[Fact], Fact]) -> Fact:
-        """Change a fact in its place and return it.
-
-        Raises:
-            NotFoundError: there is no such fact.
-
-        """
-        return self.edit(lambda draft: draft.change(fact_id, alter))
-
-    def remove(self, fact_id: str) -> Fact:
-        """Remove a fact and return what it was.
-
-        Raises:
-            NotFoundError: there is no such fact.
-
-        """
-        return self.edit(lambda draft: draft.remove(fact_id))
-
-    def forget(self, fact_id: str) -> Fact:
-        """Remove a fact for good: extraction cannot bring it back.
-
-        Raises:
-            NotFoundError: there is no such fact.
-
-        """
-        return self.edit(lambda draft: draft.forget(fact_id))
+    def __init__(self, reason: str, action: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.action = action
 
 
-class _Shelf:
-    """The files of the ledger as they were at one moment."""
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The bytes of a file, and its text and encoding."""
+
+    raw: bytes
+    text: str
+    bom: bytes = b""
+    encoding: str = "utf-8"
+
+    def encoded(self, text: str) -> bytes:
+        """Return another text in the file's encoding."""
+        return self.bom + text.encode(self.encoding)
+
+
+_ABSENT = _Content(b"", "")
+"""Content of a file that does not exist yet."""
+
+
+class _LedgerFiles:
+    """The files of the ledger as they were when loaded."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._contents: dict[str, Content] = {}
+        self._contents: dict[str, _Content] = {}
         self.pages: dict[str, Page] = {}
         self.unusable: dict[str, Problem] = {}
-        """What cannot be read, by its path in the folder."""
+        """Files that cannot be read, by path in the folder."""
         self.forgotten: frozenset[str] = frozenset()
 
     @classmethod
-    def load(cls, folder: Path) -> _Shelf:
-        """Read all files, in the order of their names."""
-        shelf = cls(folder)
-        derive = Naming()
+    def load(cls, folder: Path) -> _LedgerFiles:
+        """Read all files, ordered by name."""
+        files = cls(folder)
+        derive = BulletIds()
         for name in _names(folder):
-            content = shelf._take(name)
+            content = files._take(name)
             if content is not None:
-                shelf.pages[name] = parse_page(name, content.text, derive=derive)
+                files.pages[name] = parse_page(name, content.text, derive=derive)
         for path in _strays(folder):
-            shelf.unusable[path] = Problem(path, 0, *_STRAY)
-        content = shelf._take(FORGOTTEN)
-        shelf.forgotten = frozenset((content or ABSENT).text.split())
-        return shelf
+            files.unusable[path] = Problem(path, 0, *_STRAY)
+        content = files._take(FORGOTTEN)
+        files.forgotten = frozenset((content or _ABSENT).text.split())
+        return files
 
     def digests(self) -> dict[str, str]:
         """Return the digest of each file's content."""
         return {name: digest_of(self._contents[name].raw) for name in self.pages}
 
     def publish(self, draft: Draft) -> bool:
-        """Write what the draft changes; nothing, and False, if a file is not what it was."""
+        """Write the changes of a draft; if a file changed since loading, write nothing: False."""
         texts = draft.texts()
-        if left := [digest for digest in draft.forgotten if digest not in self.forgotten]:
-            before = self._contents.get(FORGOTTEN, ABSENT).text
-            texts[FORGOTTEN] = before + "".join(f"{digest}\n" for digest in left)
-        if any(self._now(name) != self._contents.get(name, ABSENT).raw for name in texts):
+        if added := [digest for digest in draft.forgotten if digest not in self.forgotten]:
+            before = self._contents.get(FORGOTTEN, _ABSENT).text
+            texts[FORGOTTEN] = before + "".join(f"{digest}\n" for digest in added)
+        if any(self._current(name) != self._contents.get(name, _ABSENT).raw for name in texts):
             return False
         for name, text in texts.items():
-            content = self._contents.get(name, ABSENT)
+            content = self._contents.get(name, _ABSENT)
+            for leftover in self._folder.glob(f".{glob.escape(name)}.*.tmp"):
+                leftover.unlink()  # by a process that was killed: its lock is ours now
             replace_file(self._folder / name, content.encoded(text), follow_links=False)
         return True
 
-    def _take(self, name: str) -> Content | None:
+    def _take(self, name: str) -> _Content | None:
         try:
-            content = read_content(self._folder / name)
+            content = _read_content(self._folder / name)
         except FileNotFoundError:
             return None
-        except UnusableError as error:
+        except _UnusableFileError as error:
             self.unusable[name] = Problem(name, 0, error.reason, error.action)
             return None
         self._contents[name] = content
         return content
 
-    def _now(self, name: str) -> bytes:
+    def _current(self, name: str) -> bytes:
         try:
-            return read_content(self._folder / name).raw
+            return _read_content(self._folder / name).raw
         except FileNotFoundError:
-            return ABSENT.raw
-        except UnusableError as error:
+            return _ABSENT.raw
+        except _UnusableFileError as error:
             raise StoreError(f"{name} {error.reason}.", action=error.action) from error
 
 
@@ -218,7 +227,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _strays(folder: Path) -> list[str]:
-    """Return the Markdown files in folders below; what cannot be listed holds none."""
+    """Return the Markdown files in subfolders; a folder that cannot be listed has none."""
     found: list[str] = []
     for top, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name[0] != "."]
@@ -229,21 +238,104 @@ def _strays(folder: Path) -> list[str]:
     return sorted(found)
 
 
+def _read_content(file: Path) -> _Content:
+    raw = _bytes_of(file)
+    bom, encoding = next((pair for pair in _BOMS if raw.startswith(pair[0])), (b"", "utf-8"))
+    try:
+        return _Content(raw, raw[len(bom) :].decode(encoding), bom, encoding)
+    except UnicodeDecodeError as error:
+        reason = f"is not valid {encoding.upper()} (at byte {error.start + len(bom)})"
+        raise _UnusableFileError(reason, "Save it as UTF-8.") from error
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        if modes.S_ISLNK(file.lstat().st_mode):
+            raise _UnusableFileError("is a link", "Replace it with the file itself.")
+        with open(file, "rb", opener=lambda path, _flags: os.open(path, _READ_FLAGS)) as stream:
+            if not modes.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise _UnusableFileError("is not a regular file", "Rename or remove it.")
+            return stream.read()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+        raise _UnusableFileError(reason, "Make it readable.") from error
+
+
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _os_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
             raise StoreFullError(
-                f"There is no room for facts in {folder}.",
+                f"The disk of {folder} is full: facts were not written.",
                 action="Free space and run again; what was there is intact.",
             ) from error
         if error.errno == errno.ELOOP:
             raise StoreError(
-                f"{folder / LOCK} is a link.", action="Remove it: it is made anew."
+                f"{folder / LOCK} is a link.", action="Remove it; it is created again."
             ) from error
         raise StoreReadOnlyError(
             f"Facts cannot be written to {folder} ({error.strerror}).",
             action="Change the permissions of the folder.",
         ) from error
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+@contextmanager
+def lock(file: Path, *, wait_seconds: float) -> Iterator[None]:
+    """Lock a file, creating it if missing; the system releases the lock if the process dies.
+
+    The file is never deleted: a process waiting for it would then lock a file nobody else sees.
+
+    Raises:
+        StoreBusyError: another process or thread held it all the time.
+        OSError: the file cannot be created or opened.
+
+    """
+    descriptor = os.open(file, _LOCK_FLAGS, 0o666)
+    try:
+        _wait(descriptor, file, wait_seconds=wait_seconds)
+        try:
+            yield
+        finally:
+            _unlock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, file: Path, *, wait_seconds: float) -> None:
+    until = time.monotonic() + wait_seconds
+    while True:
+        try:
+            _try_lock(descriptor)
+        except (BlockingIOError, PermissionError):  # Windows raises the latter
+            if time.monotonic() >= until:
+                raise StoreBusyError(
+                    f"Another program is writing facts: it held {file} for {wait_seconds:g} s.",
+                    action="Try again; the lock is released when that program ends.",
+                ) from None
+            time.sleep(_POLL_SECONDS)
+        else:
+            return

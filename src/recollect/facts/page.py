@@ -1,11 +1,10 @@
-"""One file of the ledger: which of its lines are facts, and the text with some of them changed.
+"""One file of the ledger: which of its lines are facts, and its text with some of them changed.
 
-Bullets are facts; headings, code, front matter and commented-out lines are a person's own and stay
-as they are, line ends included. So does other text, but nothing finds it, and that is told. A fence
-or comment that never closes ends where it began, so that one slip of a person's hand cannot hide
-the facts below it.
+Bullets are facts. Headings, code, front matter and commented-out lines stay unchanged, line ends
+included. So does other text, but searches do not find it, so it is reported. A fence or comment
+that never closes is taken to end where it began, so that one typo cannot hide the facts below.
 
-It knows texts, not files.
+This module knows texts, not files.
 """
 
 from __future__ import annotations
@@ -15,10 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.facts.entry import BULLET, Entry, EntryError, format_entry, parse_entry, rewritten
-from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY
+from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, derive_id
+from recollect.facts.scope import FactScope, is_visible
+from recollect.reports import Failure
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from recollect.facts.record import Fact
 
@@ -35,14 +37,14 @@ _NESTED_INDENT = 2
 _FIX = "Correct the line, or remove the comment to make it a plain bullet."
 _CLOSE = "Close it."
 _PROSE = (
-    "is not a fact and is not found",
-    "Begin it with `- `, indent it if it goes on with the fact above, or put it in a note.",
+    "is not a fact, so searches do not find it",
+    "Begin it with `- `, indent it if it continues the fact above, or move it to a note.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the ledger that cannot be used. It stays in the file as it is."""
+    """Something in the ledger that cannot be used. It stays in the file unchanged."""
 
     file: str
     line: int
@@ -50,52 +52,66 @@ class Problem:
     reason: str
     action: str
 
+    def as_failure(self, *, folder: str) -> Failure:
+        """Return the problem as a report on a file in a folder of the workspace."""
+        place = f"{folder}/{self.file}" + (f":{self.line}" if self.line else "")
+        return Failure(place, self.reason.rstrip("."), self.action, is_entry=self.line > 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An entry, and the lines it takes."""
+    """An entry, and its lines."""
 
     entry: Entry
     first: int
     """0-based."""
     end: int
-    """First line that is not its own."""
+    """First line after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A file's text, read."""
+    """A parsed file."""
 
     name: str
     lines: tuple[str, ...]
-    """With their ends."""
+    """With their line ends."""
     entries: tuple[Placed, ...]
     problems: tuple[Problem, ...]
 
     @property
     def category(self) -> str:
-        """What facts of the file are, that do not say."""
+        """Category of the facts that do not name one."""
         return category_of_file(self.name)
 
-    @property
-    def text(self) -> str:
-        """The text as it was read."""
-        return "".join(self.lines)
+
+class BulletIds:
+    """Derives the ids of plain bullets: equal words give the same id, a repetition the next."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def __call__(self, text: str) -> str:
+        """Return the id of the next plain bullet with this text."""
+        words = normalised(text)
+        ordinal = self._seen.get(words, 0)
+        self._seen[words] = ordinal + 1
+        return derive_id(text, ordinal=ordinal)
 
 
 def category_of_file(name: str) -> str:
-    """Return the category a file stands for: that of its name, if there is one."""
+    """Return the category in a file's name, or the default one."""
     stem = _PART.sub("", name.removesuffix(".md").lower())
     return stem if stem in CATEGORIES else DEFAULT_CATEGORY
 
 
 def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
-    """Return the facts of a file and what could not be read.
+    """Return the facts of a file, and what could not be read.
 
     Args:
         name: of the file, which tells the category.
         text: of the file.
-        derive: gives the id for the text of a plain bullet.
+        derive: returns the id for the text of a plain bullet.
 
     """
     lines = tuple(_LINE.findall(text))
@@ -115,13 +131,40 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
     return Page(name, lines, tuple(entries), tuple(problems))
 
 
-def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fact]) -> str:
-    """Return the text with some entries changed, removed or added; every other line as it was.
+def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
+    """Return the text of a file with every line blanked that a reader must not see.
+
+    Threat: an agent that may see one user's facts reads their file, which also contains those of
+    other users. Only the lines of visible facts are kept: anything else may be somebody's fact,
+    struck out or misspelt. Line numbers do not change.
 
     Args:
-        page: as read.
-        changed: what becomes of entries, by their first line; None removes the entry.
-        added: facts that go to the end.
+        name: of the file.
+        text: of the file.
+        scopes: the reader's, besides the global one.
+
+    """
+    held = frozenset(map(FactScope.parse, scopes))
+    page = parse_page(name, text, derive=BulletIds())
+    kept = {
+        line
+        for placed in page.entries
+        if is_visible(placed.entry.fact.scope, scopes=held)
+        for line in range(placed.first, placed.end)
+    }
+    return "".join(
+        line if number in kept else line[len(line.rstrip("\r\n")) :]
+        for number, line in enumerate(page.lines)
+    )
+
+
+def edited(page: Page, *, changed: Mapping[int, Fact | None], added: Sequence[Fact]) -> str:
+    """Return the text with some entries changed, removed or added; all other lines stay.
+
+    Args:
+        page: the parsed file.
+        changed: new facts by the first line of their entry; None removes the entry.
+        added: facts to append.
 
     """
     ending = _line_ending(page.lines)
@@ -156,8 +199,8 @@ def _heading(category: str) -> tuple[str, ...]:
     return (
         f"# Facts: {category}",
         "",
-        "<!-- One bullet is one fact: edit, move, delete or add bullets. The comment behind a text",
-        "is what Recollect knows of it; a bullet without one is a fact as well. -->",
+        "<!-- One bullet is one fact: edit, move, delete or add bullets. The comment after a text",
+        "is what Recollect knows about it; a bullet without one is a fact as well. -->",
         "",
     )
 
@@ -168,16 +211,16 @@ def _line_ending(lines: Sequence[str]) -> str:
 
 
 def _is_below_bullet(lines: Sequence[str]) -> bool:
-    """Tell whether a bullet appended to the lines would be set off from what is above it."""
+    """Return whether a bullet appended to the lines is separate from the text above it."""
     last = lines[-1]
     return not last.strip() or BULLET.match(last) is not None or _CONTINUED.match(last) is not None
 
 
 def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, str] | None]]:
-    """Yield first and end line of every bullet, or where a flaw is: what it is and what to do."""
+    """Yield first and end line of every bullet, or the line of a flaw with reason and action."""
     at = _after_front_matter(lines)
     unclosed: dict[str, int] = {}  # shortest fence of each mark that nothing below closes
-    told = -1  # the line below a flaw that was told: what goes on there is not told again
+    reported = -1  # the line below a reported flaw: its continuation is not reported again
     while at < len(lines):
         line = lines[at]
         if BULLET.match(line) and not _BREAK.match(line.rstrip("\r\n")):
@@ -189,26 +232,26 @@ def _spans(lines: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, str] | N
             end = _fence_end(lines, at, fence[1]) if is_closed else at
             if end == at:
                 unclosed[mark] = min(length, unclosed.get(mark, length))
-                told = at + 1
+                reported = at + 1
                 yield at, at, ("opens a code block that is never closed", _CLOSE)
         elif "<!--" in line:
             end = _comment_end(lines, at)
             if end == at:
-                told = at + 1
+                reported = at + 1
                 yield at, at, ("opens a comment that is never closed", _CLOSE)
             elif _is_prose(lines, at):
                 yield at, at, _PROSE
         else:
             end = at + 1
             if _is_prose(lines, at):
-                if told != at:
+                if reported != at:
                     yield at, at, _PROSE
-                told = end
+                reported = end
         at = max(end, at + 1)
 
 
 def _is_prose(lines: Sequence[str], at: int) -> bool:
-    """Tell whether a line says something outside of facts, headings and comments."""
+    """Return whether a line has text outside of facts, headings and comments."""
     line = lines[at].partition("<!--")[0].rstrip()
     if not line or _HEADING.match(line) or _BREAK.match(line):
         return False
@@ -245,7 +288,7 @@ def _fence_end(lines: Sequence[str], at: int, fence: str) -> int:
 
 
 def _comment_end(lines: Sequence[str], at: int) -> int:
-    """Return the line below a comment; the line itself if another begins first."""
+    """Return the line below a comment; its own line if another comment begins before it ends."""
     rest = lines[at].rpartition("<!--")[2]
     if "-->" in rest:
         return at + 1

@@ -1,6 +1,11 @@
-"""A fact: one short statement, with what it is about, for whom it holds, since when, on whose word.
+"""Fact: one short statement with its subject, its scope, its time span and its provenance.
 
-It knows nothing of files. Whatever it is made from, a Fact that exists is a valid one.
+Also the ids of facts, and the text forms of categories, tags and moments. This module does not know
+files. Every Fact that exists is valid.
+
+An id is `f-` and 13 characters of Crockford's base 32, which has no letters that look like digits:
+42 bits of milliseconds, so that ids sort by age until the year 2109, then 23 random bits. If two
+processes mint the same id, the ledger, which sees both, gives one of them the next.
 """
 
 from __future__ import annotations
@@ -14,8 +19,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
-from recollect.facts.identity import is_id
 from recollect.facts.scope import GLOBAL, FactScope
+from recollect.text.scripts import normalised
+from recollect.types import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,24 +30,34 @@ CATEGORIES = (
     "preference", "fact", "decision", "entity", "pattern", "rule", "edict",
     "technical", "person", "project", "place", "other",
 )  # fmt: skip
-"""Those of openclaw-hybrid-memory, and those its prompt for extraction asks for."""
+"""The categories of openclaw-hybrid-memory, and those its extraction prompt asks for."""
 DEFAULT_CATEGORY = "other"
 EXTRACTED_CATEGORY = "technical"
-"""What a model's unknown category becomes: what is extracted is mostly that."""
+"""Replaces a model's unknown category: most extracted facts are technical."""
 NO_SUCCESSOR = "none"
-"""In place of the id of a successor: the fact was withdrawn and nothing took its place."""
+"""In place of a successor's id: the fact was withdrawn and nothing replaced it."""
 
-Kind = TypeVar("Kind", bound=StrEnum)
+ID_PATTERN = r"f-[0-9a-hjkmnp-tv-z]{13}"
+RANDOM_BITS = 23
+"""Random bits in an id."""
 
+_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
+_DIGIT_BITS = 5
+_ID_DIGITS = 13
+_ID_BITS = _DIGIT_BITS * _ID_DIGITS
+_ID = re.compile(ID_PATTERN)
+_MISREAD = str.maketrans("ilo", "110")
 _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _TAG = re.compile(r"[^\s,]+")
 
+Kind = TypeVar("Kind", bound=StrEnum)
+
 
 class Provenance(StrEnum):
-    """On whose word a fact is held to be true."""
+    """Who stated a fact."""
 
     OWNER = "owner"
-    """The person: by a command, or by writing into the ledger."""
+    """The person, by a command or by writing into the ledger."""
     AGENT = "agent"
     """An agent, by an explicit call."""
     TRANSCRIPT = "transcript"
@@ -51,16 +67,16 @@ class Provenance(StrEnum):
 
 
 EXPLICIT = frozenset({Provenance.OWNER, Provenance.AGENT})
-"""Said on purpose, not extracted by a model."""
+"""Stated on purpose, not extracted by a model."""
 MOST_FACT_CHARS = 4_000
-"""Of what somebody says: what is longer is a note."""
+"""A longer statement is a note, not a fact."""
 CONFIDENCES = {
     Provenance.OWNER: 1.0,
     Provenance.AGENT: 0.9,
     Provenance.INGEST: 0.8,
     Provenance.TRANSCRIPT: 0.7,
 }
-"""How sure a fact is that does not say so itself. An agent may have been talked into it."""
+"""Confidence of a new fact. An agent may have been talked into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +87,9 @@ class Fact:
     text: str
     category: str = DEFAULT_CATEGORY
     entity: str = ""
-    """Whom or what it is about."""
+    """The person or thing it is about."""
     key: str = ""
-    """Which property of the entity."""
+    """The property of the entity."""
     value: str = ""
     tags: tuple[str, ...] = ()
     scope: FactScope = GLOBAL
@@ -89,43 +105,106 @@ class Fact:
     """An id, or `NO_SUCCESSOR`."""
     provenance: Provenance = Provenance.OWNER
     source: str = ""
-    """Where it was said: a citation such as `memory/2026-02-01.md:10-24`."""
+    """Where it was stated: a citation such as `memory/2026-02-01.md:10-24`."""
     created: datetime | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what could not be stored or would mean nothing."""
+        """Reject values that cannot be stored or are contradictory."""
         for is_wrong, what, action in (
-            (not is_id(self.id), f"has the id {self.id!r}", "Leave the id to Recollect."),
-            (not self.text.strip(), "has no text", "Say what is to be remembered."),
+            (not is_id(self.id), f"has the id {self.id!r}", "Let Recollect choose the id."),
+            (not self.text.strip(), "has no text", "Say what to remember."),
             (not _CATEGORY.fullmatch(self.category), f"has the category {self.category!r}",
              f"Choose one of {', '.join(CATEGORIES)}."),
             (not 0 <= self.confidence <= 1, f"has the confidence {self.confidence}",
-             "Give a number from 0 to 1."),
+             "Use a number from 0 to 1."),
             (not _are_tags(self.tags), f"has the tags {self.tags!r}",
-             "Use lower-case words without spaces or commas, each once."),
+             "Use distinct lower-case words without spaces or commas."),
             (not all(map(is_id, self.supersedes)) or self.id in self.supersedes,
              f"supersedes {self.supersedes!r}", "Name ids of other facts."),
             (not _is_successor(self), f"is superseded by {self.superseded_by!r}",
              f"Name the id of another fact, or {NO_SUCCESSOR!r}."),
             (not _are_moments(self), "has a moment that is not in UTC, or ends before it begins",
-             "Give moments in UTC, the end after the beginning."),
+             "Use moments in UTC, the end after the beginning."),
         ):  # fmt: skip
             if is_wrong:
                 raise UsageError(f"The fact {what}.", action=action)
 
     @property
     def begins(self) -> datetime | None:
-        """Since when it holds, as far as is known."""
+        """When it began to hold, if known."""
         return self.valid_from or self.created
 
     @property
     def is_superseded(self) -> bool:
-        """True when another took its place, or it was withdrawn."""
+        """True if another fact replaced it or it was withdrawn."""
         return bool(self.superseded_by)
 
 
+def mint_id(now: datetime, *, random_bits: int) -> str:
+    """Return a new id for this moment.
+
+    Args:
+        now: with a time zone.
+        random_bits: only the lowest `RANDOM_BITS` are used.
+
+    """
+    moment = int(now.timestamp() * 1000) % (1 << (_ID_BITS - RANDOM_BITS))
+    return _encoded((moment << RANDOM_BITS) | (random_bits % (1 << RANDOM_BITS)))
+
+
+def derive_id(text: str, *, ordinal: int = 0) -> str:
+    """Return the id of a bullet without one: equal words give the same id.
+
+    Args:
+        text: of the bullet.
+        ordinal: number of bullets with the same words before it.
+
+    """
+    digest = int(normalised_digest(f"{normalised(text)} #{ordinal}"), 16)
+    return _encoded(digest % (1 << _ID_BITS))
+
+
+def next_id(fact_id: str) -> str:
+    """Return the id after this one, for a fact whose id is taken."""
+    number = 0
+    for digit in fact_id.removeprefix("f-"):
+        number = number << _DIGIT_BITS | _DIGITS.index(digit)
+    return _encoded((number + 1) % (1 << _ID_BITS))
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text has the form of an id."""
+    return _ID.fullmatch(text) is not None
+
+
+def parse_id(text: str) -> str:
+    """Return the id a person typed, tolerating case, look-alikes and a missing `f-`.
+
+    Raises:
+        UsageError: it is not an id.
+
+    """
+    digits = text.strip().lower().removeprefix("f-").translate(_MISREAD)
+    if not is_id(f"f-{digits}"):
+        raise UsageError(
+            f"{text!r} is not the id of a fact.",
+            action="Ids look like f-06e5p3v8m1q0z; `recollect facts list` shows them.",
+        )
+    return f"f-{digits}"
+
+
+def normalised_digest(text: str) -> str:
+    """Return the digest of the normalised text."""
+    return digest_of(normalised(text).encode("utf-8", "surrogatepass"))
+
+
+def _encoded(number: int) -> str:
+    shifts = range(_ID_BITS - _DIGIT_BITS, -1, -_DIGIT_BITS)
+    return "f-" + "".join(_DIGITS[number >> shift & 31] for shift in shifts)
+
+
 def category_of(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
-    """Return the category a person or agent named.
+    """Return the category that a person or agent named.
 
     Raises:
         UsageError: there is no such category.
@@ -142,42 +221,42 @@ def category_of(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
     )
 
 
-def extracted_category(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
-    """Return the category for what a model answered, which need not be one."""
+def extracted_category(name: str) -> str:
+    """Return the category that a model named, or the usual one if it is unknown."""
     wanted = name.strip().lower()
-    return wanted if wanted in tuple(known) else EXTRACTED_CATEGORY
+    return wanted if wanted in CATEGORIES else EXTRACTED_CATEGORY
 
 
-def named_as(kinds: type[Kind], name: str) -> Kind:
-    """Return the one of some kinds that a name names.
+def member_of(kinds: type[Kind], name: str) -> Kind:
+    """Return the member of an enumeration with this name.
 
     Raises:
-        UsageError: there is no such one.
+        UsageError: there is no such member.
 
     """
     try:
         return kinds(name)
     except ValueError:
         raise UsageError(
-            f"{name!r} is none of {', '.join(kinds)}.", action="Write one of them."
+            f"{name!r} is not one of {', '.join(kinds)}.", action="Use one of them."
         ) from None
 
 
 def tags_of(words: Iterable[str]) -> tuple[str, ...]:
-    """Return tags as they are stored, of words as they are typed: `UI`, `dark mode`, `a, b`."""
+    """Return typed words as tags: `UI`, `dark mode`, `a, b` become `ui`, `dark-mode`, `a`, `b`."""
     split = (part for word in words for part in word.split(","))
     return tuple(dict.fromkeys(tag for part in split if (tag := "-".join(part.lower().split()))))
 
 
 def moment_of(text: str, *, at_end: bool = False) -> datetime:
-    """Return the moment a text names, in UTC unless it says otherwise.
+    """Return the moment a text names, in UTC unless it has an offset.
 
     Args:
         text: `2026-02-01` or `2026-02-01T10:00:00Z`.
-        at_end: take a bare day for its last moment, not its first: `as of` a day includes it.
+        at_end: read a bare day as its last moment, not its first: `as of` a day includes it.
 
     Raises:
-        UsageError: it names none.
+        UsageError: it is not a date.
 
     """
     try:
@@ -186,7 +265,8 @@ def moment_of(text: str, *, at_end: bool = False) -> datetime:
         raise UsageError(
             f"{text!r} is not a date.", action="Write 2026-02-01 or 2026-02-01T10:00:00Z."
         ) from None
-    if at_end and _is_day(text):
+    is_day = "T" not in text and ":" not in text and " " not in text.strip()
+    if at_end and is_day:
         moment = datetime.combine(moment, time.max)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     try:
@@ -199,10 +279,6 @@ def moment_text(moment: datetime) -> str:
     """Return the shortest form of a moment that `moment_of` reads back."""
     text = moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return text.removesuffix("T00:00:00Z")
-
-
-def _is_day(text: str) -> bool:
-    return "T" not in text and ":" not in text and " " not in text.strip()
 
 
 def _are_tags(tags: tuple[str, ...]) -> bool:

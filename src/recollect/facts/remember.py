@@ -1,6 +1,6 @@
-"""Storing a fact by the rules: decided and written on what the ledger holds at that moment.
+"""Applies changes to a draft of the ledger: remember, supersede, restore, forget, prune.
 
-To be called inside `Ledger.edit`: then two processes that say the same at once store it once.
+Call these inside `Ledger.edit`: then two processes that state the same fact at once store it once.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a fact."""
+    """What happened to a fact."""
 
     fact: Fact
-    """As it stands in the ledger: where it was known, the one that was; as given if forgotten."""
+    """As stored; the known one if it was known; as given if it was forgotten before."""
     decision: Decision
     notices: tuple[str, ...] = ()
-    """What whoever said it should know besides."""
+    """Remarks for whoever stated it."""
     contradicts: tuple[Fact, ...] = ()
-    """Those that say otherwise and were not dealt with: somebody has to decide."""
+    """Facts that it contradicts and that still hold: a person has to decide."""
     because: str = ""
-    """Why it ends, where nobody said when."""
+    """Why it expires, if nobody chose when."""
 
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """What superseding came to."""
+    """The outcome of superseding a fact."""
 
     old: Fact
-    """What holds no more: the end of its chain, where it had been superseded already."""
+    """The fact that no longer holds: the end of its chain if it was already superseded."""
     by: Fact
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What taking it back came to."""
+    """The outcome of restoring a superseded fact."""
 
     fact: Fact
-    """Holds again."""
+    """The fact, which holds again."""
     others: tuple[Fact, ...]
-    """Had taken its place, and still hold for themselves if they did."""
+    """The facts that superseded it; they still hold if they did before."""
 
 
 def remember(
@@ -63,29 +63,29 @@ def remember(
     nearest: Nearest | None = None,
     has_ending: bool = False,
 ) -> Remembered:
-    """Store a fact, or find that it is known, and say which.
+    """Store a fact unless it is known; return what happened.
 
     Args:
         draft: of the ledger.
-        fact: to be stored; what it names in `supersedes` is marked.
-        now: the present.
-        nearest: the fact whose vector is nearest, where vectors are to be had.
-        has_ending: when it ends was said, so that it also counts for a fact that is known.
+        fact: to store; the facts in its `supersedes` are marked as superseded.
+        now: the current time.
+        nearest: the stored fact with the nearest vector, if known.
+        has_ending: its expiry was chosen explicitly and applies even if the fact is known.
 
     Raises:
-        NotFoundError: what it supersedes does not exist.
-        UsageError: it supersedes what has another scope.
+        NotFoundError: a fact that it supersedes does not exist.
+        UsageError: a fact that it supersedes has another scope.
 
     """
     decision = decide(fact, draft.facts, now=now, nearest=nearest, forgotten=draft.state.forgotten)
-    done = _done(draft, fact, decision, has_ending=has_ending)
+    done = _applied(draft, fact, decision, has_ending=has_ending)
     if done.decision.verdict in {Verdict.UPDATE, Verdict.SUPERSEDE}:
         others = contradicting(draft.facts, now=now).get(done.fact.id, ())
         return replace(done, contradicts=others)
     return done
 
 
-def _done(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> Remembered:
+def _applied(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> Remembered:
     match decision.verdict:
         case Verdict.EXISTING:
             return _completed(draft, decision, fact, has_ending=has_ending)
@@ -94,21 +94,21 @@ def _done(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> 
         case Verdict.UPDATE:
             return Remembered(draft.put(fact), decision)
         case Verdict.SUPERSEDE:
-            bare = replace(fact, supersedes=())  # it is given the ids of those that hold instead
+            bare = replace(fact, supersedes=())  # superseding fills in the ids that hold
             return Remembered(_supersede(draft, bare, decision.others), decision)
         case Verdict.CONTRADICTS:
-            # Only offered: it must not count as superseding before somebody says so.
+            # Only a proposal: it must not count as superseding until a person says so.
             return Remembered(draft.add(replace(fact, supersedes=())), decision)
         case Verdict.ADD:
             return Remembered(draft.add(fact), decision)
 
 
 def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
-    """Mark a fact as superseded by another that is stored.
+    """Mark a fact as superseded by another stored fact.
 
     Raises:
         NotFoundError: one of them does not exist.
-        UsageError: their scopes differ, or they would supersede each other in a circle.
+        UsageError: their scopes differ, or they would supersede each other.
 
     """
     by = draft.fact(by_id)
@@ -119,11 +119,11 @@ def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
 
 
 def restore(draft: Draft, fact_id: str) -> Restored:
-    """Let a fact that was superseded hold again, beside what took its place.
+    """Make a superseded fact hold again, beside its successors.
 
     Raises:
         NotFoundError: there is no such fact.
-        UsageError: nothing took its place.
+        UsageError: it is not superseded.
 
     """
     before = draft.fact(fact_id)
@@ -136,7 +136,7 @@ def restore(draft: Draft, fact_id: str) -> Restored:
 
 
 def forget(draft: Draft, fact_id: str) -> Fact:
-    """Remove a fact for good; what it took the place of goes to its own successor, or holds again.
+    """Remove a fact for good; what it superseded goes to its own successor, or holds again.
 
     Raises:
         NotFoundError: there is no such fact.
@@ -155,17 +155,17 @@ def forget(draft: Draft, fact_id: str) -> Fact:
 
 
 def prune(draft: Draft, fact_ids: Collection[str]) -> None:
-    """Remove facts that ended; what they took the place of was withdrawn and does not come back."""
+    """Remove facts; what they superseded counts as withdrawn and does not come back."""
     gone = frozenset(fact_ids)
     for old_id, successor in successors_of(draft.facts).items():
         if successor in gone and old_id not in gone:
-            draft.change(old_id, lambda old: replace(old, superseded_by=NO_SUCCESSOR))
+            draft.put(replace(draft.fact(old_id), superseded_by=NO_SUCCESSOR))
     for fact_id in gone:
         draft.remove(fact_id)
 
 
 def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool) -> Remembered:
-    """Give a fact that is known the details it had none of; what is not taken is told."""
+    """Add missing details to a known fact; report the details that were not taken."""
     known = decision.others[0]
     if fact.provenance not in EXPLICIT:
         return Remembered(known, decision)
@@ -178,7 +178,7 @@ def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool
     if after == known:
         return Remembered(known, decision, notices)
     names = [name for name in (*_DETAILS, "expires") if _of(after, name) != _of(known, name)]
-    reason = f"it was known; details added: {', '.join(names)}"
+    reason = f"it was known; updated: {', '.join(names)}"
     return Remembered(draft.put(after), Decision(Verdict.UPDATE, (known,), reason), notices)
 
 
@@ -191,11 +191,11 @@ def _of(fact: Fact, name: str) -> object:
 
 
 def _with_details(known: Fact, fact: Fact) -> Fact:
-    """Return a fact with what another one of the same text says besides, and it does not."""
+    """Return a known fact with the details that only the new one of the same text has."""
     given = {name: str(_of(fact, name)) for name in _SUBJECT if _of(fact, name)}
     had = {name: str(_of(known, name)) for name in _SUBJECT}
     if any(had[name] and normalised(had[name]) != normalised(given[name]) for name in given):
-        given = {}  # a key and value of another entity would be taken for this one's
+        given = {}  # they describe another entity
     subject = {name: had[name] or given.get(name, "") for name in _SUBJECT}
     return replace(
         known,
@@ -219,8 +219,8 @@ def _not_taken(known: Fact, fact: Fact) -> tuple[str, ...]:
         left.append("when it began")
     if not left:
         return ()
-    action = f"Edit its line in memory/facts, or forget {known.id} and say it again."
-    return (f"Not taken, as it is known as {known.id}: {', '.join(left)}. {action}",)
+    action = f"Edit its line in memory/facts, or forget {known.id} and state it again."
+    return (f"Ignored, because it is known as {known.id}: {', '.join(left)}. {action}",)
 
 
 def _supersede(draft: Draft, fact: Fact, others: tuple[Fact, ...]) -> Fact:

@@ -1,22 +1,21 @@
-"""What becomes of a fact that is to be stored: it is known, contradicts, supersedes, or is new.
+"""Decides whether a new fact is known, contradicts or supersedes others, or is added.
 
-The rules, in order; the first that fits decides:
+The rules, in order; the first match decides:
 
-1. The same id: an update, or nothing if nothing differs.
-2. It names what it supersedes: that is done, if the scope is the same. What is extracted may name
-   only what was extracted.
-3. Forgotten on purpose: what is extracted does not come back; what is said explicitly does.
-4. The same normalised text in the same scope, and it holds: known.
-5. The same entity and key in the same scope with another value: a contradiction. It supersedes by
-   itself if it is newer or as new, not less sure, and said explicitly (by the owner, or by an agent
-   by a call), or else extracted from the very file that the old one was. Otherwise it is stored
-   beside it and the contradiction is offered for decision. So what is extracted never supersedes
-   what the owner or an agent said.
-6. The same entity, key and value, and it is extracted: known; models word things differently.
-7. The nearest fact is near enough by cosine, in the same scope, and tells no other number and is
-   not its negation: known. Such texts are as near as real duplicates, but not the same.
+1. Same id: an update, or nothing if nothing differs.
+2. It names what it supersedes: that is done, if the scope is the same. An extracted fact may name
+   only extracted ones.
+3. Forgotten on purpose: an extracted fact does not come back; an explicit one does.
+4. Same normalised text in the same scope, and that fact holds: known.
+5. Same entity and key in the same scope with another value: a contradiction. The new fact
+   supersedes the old one if it is not older, not less confident, and either explicit (from the
+   owner, or from an agent by a call) or extracted from the same file. Otherwise both are stored and
+   a person decides. So an extracted fact never supersedes an explicit one.
+6. Same entity, key and value, and it is extracted: known; models vary their wording.
+7. The nearest fact by cosine is near enough, in the same scope, has the same numbers and is not its
+   negation: known. Texts with another number or a negation are as near as real duplicates.
 
-A scope is compared as a whole: what holds for one user contradicts nothing of another.
+Scopes are compared as a whole: a fact of one user never contradicts a fact of another.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from recollect.facts.history import active, head
-from recollect.facts.identity import normalised_digest
-from recollect.facts.record import EXPLICIT
+from recollect.facts.record import EXPLICIT, normalised_digest
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
@@ -38,9 +36,9 @@ if TYPE_CHECKING:
     from recollect.facts.record import Fact
 
 REMEMBER_COSINE = 0.95
-"""From here a text that was said on purpose is the same but for its wording: rather keep two."""
+"""From here an explicit fact is a duplicate; high, because two are better than a lost one."""
 INGEST_COSINE = 0.92
-"""From here a text that a model extracted adds nothing: rather keep one."""
+"""From here an extracted fact is a duplicate; lower, because it rarely adds anything."""
 
 _NUMBER = re.compile(r"[^\W_]*\d[\w.:/-]*")
 _NEGATION = re.compile(
@@ -48,28 +46,28 @@ _NEGATION = re.compile(
     r"|n['’]t\b|不|没|ない"
 )
 _LINES = re.compile(r":\d+(?:-\d+)?\Z|#L\d+(?:-L\d+)?\Z")
-_EXTRACTED = "what is extracted does not supersede what the owner or an agent said"
+_EXTRACTED = "an extracted fact does not supersede one from the owner or an agent"
 
 
 class Verdict(StrEnum):
-    """What becomes of a fact."""
+    """What happens to a new fact."""
 
     ADD = "add"
     UPDATE = "update"
-    """It takes the place of the one with the same id."""
+    """It replaces the fact with the same id."""
     EXISTING = "existing"
-    """Nothing: it is known."""
+    """It is known; nothing is stored."""
     SUPERSEDE = "supersede"
-    """It is added, and others are marked as superseded by it."""
+    """It is added and supersedes others."""
     CONTRADICTS = "contradicts"
-    """It is added, and the contradiction is offered for decision."""
+    """It is added although it contradicts others; a person decides."""
     FORGOTTEN = "forgotten"
-    """Nothing: it was forgotten on purpose."""
+    """It was forgotten on purpose; nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a fact, because of which others, and why."""
+    """A verdict, the facts that led to it, and the reason."""
 
     verdict: Verdict
     others: tuple[Fact, ...] = ()
@@ -78,7 +76,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The stored fact whose vector is nearest, and its cosine: of unit vectors, from -1 to 1."""
+    """The stored fact with the nearest vector, and its cosine, from -1 to 1."""
 
     fact_id: str
     cosine: float
@@ -92,27 +90,27 @@ def decide(
     nearest: Nearest | None = None,
     forgotten: frozenset[str] = frozenset(),
 ) -> Decision:
-    """Return what becomes of a fact, by the rules above.
+    """Decide what to do with a new fact, by the rules above.
 
     Args:
-        fact: to be stored.
-        facts: all that are, by id.
-        now: the present, to tell which of them hold.
-        nearest: of the facts by vector, in the same scope if possible; None where there is none.
-        forgotten: digests of the normalised texts that are not to be learned again.
+        fact: the new fact.
+        facts: all stored facts, by id.
+        now: the current time, which tells which of them hold.
+        nearest: the nearest stored fact by vector, if known.
+        forgotten: digests of normalised texts that extraction must not store again.
 
     Raises:
-        NotFoundError: what it supersedes does not exist.
+        NotFoundError: a fact that it supersedes does not exist.
 
     """
     if fact.id in facts:
         same = facts[fact.id]
         if same == fact:
-            return Decision(Verdict.EXISTING, (same,), "it is stored already")
+            return Decision(Verdict.EXISTING, (same,), "it is already stored")
         return Decision(Verdict.UPDATE, (same,), "it has the same id")
     if fact.supersedes:
         heads = {each.id: each for old_id in fact.supersedes for each in [head(facts, old_id)]}
-        return _asked_for(fact, tuple(heads.values()))
+        return _requested(fact, tuple(heads.values()))
     is_explicit = fact.provenance in EXPLICIT
     if not is_explicit and normalised_digest(fact.text) in forgotten:
         return Decision(Verdict.FORGOTTEN, (), "it was forgotten on purpose")
@@ -130,7 +128,7 @@ def decide(
 
 
 def contradictions(facts: Mapping[str, Fact], *, now: datetime) -> tuple[tuple[Fact, ...], ...]:
-    """Return the groups of facts that hold and contradict each other: to be decided by a person."""
+    """Return the groups of current facts that contradict each other."""
     groups: dict[tuple[str, str, str], list[Fact]] = {}
     for fact in active(facts, now=now):
         if subject := _subject(fact):
@@ -143,7 +141,7 @@ def contradictions(facts: Mapping[str, Fact], *, now: datetime) -> tuple[tuple[F
 
 
 def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tuple[Fact, ...]]:
-    """Return for each fact that contradicts others, by id, those with another value."""
+    """Return, by id, the facts that each contradicted fact contradicts."""
     return {
         fact.id: tuple(each for each in group if normalised(each.value) != normalised(fact.value))
         for group in contradictions(facts, now=now)
@@ -151,10 +149,10 @@ def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tupl
     }
 
 
-def _asked_for(fact: Fact, others: tuple[Fact, ...]) -> Decision:
+def _requested(fact: Fact, others: tuple[Fact, ...]) -> Decision:
     if fact.provenance not in EXPLICIT and any(each.provenance in EXPLICIT for each in others):
         return Decision(Verdict.CONTRADICTS, others, _EXTRACTED)
-    return Decision(Verdict.SUPERSEDE, others, "it was asked for")
+    return Decision(Verdict.SUPERSEDE, others, "it was requested")
 
 
 def _contradiction(fact: Fact, peers: list[Fact]) -> Decision | None:
@@ -175,16 +173,16 @@ def _contradiction(fact: Fact, peers: list[Fact]) -> Decision | None:
 
 
 def _doubt(fact: Fact, other: Fact) -> str:
-    """Return why a fact does not supersede another by itself; empty when it does."""
+    """Return why a fact does not supersede another automatically; empty if it does."""
     if fact.provenance not in EXPLICIT:
         if other.provenance in EXPLICIT:
             return _EXTRACTED
         if not _file_of(fact) or _file_of(fact) != _file_of(other):
             return "they were extracted from different files"
     if fact.begins is not None and other.begins is not None and fact.begins < other.begins:
-        return f"{other.id} began later and holds now"
+        return f"{other.id} is newer and valid now"
     if fact.confidence < other.confidence:
-        return "it is less sure"
+        return "it is less confident"
     return ""
 
 

@@ -1,7 +1,7 @@
-"""For whom a fact holds, and who may see it.
+"""FactScope: for whom a fact holds, and who may see it.
 
 Threat: an agent's tool call names a scope it was not given, by mistake or because a text told it
-to. Therefore asking can only ever narrow what the server was started with.
+to. A request can therefore only narrow the scopes that the server was started with.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MAX_NAME_CHARS = 200
-"""Session keys of agents run to about a hundred."""
+"""Session keys of agents have about a hundred."""
 
 
 class ScopeKind(StrEnum):
-    """Whom a fact belongs to."""
+    """The kind of owner of a fact."""
 
     GLOBAL = "global"
     USER = "user"
@@ -34,18 +34,17 @@ class FactScope:
 
     kind: ScopeKind = ScopeKind.GLOBAL
     name: str = ""
-    """Compared as written; empty for `global` only."""
+    """Compared as written; empty only for `global`."""
 
     def __post_init__(self) -> None:
-        """Refuse a name that is missing, not wanted or cannot be written in one word."""
-        if (self.kind is ScopeKind.GLOBAL) != (not self.name):
-            raise _wrong(f"{self.kind}:{self.name}")
+        """Reject a name that is missing, superfluous or not a single word."""
+        has_wrong_name = (self.kind is ScopeKind.GLOBAL) != (not self.name)
         is_word = self.name.isprintable() and not any(map(str.isspace, self.name))
-        if not is_word or "," in self.name or len(self.name) > _MAX_NAME_CHARS:
+        if has_wrong_name or not is_word or "," in self.name or len(self.name) > _MAX_NAME_CHARS:
             raise _wrong(f"{self.kind}:{self.name}")
 
     def __str__(self) -> str:
-        """Return the form in which a scope is written: `global`, `user:ada`."""
+        """Return the written form: `global`, `user:ada`."""
         return f"{self.kind}:{self.name}" if self.name else str(self.kind)
 
     @classmethod
@@ -53,7 +52,7 @@ class FactScope:
         """Return the scope of its written form.
 
         Raises:
-            UsageError: it is no scope.
+            UsageError: it is not a scope.
 
         """
         kind, colon, name = text.strip().partition(":")
@@ -67,40 +66,42 @@ class FactScope:
 
 
 GLOBAL = FactScope()
-"""What everyone sees."""
+"""Visible to everyone."""
 
 
 def is_visible(scope: FactScope, *, scopes: frozenset[FactScope] | None) -> bool:
-    """Tell whether what has this scope is seen by one who holds these.
+    """Return whether a fact of this scope is visible to a reader.
 
     Args:
         scope: of the fact.
-        scopes: None is the owner, who sees everything; an empty set sees what is global.
+        scopes: the reader's. None is the owner, who sees everything; an empty set sees only what
+            is global.
 
     """
     return scopes is None or scope == GLOBAL or scope in scopes
 
 
-def narrowed(
-    server: frozenset[FactScope] | None, asked: Iterable[FactScope] | None
-) -> frozenset[FactScope] | None:
-    """Return the scopes a question is answered in: never one that the server does not hold.
+def audience_of(requested: Iterable[str], *, allowed: frozenset[str] | None) -> frozenset[str]:
+    """Return the scopes a search sees: the global one, and requested ones that are allowed.
 
     Args:
-        server: what the server was started with; None is everything.
-        asked: what the question names; None names nothing and leaves the server's.
+        requested: written forms of scopes.
+        allowed: the scopes the server was started with; None is all.
+
+    Raises:
+        UsageError: one of them is not a scope.
 
     """
-    if asked is None:
-        return server
-    return frozenset(asked) if server is None else server & frozenset(asked)
+    held = None if allowed is None else frozenset(map(FactScope.parse, allowed))
+    visible = (each for each in map(FactScope.parse, requested) if is_visible(each, scopes=held))
+    return frozenset({str(GLOBAL), *map(str, visible)})
 
 
 def denied(
-    server: frozenset[FactScope] | None, asked: Iterable[FactScope]
+    allowed: frozenset[FactScope] | None, requested: Iterable[FactScope]
 ) -> tuple[FactScope, ...]:
-    """Return the scopes that were asked for in vain, to be told to whoever asked."""
-    return tuple(scope for scope in asked if not is_visible(scope, scopes=server))
+    """Return the requested scopes that are not allowed."""
+    return tuple(scope for scope in requested if not is_visible(scope, scopes=allowed))
 
 
 def _wrong(text: str) -> UsageError:

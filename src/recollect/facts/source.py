@@ -1,8 +1,7 @@
-"""Facts as a source: the ledger's files as documents, a chunk a fact.
+"""The source of facts: each file of the ledger is a document, each fact a chunk.
 
-The ledger in memory/facts/ is the truth. What is indexed of it knows for whom each fact holds and
-from when to when, so that no search can find what it must not. A ledger that did not change is not
-read: its files' stats tell.
+The ledger in memory/facts/ is the truth. Each chunk knows for whom its fact holds and when, so that
+no search finds what it must not. An unchanged ledger is not read again: its files' stats tell.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from recollect.facts.history import LONG_AGO, ancestors, successors_of
 from recollect.facts.ledger import Ledger
-from recollect.facts.listing import unreadable
 from recollect.ingest import read as reading
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
@@ -35,39 +33,39 @@ FACTS_FOLDER = "memory/facts"
 _FACTS_VERSION = 2
 _RULES = f"f{_FACTS_VERSION}-t{TERMS_VERSION}"
 _FLAWED = "!"
-"""Ends the recipe of a ledger with entries that cannot be read: they are told at every look."""
+"""Ends the recipe of a ledger with unreadable entries: they are reported at every sync."""
 _DIGEST_CHARS = 12
-_FORMER_VALUES = 8  # of one fact that it can still be found by
-_RACES = 5  # how often a file may be saved while it is read
+_PREVIOUS_VALUES = 8  # most by which a fact can still be found
+_TRIES = 5  # how often a file may be saved while it is read
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _LedgerSnapshot:
     """The ledger as it was read."""
 
     state: LedgerState
     successors: Mapping[str, str]
 
     def recipe(self, names: Iterable[str]) -> str:
-        """Return the identity of the rules, the files, and what facts owe to those of others."""
+        """Identify the rules, the files, and how facts of one file affect those of another."""
         state = self.state
         ended = [
             (old, by, str(state.facts[by].begins) if by in state.facts else "")
             for old, by in sorted(self.successors.items())
         ]
-        former = [
-            (fact.id, _formerly(fact, state.facts))
+        previous = [
+            (fact.id, _previous_values(fact, state.facts))
             for fact in state.facts.values()
             if fact.supersedes
         ]
-        # The id of a bullet without a record depends on its like in the files before.
+        # The id of a bullet without a record depends on equal bullets in earlier files.
         plain = [name for name, place in state.places.items() if place.is_plain]
-        owed = _digest(repr((ended, former, plain, state.problems)))
-        return f"{_RULES}-{owed}-{_named(names)}{_FLAWED if state.problems else ''}"
+        effects = _digest(repr((ended, previous, plain, state.problems)))
+        return f"{_RULES}-{effects}-{_named(names)}{_FLAWED if state.problems else ''}"
 
 
 class FactsSource:
-    """The facts of a workspace, a chunk each."""
+    """The facts of a workspace, one chunk each."""
 
     kind = SourceKind.FACTS
 
@@ -83,20 +81,20 @@ class FactsSource:
         self._store = store
         self._names: tuple[str, ...] = ()
         self._recipe: str | None = None
-        self._looked: _Look | None = None
+        self._snapshot: _LedgerSnapshot | None = None
 
     @property
     def recipe(self) -> str:
-        """Return the identity of the rules, and of who superseded whom.
+        """Identify the rules of indexing, and which fact superseded which.
 
-        A fact in one file may end a fact in another, which then has to be read again.
+        A fact in one file may end a fact in another, which then must be read again.
         """
         if self._recipe is None:
-            self._recipe = self._look().recipe(self._names)
+            self._recipe = self._read().recipe(self._names)
         return self._recipe
 
     def find(self) -> tuple[list[Found], list[Failure]]:
-        """Return the files of the ledger, and entries that cannot be read."""
+        """Return the files of the ledger, and the entries that cannot be read."""
         ledger = Ledger(self._folder)
         stats = ledger.stats()
         found = [
@@ -104,11 +102,12 @@ class FactsSource:
             for name, stat in stats.items()
         ]
         self._names = (*stats, *ledger.strays())
-        self._looked = None
+        self._snapshot = None
         self._recipe = self._stored_recipe(found)
         if self._recipe is not None:
             return found, []
-        failures = unreadable(self._look().state.problems, folder=FACTS_FOLDER)
+        problems = self._read().state.problems
+        failures = [problem.as_failure(folder=FACTS_FOLDER) for problem in problems]
         unusable = {failure.path for failure in failures}
         return [each for each in found if each.path not in unusable], failures
 
@@ -116,21 +115,21 @@ class FactsSource:
         """Read a file's facts.
 
         Raises:
-            UnreadableError: it is gone, or is saved again and again.
+            UnreadableError: it is gone, or keeps changing.
 
         """
-        for _ in range(_RACES):
+        for _ in range(_TRIES):
             document = reading.read(found, now_ns=time.time_ns())
-            look = self._look()
-            if look.state.digests.get(found.file.name) == document.digest:
-                return Taken(document, partial(_chunks, look, document))
-            self._looked = None  # saved since the ledger was read
+            snapshot = self._read()
+            if snapshot.state.digests.get(found.file.name) == document.digest:
+                return Taken(document, partial(_chunks, snapshot, document))
+            self._snapshot = None  # saved since the ledger was read
         raise reading.unreadable(
-            found.path, "changes while it is read", "Nothing: the next sync reads it."
+            found.path, "keeps changing while it is read", "Nothing to do: the next sync reads it."
         )
 
     def _stored_recipe(self, found: list[Found]) -> str | None:
-        """Return what all files are stored by, if none of them can have changed since."""
+        """Return the recipe all files were indexed with, if none of them can have changed since."""
         recipe = f"{_RULES}--{_named(())}"
         for each in found:
             known = self._store.known_of(each.path, source=self.kind)
@@ -142,25 +141,25 @@ class FactsSource:
         is_current = recipe.startswith(f"{_RULES}-") and recipe.endswith(f"-{_named(self._names)}")
         return recipe if is_current else None
 
-    def _look(self) -> _Look:
-        if self._looked is None:
+    def _read(self) -> _LedgerSnapshot:
+        if self._snapshot is None:
             state = Ledger(self._folder).read()
-            self._looked = _Look(state, successors_of(state.facts))
-            self._recipe = None  # what is read decides, whatever is stored
-        return self._looked
+            self._snapshot = _LedgerSnapshot(state, successors_of(state.facts))
+            self._recipe = None  # what was just read decides, not what is indexed
+        return self._snapshot
 
 
-def _chunks(look: _Look, document: Document) -> list[Chunk]:
+def _chunks(snapshot: _LedgerSnapshot, document: Document) -> list[Chunk]:
     return [
-        _chunk(fact, look, document)
-        for fact in look.state.facts.values()
-        if f"{FACTS_FOLDER}/{look.state.places[fact.id].file}" == document.path
+        _chunk(fact, snapshot, document)
+        for fact in snapshot.state.facts.values()
+        if f"{FACTS_FOLDER}/{snapshot.state.places[fact.id].file}" == document.path
     ]
 
 
-def _chunk(fact: Fact, look: _Look, document: Document) -> Chunk:
-    facts, place = look.state.facts, look.state.places[fact.id]
-    about = (fact.category, fact.entity, fact.key, _formerly(fact, facts))
+def _chunk(fact: Fact, snapshot: _LedgerSnapshot, document: Document) -> Chunk:
+    facts, place = snapshot.state.facts, snapshot.state.places[fact.id]
+    about = (fact.category, fact.entity, fact.key, _previous_values(fact, facts))
     begins = fact.begins
     return Chunk(
         path=document.path,
@@ -171,12 +170,12 @@ def _chunk(fact: Fact, look: _Look, document: Document) -> Chunk:
         heading=tuple(each for each in about if each),
         prefix=" ".join(each for each in (fact.entity, fact.key) if each),
         when=begins.astimezone().date() if begins else None,
-        fact=mark_of(fact, facts, successor=look.successors.get(fact.id, "")),
+        fact=mark_of(fact, facts, successor=snapshot.successors.get(fact.id, "")),
     )
 
 
 def mark_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> FactMark:
-    """Return for whom and when a fact holds, as every leg has to know it."""
+    """Return for whom and when a fact holds, which every leg filters by."""
     ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
     if successor:
         by = facts.get(successor)
@@ -192,16 +191,16 @@ def mark_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> FactMar
     )
 
 
-def _formerly(fact: Fact, facts: Mapping[str, Fact]) -> str:
-    """Return the values that a fact took the place of.
+def _previous_values(fact: Fact, facts: Mapping[str, Fact]) -> str:
+    """Return the values that a fact replaced, as part of its heading.
 
-    Whoever asks with the old value has to find the new one: they are searched like a heading.
+    A search for an old value must find the new fact.
     """
     if not fact.supersedes or fact.is_superseded:
         return ""
-    former = (each.value for each in ancestors(fact, facts))
-    values = [each for each in dict.fromkeys(former) if each not in {"", fact.value}]
-    return f"formerly {', '.join(values[-_FORMER_VALUES:])}" if values else ""
+    previous = (each.value for each in ancestors(fact, facts))
+    values = [each for each in dict.fromkeys(previous) if each not in {"", fact.value}]
+    return f"formerly {', '.join(values[-_PREVIOUS_VALUES:])}" if values else ""
 
 
 def _named(names: Iterable[str]) -> str:

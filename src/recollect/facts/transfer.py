@@ -1,6 +1,6 @@
-"""Facts as JSON Lines, for moving them elsewhere and back: one fact a line, every field named.
+"""Exports and imports facts as JSON Lines: one fact per line, every field named.
 
-Reading is strict: a file with one wrong line is refused as a whole, with every wrong line named,
+Importing is strict: one wrong line rejects the whole file, and the error lists all wrong lines,
 because half an import is worse than none. Ids are kept.
 """
 
@@ -19,9 +19,9 @@ from recollect.facts.record import (
     DEFAULT_CATEGORY,
     Fact,
     Provenance,
+    member_of,
     moment_of,
     moment_text,
-    named_as,
 )
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.text.scripts import normalised
@@ -36,20 +36,20 @@ _FIELDS = (
     "created",
 )  # fmt: skip
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Would be taken for the end of a line, or cannot be encoded."""
+"""Characters that some programs take for line ends, or that cannot be encoded."""
 _MAX_NAMED = 10
-"""More wrong lines than this are only counted."""
+"""Wrong lines listed in an error; the rest are counted."""
 
 
 def exported(facts: Iterable[Fact]) -> Iterator[str]:
-    """Yield a line of JSON for each fact, without its end."""
+    """Yield a line of JSON for each fact, without a line end."""
     for fact in facts:
         line = json.dumps(as_fields(fact), ensure_ascii=False)
         yield _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def as_fields(fact: Fact) -> dict[str, object]:
-    """Return a fact as the fields that programs read, always all of them."""
+    """Return a fact as JSON fields, always all of them."""
     return {
         "id": fact.id,
         "text": fact.text,
@@ -73,12 +73,12 @@ def as_fields(fact: Fact) -> dict[str, object]:
 
 
 def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
-    """Return the facts of exported lines, or of one document as `facts export --json` prints it.
+    """Return the facts in exported lines, or in the one document `facts export --json` prints.
 
-    Blank lines are passed over.
+    Blank lines are skipped.
 
     Raises:
-        UsageError: lines that hold no fact, named by their numbers.
+        UsageError: some lines are not facts; lists their numbers.
 
     """
     given = list(lines)
@@ -97,7 +97,7 @@ def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
             wrong.append(f"{unit} {number}: {error}")
         else:
             if fact.id in facts:
-                wrong.append(f"{unit} {number}: {fact.id} was there before")
+                wrong.append(f"{unit} {number}: {fact.id} occurs twice")
             facts[fact.id] = fact
     if wrong:
         more = f"; and {len(wrong) - _MAX_NAMED} more" if len(wrong) > _MAX_NAMED else ""
@@ -110,24 +110,24 @@ def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What importing does."""
+    """What an import changes."""
 
     added: tuple[Fact, ...]
     same: tuple[Fact, ...]
-    """Known by id, or by the same text in the same scope."""
+    """Known by id, or by text and scope."""
     differing: tuple[Fact, ...]
-    """Known by id, with another content: what is stored stands."""
+    """Known by id, but with other content; the stored fact stays."""
     contradicting: tuple[tuple[Fact, tuple[Fact, ...]], ...] = ()
-    """Of those added, each that contradicts others, with them: somebody has to decide."""
+    """Added facts with the facts they contradict: a person has to decide."""
 
 
 def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: datetime) -> ImportPlan:
-    """Return what importing facts does to those that are stored.
+    """Return what importing facts changes.
 
     Args:
-        given: to be imported.
-        facts: that are stored, by id.
-        now: the present: a text is known if it still holds.
+        given: the facts to import.
+        facts: the stored facts, by id.
+        now: the current time: a text is known if a fact with it still holds.
 
     """
     known = {(fact.scope, normalised(fact.text)) for fact in active(facts, now=now)}
@@ -145,7 +145,7 @@ def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: dateti
 
 
 def _document(lines: list[str]) -> list[object] | None:
-    """Return the facts of a text that is one document; None for lines of their own."""
+    """Return the facts of a text that is one JSON document; None if it is not."""
     text = "\n".join(lines).strip()
     if not text.startswith("{"):
         return None
@@ -161,19 +161,21 @@ def _loaded(line: str) -> object:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
-        raise ValueError(f"no JSON ({error.msg} at column {error.colno})") from error
+        raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
     except RecursionError:
-        raise ValueError("no JSON that could be a fact") from None
+        raise ValueError("nested too deeply") from None
 
 
 def _fact(fields: object) -> Fact:
     if not isinstance(fields, dict):
-        raise ValueError("no JSON object")  # noqa: TRY004 - a line of a file, not an argument
+        raise ValueError("not a JSON object")  # noqa: TRY004 - a line of a file, not an argument
     for name in fields:
         if name not in _FIELDS:
             near = difflib.get_close_matches(name, _FIELDS, n=1)
-            raise ValueError(f"unknown field {name!r}" + (f", not {near[0]!r}?" if near else ""))
-    read = _Reader(fields)
+            raise ValueError(
+                f"unknown field {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+    read = _JsonFields(fields)
     return Fact(
         id=read.text("id"),
         text=read.text("text"),
@@ -183,21 +185,21 @@ def _fact(fields: object) -> Fact:
         value=read.text("value", ""),
         tags=read.texts("tags"),
         scope=FactScope.parse(read.text("scope", str(GLOBAL))),
-        decay=named_as(DecayClass, read.text("decayClass", DecayClass.PERMANENT)),
+        decay=member_of(DecayClass, read.text("decayClass", DecayClass.PERMANENT)),
         confidence=read.number("confidence", 1.0),
         valid_from=read.moment("validFrom"),
         valid_until=read.moment("validUntil"),
         expires=read.moment("expires"),
         supersedes=read.texts("supersedes"),
         superseded_by=read.text("supersededBy", ""),
-        provenance=named_as(Provenance, read.text("provenance", Provenance.OWNER)),
+        provenance=member_of(Provenance, read.text("provenance", Provenance.OWNER)),
         source=read.text("source", ""),
         created=read.moment("created"),
     )
 
 
-class _Reader:
-    """Takes fields for what they must be; null is like not there."""
+class _JsonFields:
+    """Reads fields as the types they must have; null counts as missing."""
 
     def __init__(self, fields: Mapping[str, object]) -> None:
         self._fields = fields
@@ -206,7 +208,7 @@ class _Reader:
         value = self._fields.get(name)
         value = default if value is None else value
         if not isinstance(value, str):
-            raise ValueError(f"{name!r} is {'missing' if value is None else 'no text'}")  # noqa: TRY004
+            raise ValueError(f"{name!r} is {'missing' if value is None else 'not text'}")  # noqa: TRY004
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -214,14 +216,14 @@ class _Reader:
         values: list[object] = [] if value is None else value if isinstance(value, list) else [None]
         texts = tuple(each for each in values if isinstance(each, str))
         if len(texts) != len(values):
-            raise ValueError(f"{name!r} is no list of texts")
+            raise ValueError(f"{name!r} is not a list of texts")
         return texts
 
     def number(self, name: str, default: float) -> float:
         value = self._fields.get(name)
         value = default if value is None else value
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-            raise ValueError(f"{name!r} is no number from 0 to 1")
+            raise ValueError(f"{name!r} is not a number from 0 to 1")
         return float(value)
 
     def moment(self, name: str) -> datetime | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.identity import parse_id
+from recollect.facts.record import parse_id
 from recollect.facts.scope import FactScope, denied, is_visible
 from recollect.types import GLOBAL
 

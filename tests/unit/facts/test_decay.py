@@ -14,7 +14,6 @@ from recollect.facts.decay import (
     faded_confidence,
     is_expired,
     prune_plan,
-    refreshed,
 )
 from recollect.facts.record import Fact
 
@@ -82,30 +81,6 @@ def test_a_fact_expires_at_its_moment_not_after_it() -> None:
 
     assert is_expired(fact, now=NOW)
     assert not is_expired(fact, now=NOW - timedelta(microseconds=1))
-
-
-@pytest.mark.parametrize("decay", ["stable", "active", "durable", "normal"])
-def test_what_is_used_lives_on(decay: str) -> None:
-    fact = replace(FACT, decay=DecayClass(decay), expires=NOW + timedelta(hours=1))
-
-    assert expiry(fact.decay, since=NOW) == refreshed(fact, now=NOW).expires
-
-
-@pytest.mark.parametrize("decay", ["permanent", "short", "session", "ephemeral", "checkpoint"])
-def test_what_is_short_on_purpose_is_not_refreshed(decay: str) -> None:
-    fact = replace(FACT, decay=DecayClass(decay), expires=NOW + timedelta(hours=1))
-
-    assert fact == refreshed(fact, now=NOW)
-
-
-def test_refreshing_neither_revives_nor_shortens_nor_limits() -> None:
-    stable = replace(FACT, decay=DecayClass.STABLE)
-    expired = replace(stable, expires=NOW)
-    later = replace(stable, expires=NOW + timedelta(days=400))
-
-    assert [expired, later, stable] == [
-        refreshed(each, now=NOW) for each in (expired, later, stable)
-    ]
 
 
 def test_confidence_halves_once_in_the_last_quarter_of_a_life() -> None:

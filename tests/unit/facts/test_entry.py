@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.facts.draft import Naming
 from recollect.facts.entry import Entry, EntryError, format_entry, parse_entry, rewritten
-from recollect.facts.identity import derived
-from recollect.facts.record import NO_SUCCESSOR, Fact
+from recollect.facts.page import BulletIds
+from recollect.facts.record import NO_SUCCESSOR, Fact, derive_id
 from recollect.facts.scope import FactScope
 
 ID = "f-06e5p3v8m1q0z"
@@ -16,7 +15,7 @@ FACT = Fact(id=ID, text="Ada prefers dark mode", category="preference")
 
 
 def parsed(raw: str) -> Entry:
-    return parse_entry(raw, category="preference", derive=Naming())
+    return parse_entry(raw, category="preference", derive=BulletIds())
 
 
 def test_the_text_stands_first_and_only_what_is_not_usual_is_written() -> None:
@@ -45,7 +44,7 @@ def test_what_cannot_stand_in_a_line_is_a_reference() -> None:
 def test_a_plain_bullet_is_a_fact_of_the_owner_with_the_id_of_its_words() -> None:
     entry = parsed("* Ada prefers dark mode  ")
 
-    assert replace(FACT, id=derived("Ada prefers dark mode")) == entry.fact
+    assert replace(FACT, id=derive_id("Ada prefers dark mode")) == entry.fact
     assert not entry.has_record
 
 
@@ -77,7 +76,7 @@ def test_what_a_person_strikes_out_is_withdrawn() -> None:
         (f'- text <!-- {ID} entity="Ada by=owner -->', "broken record, after its beginning$"),
         (f"- text <!-- {ID} by=owner key = x -->", "broken record, after by$"),
         (f"- text <!-- {ID} key=x key=y -->", "twice"),
-        ("- text <!-- f-12 -->", "for an id"),
+        ("- text <!-- f-12 -->", "as its id"),
         (f"- text <!-- {ID} confidence=high -->", "high"),
         (f"- text <!-- {ID} confidence=2 -->", "confidence 2"),
         (f"- text <!-- {ID} scope=team:x -->", "not a scope"),

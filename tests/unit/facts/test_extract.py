@@ -22,18 +22,17 @@ from recollect.errors import (
     RequestRefusedError,
     UsageError,
 )
-from recollect.facts.extract.ask import (
-    BatchResult,
-    Draft,
+from recollect.facts.extract.answer import MADE_UP, ProposedFact, locate
+from recollect.facts.extract.ask import BatchResult, ask
+from recollect.facts.extract.plan import (
+    SYSTEM,
+    ExtractionPlan,
     ExtractOptions,
-    Plan,
+    FileBlock,
+    blocks_of,
     digest_of_text,
-    extract,
     plan_extraction,
 )
-from recollect.facts.extract.blocks import Block, blocks_of
-from recollect.facts.extract.place import MADE_UP, placed
-from recollect.facts.extract.prompt import SYSTEM
 from recollect.providers.base import Completion, Price
 from recollect.text.size import estimate_tokens
 
@@ -88,10 +87,8 @@ class ScriptedChat:
         return answer
 
 
-def run(plan: Plan, *answers: str | Completion | ProviderError) -> list[BatchResult]:
-    results: list[BatchResult] = []
-    extract(plan, ScriptedChat(list(answers)), results.append)
-    return results
+def run(plan: ExtractionPlan, *answers: str | Completion | ProviderError) -> list[BatchResult]:
+    return list(ask(plan, ScriptedChat(list(answers))))
 
 
 # Blocks
@@ -100,7 +97,7 @@ def run(plan: Plan, *answers: str | Completion | ProviderError) -> list[BatchRes
 def test_a_short_file_is_one_block_under_its_plain_header() -> None:
     [block] = blocks_of("TOOLS.md", TOOLS, block_chars=800, overlap_chars=100)
 
-    assert Block("TOOLS.md", 1, 1, 1, 7, TOOLS) == block
+    assert FileBlock("TOOLS.md", 1, 1, 1, 7, TOOLS) == block
     assert "--- FILE: TOOLS.md ---" == block.header
 
 
@@ -231,9 +228,9 @@ def test_facts_come_back_with_their_file_and_line() -> None:
     [result] = run(plan, jsonl(PORT, BACKUPS, RELEASES))
 
     assert [("TOOLS.md", 3, 3), ("TOOLS.md", 7, 7), ("AGENTS.md", 3, 3)] == [
-        (draft.path, draft.start_line, draft.end_line) for draft in result.drafts
+        (fact.path, fact.start_line, fact.end_line) for fact in result.facts
     ]
-    assert not any(draft.is_suspicious for draft in result.drafts)
+    assert not any(fact.suspicion for fact in result.facts)
     assert plan.files == result.completed
 
 
@@ -241,7 +238,7 @@ def test_the_model_is_told_the_rules_and_the_limits() -> None:
     chat = ScriptedChat([jsonl(PORT)])
     options = ExtractOptions(output_tokens=777, temperature=0.1, batch_seconds=9.0)
     plan = plan_extraction(FILES, {}, options)
-    extract(plan, chat, lambda _: None)
+    list(ask(plan, chat))
 
     assert [plan.batches[0].prompt] == chat.prompts
     assert [{"system": SYSTEM, "max_tokens": 777, "temperature": 0.1, "seconds": 9.0}] == chat.told
@@ -250,8 +247,7 @@ def test_the_model_is_told_the_rules_and_the_limits() -> None:
 def test_each_result_is_handed_out_before_the_next_batch_is_asked() -> None:
     plan = plan_extraction({"a.md": "word " * 60}, {}, SMALL)
     chat = ScriptedChat([jsonl(PORT)])
-    asked: list[int] = []
-    extract(plan, chat, lambda _: asked.append(len(chat.prompts)))
+    asked = [len(chat.prompts) for _ in ask(plan, chat)]
 
     assert list(range(1, len(plan.batches) + 1)) == asked
 
@@ -269,11 +265,9 @@ def test_the_same_fact_from_two_batches_counts_once() -> None:
     plan = plan_extraction({"a.md": "word " * 60}, {}, SMALL)
     first, *others = run(plan, jsonl(PORT))
 
-    assert 1 == len(first.drafts)
-    assert all(result.drafts == () for result in others)
-    assert {"repeats an earlier fact"} == {
-        skipped.reason for result in others for skipped in result.skipped
-    }
+    assert 1 == len(first.facts)
+    assert all(result.facts == () for result in others)
+    assert {1} == {result.skipped for result in others}
 
 
 BUSY = ProviderBusyError("It answered 500.", action="Try again later.")
@@ -286,15 +280,15 @@ ONE_EACH = replace(SMALL, batch_tokens=30)
 def test_a_failed_batch_is_a_value_and_the_run_goes_on(error: ProviderError) -> None:
     plan = plan_extraction(THREE, {}, ONE_EACH)
     chat = ScriptedChat([jsonl(PORT), error, jsonl(RELEASES)])
-    results: list[BatchResult] = []
-    report = extract(plan, chat, results.append)
+    results = list(ask(plan, chat))
 
     assert [None, error.message, None] == [
         result.failure and result.failure.reason for result in results
     ]
-    assert ["a.md", "c.md"] == [file.path for file in report.completed]
-    assert ["b.md"] == [file.path for file in report.incomplete]
-    assert (200, 20) == (report.input_tokens, report.output_tokens)
+    assert ["a.md", "c.md"] == [file.path for result in results for file in result.completed]
+    assert [(100, 10), (0, 0), (100, 10)] == [
+        (result.input_tokens, result.output_tokens) for result in results
+    ]
 
 
 @pytest.mark.parametrize(
@@ -304,11 +298,10 @@ def test_a_failed_batch_is_a_value_and_the_run_goes_on(error: ProviderError) -> 
 def test_what_would_fail_every_time_is_not_tried_again(error: ProviderError) -> None:
     plan = plan_extraction(THREE, {}, ONE_EACH)
     chat = ScriptedChat([error])
-    results: list[BatchResult] = []
-    extract(plan, chat, results.append)
+    results = list(ask(plan, chat))
 
     assert 1 == len(chat.prompts)
-    assert [True, False, False] == [result.was_asked for result in results]
+    assert 3 == len(results)
     assert all(result.failure is not None for result in results)
 
 
@@ -317,8 +310,8 @@ def test_what_would_fail_every_time_is_not_tried_again(error: ProviderError) -> 
     [
         (Completion("", 90, 0, is_cut=False), "no JSON"),
         (Completion("I'm sorry, I can't do that.", 90, 8, is_cut=False), "no JSON"),
-        (Completion("", 90, 8000, is_cut=True), "was cut"),
-        (Completion('{"category": "tech', 90, 8, is_cut=True), "was cut"),
+        (Completion("", 90, 8000, is_cut=True), "was cut off"),
+        (Completion('{"category": "tech', 90, 8, is_cut=True), "was cut off"),
     ],
     ids=["empty", "prose", "thoughts", "cut"],
 )
@@ -338,24 +331,20 @@ def test_that_there_is_nothing_to_keep_completes_a_file() -> None:
     assert 2 == len(result.completed)
 
 
-def test_an_answer_that_was_cut_keeps_what_it_holds_and_says_so() -> None:
+def test_an_answer_that_was_cut_keeps_what_it_holds() -> None:
     text = jsonl(PORT, RELEASES)[:-9]
     [result] = run(
         plan_extraction(FILES, {}, ExtractOptions()), Completion(text, None, None, is_cut=True)
     )
 
-    assert [PORT["text"]] == [draft.text for draft in result.drafts]
-    assert result.is_cut
+    assert [PORT["text"]] == [fact.text for fact in result.facts]
     assert result.batch.input_tokens == result.input_tokens
 
 
-def test_blank_files_are_complete_without_a_call() -> None:
+def test_blank_files_are_not_sent() -> None:
     plan = plan_extraction({"blank.md": "\n \n"}, {}, ExtractOptions())
-    chat = ScriptedChat([])
-    report = extract(plan, chat, lambda _: None)
 
-    assert plan.files == report.completed
-    assert [] == chat.prompts
+    assert ([0], ()) == ([file.block_count for file in plan.files], plan.batches)
 
 
 # Places
@@ -365,40 +354,40 @@ def test_the_words_decide_where_a_fact_stands_and_not_the_model() -> None:
     lying = json.dumps({**PORT, "file": "AGENTS.md", "line": 1})
     [result] = run(plan_extraction(FILES, {}, ExtractOptions()), lying)
 
-    assert [("TOOLS.md", 3)] == [(draft.path, draft.start_line) for draft in result.drafts]
+    assert [("TOOLS.md", 3)] == [(fact.path, fact.start_line) for fact in result.facts]
 
 
 def test_between_equal_places_the_model_decides() -> None:
-    blocks = [Block(path, 1, 1, 1, 1, "the port is 8443") for path in ("a.md", "b.md")]
-    draft = Draft("technical", "The port is 8443.", path="b.md")
+    blocks = [FileBlock(path, 1, 1, 1, 1, "the port is 8443") for path in ("a.md", "b.md")]
+    fact = ProposedFact("technical", "The port is 8443.", path="b.md")
 
-    assert ["b.md"] == [each.path for each in placed([draft], blocks)]
+    assert ["b.md"] == [each.path for each in locate([fact], blocks)]
 
 
 def test_a_fact_of_several_lines_stands_in_the_whole_block() -> None:
-    block = Block("a.md", 1, 1, 5, 9, "deploy tool\nlistens\non port\n8443\nwith flag yes\n")
-    [draft] = placed(
-        [Draft("technical", "deploy tool listens on port 8443 with flag yes")], [block]
+    block = FileBlock("a.md", 1, 1, 5, 9, "deploy tool\nlistens\non port\n8443\nwith flag yes\n")
+    [fact] = locate(
+        [ProposedFact("technical", "deploy tool listens on port 8443 with flag yes")], [block]
     )
 
-    assert (5, 9) == (draft.start_line, draft.end_line)
+    assert (5, 9) == (fact.start_line, fact.end_line)
 
 
 def test_a_fact_that_no_file_says_is_marked() -> None:
     invented = {"text": "John Doe, 42, lives in Springfield with three parrots."}
     [result] = run(plan_extraction(FILES, {}, ExtractOptions()), jsonl(invented, PORT))
 
-    assert [MADE_UP, ""] == [draft.suspicion for draft in result.drafts]
+    assert [MADE_UP, ""] == [fact.suspicion for fact in result.facts]
 
 
 def test_words_of_scripts_without_spaces_are_found() -> None:
     blocks = [
-        Block("a.md", 1, 1, 1, 1, "数据库迁移在星期二进行"),
-        Block("b.md", 1, 1, 1, 1, "部署工具监听端口"),
+        FileBlock("a.md", 1, 1, 1, 1, "数据库迁移在星期二进行"),
+        FileBlock("b.md", 1, 1, 1, 1, "部署工具监听端口"),
     ]
-    [draft] = placed([Draft("technical", "部署工具监听端口 8443。")], blocks)
+    [fact] = locate([ProposedFact("technical", "部署工具监听端口 8443。")], blocks)
 
-    assert ("b.md", False) == (draft.path, draft.is_suspicious)
+    assert ("b.md", "") == (fact.path, fact.suspicion)
 
 
 # With real servers
@@ -420,19 +409,20 @@ def model(prompt: str) -> Reply:
 
 
 class Folder:
-    """A caller that stores drafts and the digests of files as they become complete."""
+    """A caller that stores facts and the digests of files as they become complete."""
 
     def __init__(self) -> None:
         self.state: dict[str, str] = {}
-        self.facts: list[Draft] = []
+        self.facts: list[ProposedFact] = []
 
     def ingest(self, files: dict[str, str], known: KnownChat, url: str) -> None:
         plan = plan_extraction(files, self.state, ONE_EACH)
         with closing(known.open(url)) as chat:
-            extract(plan, chat, self.store)
+            for result in ask(plan, chat):
+                self.store(result)
 
     def store(self, result: BatchResult) -> None:
-        self.facts += result.drafts
+        self.facts += result.facts
         self.state |= {file.path: file.digest for file in result.completed}
 
 
@@ -452,7 +442,7 @@ def test_a_second_run_over_the_same_files_asks_nothing(vendor: KnownChat, folder
         ("technical", PORT["text"]),
         ("technical", BACKUPS["text"]),
         ("rule", RELEASES["text"]),
-    } == {(draft.category, draft.text) for draft in folder.facts}
+    } == {(fact.category, fact.text) for fact in folder.facts}
     assert FILES.keys() == folder.state.keys()
 
 
@@ -507,6 +497,6 @@ def test_an_instruction_in_a_file_becomes_a_marked_fact_and_nothing_else(
     with chat_server(vendor, model) as server:
         folder.ingest({"evil.md": evil}, vendor, server.url)
 
-    marked = [draft for draft in folder.facts if draft.is_suspicious]
-    assert ["evil.md"] == [draft.path for draft in marked]
-    assert ["tells the reader to drop its instructions"] == [draft.suspicion for draft in marked]
+    marked = [fact for fact in folder.facts if fact.suspicion]
+    assert ["evil.md"] == [fact.path for fact in marked]
+    assert ["tells the reader to ignore its instructions"] == [fact.suspicion for fact in marked]

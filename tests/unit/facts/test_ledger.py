@@ -12,10 +12,8 @@ import pytest
 
 from recollect.errors import NotFoundError, StoreBusyError, StoreError, UsageError
 from recollect.facts import draft as drafts
-from recollect.facts.identity import derived, following, minted
-from recollect.facts.ledger import FORGOTTEN, LOCK, Ledger
-from recollect.facts.lock import held
-from recollect.facts.record import Fact, Provenance
+from recollect.facts.ledger import FORGOTTEN, LOCK, Ledger, lock
+from recollect.facts.record import Fact, Provenance, derive_id, mint_id, next_id
 from recollect.facts.remember import remember, supersede
 from recollect.facts.rules import Verdict
 
@@ -25,8 +23,8 @@ if TYPE_CHECKING:
     from recollect.facts.draft import Draft
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
-ID = minted(NOW, chance=1)
-OTHER = minted(NOW, chance=2)
+ID = mint_id(NOW, random_bits=1)
+OTHER = mint_id(NOW, random_bits=2)
 FACT = Fact(id=ID, text="Ada prefers dark mode", category="preference", created=NOW)
 RECORD = f"<!-- {ID} by=owner created=2026-02-01T10:00:00Z -->"
 
@@ -34,6 +32,15 @@ RECORD = f"<!-- {ID} by=owner created=2026-02-01T10:00:00Z -->"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "memory" / "facts"
+
+
+def add(ledger: Ledger, *facts: Fact) -> Fact:
+    """Add facts and return the last one as it was stored."""
+    return ledger.edit(lambda draft: [draft.add(fact) for fact in facts])[-1]
+
+
+def change(ledger: Ledger, fact_id: str, **fields: object) -> None:
+    ledger.edit(lambda draft: draft.put(replace(draft.fact(fact_id), **fields)))  # type: ignore[arg-type]  # as named
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -52,7 +59,7 @@ def test_a_ledger_that_is_not_there_holds_nothing_and_is_not_made_by_reading(fol
 
 
 def test_a_fact_goes_to_the_file_of_its_category_and_comes_back(folder: Path) -> None:
-    Ledger(folder).add(FACT)
+    add(Ledger(folder), FACT)
 
     state = Ledger(folder).read()
     assert {ID: FACT} == state.facts
@@ -63,7 +70,7 @@ def test_a_fact_goes_to_the_file_of_its_category_and_comes_back(folder: Path) ->
 
 
 def test_a_category_of_ones_own_goes_to_the_others_and_keeps_its_name(folder: Path) -> None:
-    Ledger(folder).add(replace(FACT, category="recipe"))
+    add(Ledger(folder), replace(FACT, category="recipe"))
 
     state = Ledger(folder).read()
     assert "other.md" == state.places[ID].file
@@ -74,11 +81,11 @@ def test_a_full_file_is_followed_by_another_and_nothing_moves(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drafts, "MAX_FILE_FACTS", 2)
-    facts = [replace(FACT, id=minted(NOW, chance=chance)) for chance in range(5)]
+    facts = [replace(FACT, id=mint_id(NOW, random_bits=chance)) for chance in range(5)]
     ledger = Ledger(folder)
 
-    ledger.add_all(facts[:3])
-    ledger.add_all(facts[3:])
+    add(ledger, *facts[:3])
+    add(ledger, *facts[3:])
 
     places = ledger.read().places
     expected = ["preference.md"] * 2 + ["preference-2.md"] * 2 + ["preference-3.md"]
@@ -98,7 +105,7 @@ def test_what_a_person_wrote_is_read_and_never_touched(folder: Path) -> None:
     file = written(folder, "preference.md", text)
     ledger = Ledger(folder)
 
-    ledger.add(replace(FACT, id=OTHER, text="Ada is left-handed"))
+    add(ledger, replace(FACT, id=OTHER, text="Ada is left-handed"))
 
     assert f"{text}\n- Ada is left-handed {RECORD.replace(ID, OTHER)}\n" == file.read_text("utf-8")
     state = ledger.read()
@@ -106,14 +113,14 @@ def test_what_a_person_wrote_is_read_and_never_touched(folder: Path) -> None:
         fact.text for fact in state.facts.values()
     ][:3]
     assert [
-        ("preference.md", 8, "is not a fact and is not found"),
+        ("preference.md", 8, "is not a fact, so searches do not find it"),
         ("preference.md", 21, "has a broken record"),
     ] == [(problem.file, problem.line, problem.reason) for problem in state.problems]
 
 
 def test_an_edit_of_the_text_keeps_the_id(folder: Path) -> None:
     ledger = Ledger(folder)
-    ledger.add(FACT)
+    add(ledger, FACT)
     file = folder / "preference.md"
     file.write_text(file.read_text("utf-8").replace("dark", "light"), encoding="utf-8")
 
@@ -123,20 +130,20 @@ def test_an_edit_of_the_text_keeps_the_id(folder: Path) -> None:
 def test_a_plain_bullet_keeps_its_derived_id_when_it_is_written(folder: Path) -> None:
     file = written(folder, "person.md", "- Ada lives in London\n- Bob lives in Rome\n")
     ledger = Ledger(folder)
-    plain = derived("Ada lives in London")
+    plain = derive_id("Ada lives in London")
 
-    ledger.change(plain, lambda fact: replace(fact, tags=("home",)))
+    change(ledger, plain, tags=("home",))
 
     expected = f"- Ada lives in London <!-- {plain} tags=home by=owner -->\n- Bob lives in Rome\n"
     assert expected == file.read_text("utf-8")
-    assert [plain, derived("Bob lives in Rome")] == list(ledger.read().facts)
+    assert [plain, derive_id("Bob lives in Rome")] == list(ledger.read().facts)
 
 
 def test_equal_plain_bullets_are_two_facts(folder: Path) -> None:
     written(folder, "fact.md", "- Tea is hot\n")
     written(folder, "person.md", "- tea is hot.\n")
 
-    assert [derived("tea is hot"), derived("tea is hot", ordinal=1)] == list(
+    assert [derive_id("tea is hot"), derive_id("tea is hot", ordinal=1)] == list(
         Ledger(folder).read().facts
     )
 
@@ -161,11 +168,11 @@ def test_an_open_fence_or_comment_hides_nothing(folder: Path) -> None:
 
 def test_an_id_that_is_taken_becomes_the_next_one(folder: Path) -> None:
     ledger = Ledger(folder)
-    ledger.add(FACT)
+    add(ledger, FACT)
 
-    added = ledger.add(replace(FACT, text="Ada drinks tea"))
+    added = add(ledger, replace(FACT, text="Ada drinks tea"))
 
-    assert following(ID) == added.id
+    assert next_id(ID) == added.id
     assert {ID: FACT, added.id: added} == ledger.read().facts
 
 
@@ -173,10 +180,10 @@ def test_changing_and_removing_touch_one_line(folder: Path) -> None:
     file = written(folder, "preference.md", f"- one {RECORD}\r\n\r\n## Two\r\n- two\r\n")
     ledger = Ledger(folder)
 
-    ledger.change(ID, lambda fact: replace(fact, text="uno"))
+    change(ledger, ID, text="uno")
     assert f"- uno {RECORD}\r\n\r\n## Two\r\n- two\r\n".encode() == file.read_bytes()
 
-    removed = ledger.remove(ID)
+    removed = ledger.edit(lambda draft: draft.remove(ID))
     assert b"\r\n## Two\r\n- two\r\n" == file.read_bytes()
     assert "uno" == removed.text
 
@@ -185,7 +192,7 @@ def test_a_change_that_changes_nothing_writes_nothing(folder: Path) -> None:
     file = written(folder, "fact.md", "- two  words\n")
     before = file.stat().st_ino
 
-    Ledger(folder).change(derived("two words"), lambda fact: fact)
+    change(Ledger(folder), derive_id("two words"))
 
     assert before == file.stat().st_ino
 
@@ -193,12 +200,9 @@ def test_a_change_that_changes_nothing_writes_nothing(folder: Path) -> None:
 def test_an_unknown_id_is_told(folder: Path) -> None:
     ledger = Ledger(folder)
     with pytest.raises(NotFoundError, match=ID):
-        ledger.remove(ID)
+        ledger.edit(lambda draft: draft.remove(ID))
     with pytest.raises(NotFoundError, match=ID):
-        ledger.change(ID, lambda fact: fact)
-    ledger.add(FACT)
-    with pytest.raises(UsageError, match="cannot become"):
-        ledger.change(ID, lambda fact: replace(fact, id=OTHER))
+        ledger.edit(lambda draft: draft.put(FACT))
 
 
 def test_a_failure_in_the_middle_writes_nothing(folder: Path) -> None:
@@ -218,7 +222,7 @@ def test_encoding_mode_and_line_ends_are_kept(folder: Path, encoding: str) -> No
     file.write_bytes("- Zoë\r\n".encode(encoding))
     file.chmod(0o640)
 
-    Ledger(folder).add(FACT)
+    add(Ledger(folder), FACT)
 
     expected = f"- Zoë\r\n- Ada prefers dark mode {RECORD}\r\n"
     assert expected.encode(encoding) == file.read_bytes()
@@ -231,7 +235,7 @@ def test_a_file_that_is_no_text_is_told_and_left_alone(folder: Path) -> None:
 
     assert ["is not valid UTF-8 (at byte 0)"] == [each.reason for each in ledger.read().problems]
     with pytest.raises(StoreError, match="is not valid UTF-8"):
-        ledger.add(FACT)
+        add(ledger, FACT)
     assert b"\xff\xfa" == (folder / "preference.md").read_bytes()
 
 
@@ -247,7 +251,7 @@ def test_a_linked_file_is_neither_read_nor_written(folder: Path, tmp_path: Path)
     assert {} == state.facts
     assert ["is a link"] == [problem.reason for problem in state.problems]
     with pytest.raises(StoreError, match="is a link"):
-        ledger.add(FACT)
+        add(ledger, FACT)
     assert "- the password\n" == secret.read_text("utf-8")
 
 
@@ -257,7 +261,7 @@ def test_a_linked_lock_or_a_pipe_is_not_followed(folder: Path, tmp_path: Path) -
     os.mkfifo(folder / "fact.md")
 
     with pytest.raises(StoreError, match="is a link"):
-        Ledger(folder).add(FACT)
+        add(Ledger(folder), FACT)
     assert ["is not a regular file"] == [each.reason for each in Ledger(folder).read().problems]
     assert not (tmp_path / "elsewhere").exists()
 
@@ -272,12 +276,20 @@ def test_readme_and_hidden_files_hold_no_facts(folder: Path) -> None:
 def test_a_lock_that_is_held_is_named_when_time_is_up(folder: Path) -> None:
     folder.mkdir(parents=True)
     with (
-        held(folder / LOCK, wait_seconds=0),
+        lock(folder / LOCK, wait_seconds=0),
         pytest.raises(StoreBusyError, match=r"\.lock for 0\.05 s"),
     ):
-        Ledger(folder, wait_seconds=0.05).add(FACT)
+        add(Ledger(folder, wait_seconds=0.05), FACT)
 
-    assert FACT == Ledger(folder).add(FACT)
+    assert FACT == add(Ledger(folder), FACT)
+
+
+def test_what_a_killed_process_left_half_written_is_removed(folder: Path) -> None:
+    leftover = written(folder, ".preference.md.7-8.tmp", "- half of a fact")
+
+    add(Ledger(folder), FACT)
+
+    assert not leftover.exists()
 
 
 def test_a_persons_save_while_facts_are_written_is_not_lost(folder: Path) -> None:
@@ -309,8 +321,8 @@ def test_a_file_that_never_rests_is_told(folder: Path) -> None:
 
 def test_what_is_forgotten_leaves_no_text_and_does_not_come_back(folder: Path) -> None:
     ledger = Ledger(folder)
-    ledger.add(FACT)
-    ledger.forget(ID)
+    add(ledger, FACT)
+    ledger.edit(lambda draft: draft.forget(ID))
 
     assert not any(b"dark mode" in file.read_bytes() for file in folder.iterdir())
     assert 64 + 1 == len((folder / FORGOTTEN).read_text("utf-8"))
@@ -325,7 +337,7 @@ def test_what_is_forgotten_leaves_no_text_and_does_not_come_back(folder: Path) -
 
 def test_superseding_marks_the_old_fact_where_it_stands(folder: Path) -> None:
     ledger = Ledger(folder)
-    ledger.add(FACT)
+    add(ledger, FACT)
     newer = replace(
         FACT, id=OTHER, text="Ada prefers light mode", supersedes=(ID,), category="rule"
     )
@@ -357,7 +369,10 @@ def _add_many(folder: Path, writer: int) -> None:
     ledger = Ledger(folder, wait_seconds=60)
     for number in range(50):
         # The same id from every process: the ledger must tell them apart.
-        ledger.add(replace(FACT, text=f"fact {writer}/{number}", id=minted(NOW, chance=number)))
+        add(
+            ledger,
+            replace(FACT, text=f"fact {writer}/{number}", id=mint_id(NOW, random_bits=number)),
+        )
 
 
 def test_processes_that_write_at_once_lose_nothing(folder: Path) -> None:
@@ -380,7 +395,7 @@ def test_processes_that_write_at_once_lose_nothing(folder: Path) -> None:
 
 def test_the_same_said_twice_at_once_is_stored_once(folder: Path) -> None:
     ledger = Ledger(folder)
-    facts = [replace(FACT, id=minted(NOW, chance=chance)) for chance in range(8)]
+    facts = [replace(FACT, id=mint_id(NOW, random_bits=chance)) for chance in range(8)]
 
     def say(fact: Fact) -> None:
         ledger.edit(lambda draft: remember(draft, fact, now=NOW))

@@ -6,53 +6,53 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from recollect.errors import UsageError
-from recollect.facts.identity import (
-    CHANCE_BITS,
-    derived,
-    following,
-    is_id,
-    minted,
-    normalised_digest,
-    parse_id,
-)
 from recollect.facts.record import (
+    RANDOM_BITS,
     Fact,
     category_of,
+    derive_id,
     extracted_category,
+    is_id,
+    mint_id,
     moment_of,
     moment_text,
+    next_id,
+    normalised_digest,
+    parse_id,
     tags_of,
 )
-from recollect.facts.scope import GLOBAL, FactScope, ScopeKind, denied, is_visible, narrowed
+from recollect.facts.scope import GLOBAL, FactScope, ScopeKind, audience_of, denied, is_visible
 from recollect.text.scripts import normalised
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
-FACT = Fact(id=minted(NOW, chance=1), text="Ada prefers dark mode")
+FACT = Fact(id=mint_id(NOW, random_bits=1), text="Ada prefers dark mode")
 ADA = FactScope(ScopeKind.USER, "ada")
 BOB = FactScope(ScopeKind.USER, "bob")
 
 
 def test_ids_sort_by_age_whatever_chance_says() -> None:
     moments = [NOW + timedelta(milliseconds=step) for step in (0, 1, 1000, 10**9, 10**12)]
-    ids = [minted(moment, chance=2**CHANCE_BITS - step) for step, moment in enumerate(moments)]
+    ids = [
+        mint_id(moment, random_bits=2**RANDOM_BITS - step) for step, moment in enumerate(moments)
+    ]
 
     assert sorted(ids) == ids
     assert all(map(is_id, ids))
 
 
 def test_ids_of_one_moment_differ_by_chance() -> None:
-    assert 100 == len({minted(NOW, chance=chance) for chance in range(100)})
+    assert 100 == len({mint_id(NOW, random_bits=chance) for chance in range(100)})
 
 
 def test_the_id_of_a_plain_bullet_is_that_of_its_words() -> None:
-    assert derived("Dark  mode.") == derived("dark mode")
-    assert derived("dark mode") != derived("light mode")
-    assert derived("dark mode") != derived("dark mode", ordinal=1)
+    assert derive_id("Dark  mode.") == derive_id("dark mode")
+    assert derive_id("dark mode") != derive_id("light mode")
+    assert derive_id("dark mode") != derive_id("dark mode", ordinal=1)
 
 
 def test_the_following_id_is_the_next_in_order() -> None:
-    assert minted(NOW, chance=8) == following(minted(NOW, chance=7))
-    assert "f-0000000000000" == following("f-zzzzzzzzzzzzz")
+    assert mint_id(NOW, random_bits=8) == next_id(mint_id(NOW, random_bits=7))
+    assert "f-0000000000000" == next_id("f-zzzzzzzzzzzzz")
 
 
 def test_a_typed_id_may_be_upper_case_have_look_alikes_or_lack_its_beginning() -> None:
@@ -171,8 +171,10 @@ def test_everyone_sees_what_is_global_and_nobody_what_is_anothers() -> None:
 
 
 def test_asking_for_more_than_the_server_holds_gives_no_more() -> None:
-    assert frozenset({ADA}) == narrowed(frozenset({ADA}), [ADA, BOB])
-    assert frozenset({ADA}) == narrowed(frozenset({ADA}), None)
-    assert frozenset() == narrowed(frozenset({ADA}), [BOB])
-    assert frozenset({BOB}) == narrowed(None, [BOB])
+    ada = frozenset({"user:ada"})
+
+    assert {"global", "user:ada"} == audience_of(["user:ada", "user:bob"], allowed=ada)
+    assert {"global"} == audience_of(["user:bob"], allowed=ada)
+    assert {"global"} == audience_of([], allowed=ada)
+    assert {"global", "user:bob"} == audience_of(["user:bob"], allowed=None)
     assert (BOB,) == denied(frozenset({ADA}), [ADA, BOB, GLOBAL])

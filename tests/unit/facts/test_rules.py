@@ -14,16 +14,14 @@ from recollect.facts.history import (
     lineage,
     restored,
     superseded,
-    withdrawn,
 )
-from recollect.facts.identity import minted, normalised_digest
-from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance
+from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance, mint_id, normalised_digest
 from recollect.facts.rules import Nearest, Verdict, contradicting, contradictions, decide
 from recollect.facts.scope import FactScope
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
 DAY = timedelta(days=1)
-A, B, C, D = (minted(NOW, chance=chance) for chance in range(4))
+A, B, C, D = (mint_id(NOW, random_bits=chance) for chance in range(4))
 OLD = Fact(
     id=A, text="Ada's theme is light", entity="Ada", key="theme", value="light", created=NOW - DAY
 )
@@ -32,6 +30,10 @@ NEW = Fact(id=B, text="Ada's theme is dark", entity="ada", key="Theme", value="d
 
 def by_id(*facts: Fact) -> dict[str, Fact]:
     return {fact.id: fact for fact in facts}
+
+
+def withdrawn(fact: Fact) -> Fact:
+    return replace(fact, superseded_by=NO_SUCCESSOR, valid_until=NOW)
 
 
 def verdict(fact: Fact, *facts: Fact, nearest: Nearest | None = None) -> Verdict:
@@ -160,7 +162,7 @@ def test_a_near_fact_of_another_scope_or_that_holds_no_more_counts_for_nothing()
     elsewhere = replace(stored, scope=FactScope.parse("user:bob"))
 
     assert Verdict.ADD == verdict(fact, elsewhere, nearest=Nearest(A, 0.99))
-    assert Verdict.ADD == verdict(fact, withdrawn(stored, now=NOW), nearest=Nearest(A, 0.99))
+    assert Verdict.ADD == verdict(fact, withdrawn(stored), nearest=Nearest(A, 0.99))
 
 
 def test_what_was_forgotten_stays_so_for_models_only() -> None:
@@ -199,7 +201,7 @@ def test_what_was_superseded_holds_again_when_that_is_taken_back() -> None:
         by_id(replace(OLD, superseded_by=B), NEW),
         by_id(replace(OLD, superseded_by=D), NEW),
         by_id(replace(OLD, superseded_by=NO_SUCCESSOR), NEW),
-        by_id(withdrawn(OLD, now=NOW), NEW),
+        by_id(withdrawn(OLD), NEW),
         by_id(replace(OLD, superseded_by=B), replace(NEW, superseded_by=A)),
     ],
 )
@@ -251,14 +253,14 @@ def test_no_fact_supersedes_itself_in_the_end(old: str, by: str) -> None:
     facts |= superseded(facts, (A,), NEW)
     facts |= superseded(facts, (B,), replace(NEW, id=C, created=NOW + DAY))
 
-    with pytest.raises(UsageError, match=r"cannot supersede|took the place of"):
+    with pytest.raises(UsageError, match=r"cannot supersede|already supersedes"):
         superseded(facts, (old,), facts[by])
 
 
 def test_a_circle_made_by_hand_is_told_and_holds_nothing() -> None:
     facts = by_id(replace(OLD, superseded_by=B), replace(NEW, superseded_by=A))
 
-    with pytest.raises(UsageError, match="in a circle"):
+    with pytest.raises(UsageError, match="supersede each other"):
         head(facts, A)
     with pytest.raises(NotFoundError):
         head(facts, D)
@@ -313,7 +315,7 @@ def test_what_expired_holds_no_more() -> None:
 
 
 def test_what_is_withdrawn_held_until_then() -> None:
-    fact = withdrawn(OLD, now=NOW)
+    fact = withdrawn(OLD)
 
     assert () == active(by_id(fact), now=NOW)
     assert (fact,) == active(by_id(fact), now=NOW, as_of=NOW - DAY / 2)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.facts.identity import derived
-from recollect.facts.record import Fact
+from recollect.facts.record import Fact, derive_id
 from recollect.facts.source import FactsSource, mark_of
 from recollect.ingest.documents import find_staleness, sync_documents
 from recollect.ingest.read import UnreadableError
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     Write = Callable[[str, str], Path]
 
-ONE, TWO = derived("one"), derived("two")
+ONE, TWO = derive_id("one"), derive_id("two")
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 SETTLED_SECONDS = 1_000_000_000
 
@@ -169,7 +168,7 @@ def test_a_bullet_that_is_no_longer_a_repetition_gets_the_id_of_its_words(
     [key] = store.keyword(["kettl"], scope=Scope(), limit=10).keys
     [chunk] = store.load([key], terms=[], fingerprint=None).chunks
     assert chunk.fact is not None
-    assert derived("The kettle is blue") == chunk.fact.id
+    assert derive_id("The kettle is blue") == chunk.fact.id
 
 
 def test_what_cannot_be_read_is_told_at_every_look(

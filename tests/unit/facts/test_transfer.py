@@ -8,13 +8,12 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
-from recollect.facts.identity import minted
-from recollect.facts.record import Fact, Provenance
+from recollect.facts.record import Fact, Provenance, mint_id
 from recollect.facts.scope import FactScope
 from recollect.facts.transfer import ImportPlan, exported, import_plan, imported
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
-A, B = minted(NOW, chance=1), minted(NOW, chance=2)
+A, B = mint_id(NOW, random_bits=1), mint_id(NOW, random_bits=2)
 FACT = Fact(
     id=A,
     text="Zoë prefers dark mode",
@@ -68,23 +67,23 @@ def test_what_a_line_leaves_out_is_as_usual() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "line 2: no JSON"),
-        ("[]", "line 2: no JSON object"),
-        ("[" * 100_000, "line 2: no JSON"),
+        ("{", "line 2: not JSON"),
+        ("[]", "line 2: not a JSON object"),
+        ("[" * 100_000, "line 2: nested too deeply"),
         ('{"id": "f-1", "text": "x"}', "line 2: The fact has the id 'f-1'"),
         (f'{{"id": "{A}"}}', "line 2: 'text' is missing"),
-        (f'{{"id": "{A}", "text": 7}}', "line 2: 'text' is no text"),
-        (f'{{"id": "{A}", "text": "x", "decay_class": "stable"}}', "not 'decayClass'"),
-        (f'{{"id": "{A}", "text": "x", "confidence": "1"}}', "no number"),
-        (f'{{"id": "{A}", "text": "x", "confidence": true}}', "no number"),
-        (f'{{"id": "{A}", "text": "x", "confidence": {"9" * 400}}}', "no number"),
-        (f'{{"id": "{A}", "text": "x", "confidence": NaN}}', "no number"),
-        (f'{{"id": "{A}", "text": "x", "tags": "ui"}}', "no list"),
-        (f'{{"id": "{A}", "text": "x", "tags": [1]}}', "no list"),
+        (f'{{"id": "{A}", "text": 7}}', "line 2: 'text' is not text"),
+        (f'{{"id": "{A}", "text": "x", "decay_class": "stable"}}', "did you mean 'decayClass'"),
+        (f'{{"id": "{A}", "text": "x", "confidence": "1"}}', "not a number"),
+        (f'{{"id": "{A}", "text": "x", "confidence": true}}', "not a number"),
+        (f'{{"id": "{A}", "text": "x", "confidence": {"9" * 400}}}', "not a number"),
+        (f'{{"id": "{A}", "text": "x", "confidence": NaN}}', "not a number"),
+        (f'{{"id": "{A}", "text": "x", "tags": "ui"}}', "not a list"),
+        (f'{{"id": "{A}", "text": "x", "tags": [1]}}', "not a list"),
         (f'{{"id": "{A}", "text": "x", "scope": "team"}}', "not a scope"),
         (f'{{"id": "{A}", "text": "x", "created": "soon"}}', "not a date"),
         (f'{{"id": "{A}", "text": "x", "provenance": "me"}}', "me"),
-        (f'{{"id": "{B}", "text": "x"}}', f"{B} was there before"),
+        (f'{{"id": "{B}", "text": "x"}}', f"{B} occurs twice"),
     ],
 )
 def test_a_wrong_line_is_named_and_nothing_is_imported(line: str, reason: str) -> None:
@@ -97,7 +96,7 @@ def test_a_wrong_line_is_named_and_nothing_is_imported(line: str, reason: str) -
 
 
 def test_many_wrong_lines_are_counted() -> None:
-    with pytest.raises(UsageError, match=r"line 10: no JSON .*; and 3 more"):
+    with pytest.raises(UsageError, match=r"line 10: not JSON .*; and 3 more"):
         imported(["{"] * 13)
 
 

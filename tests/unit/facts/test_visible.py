@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.facts.visible import visible_text
+from recollect.facts.page import visible_text
 
 PAGE = (
     "# Facts\n"

@@ -1,1 +1,1 @@
-"""How are facts extracted from files? Plan, ask a language model, check its answers."""
+"""Extracts facts from files: plan what to send, ask a language model, check its answers."""

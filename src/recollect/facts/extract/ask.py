@@ -1,209 +1,115 @@
-"""Extracting facts from files with a language model, batch by batch.
+"""Asks a language model about the batches of a plan, one call per batch.
 
-    files ─ plan ─▶ Batches ─ ask ─▶ answers ─ parse ─▶ Drafts ─ place ─▶ BatchResults
+    files ─ plan ─▶ Batches ─ ask ─▶ answers ─ parse ─▶ ProposedFacts ─ locate ─▶ BatchResults
 
-It stores nothing: each batch's result is handed out as soon as it is there, with the files that are
-complete by it. Whoever stores the drafts and those files' digests can be killed at any moment and
-goes on where it stopped.
+Nothing is stored here: each result is yielded as soon as it exists, with the files that it
+completes. A caller that stores the facts and the digests of those files can be killed at any moment
+and continues where it stopped.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError, ProviderSetupError, QuotaError
-from recollect.facts.extract.parse import REPEATED, Draft, Skipped, is_answer, parse_facts
-from recollect.facts.extract.place import placed
-from recollect.facts.extract.plan import (
-    Batch,
-    ExtractOptions,
-    Plan,
-    PlannedFile,
-    digest_of_text,
-    plan_extraction,
-)
-from recollect.facts.extract.prompt import SYSTEM
+from recollect.facts.extract.answer import is_answer, locate, parse_facts
+from recollect.facts.extract.plan import SYSTEM
 from recollect.text.scripts import normalised
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
 
-    from recollect.providers.base import Chat, Completion
+    from recollect.facts.extract.answer import ProposedFact
+    from recollect.facts.extract.plan import Batch, ExtractionPlan, ExtractOptions, PlannedFile
+    from recollect.providers.base import Chat
 
-__all__ = [
-    "Batch",
-    "BatchResult",
-    "Draft",
-    "ExtractOptions",
-    "Extraction",
-    "Plan",
-    "PlannedFile",
-    "Skipped",
-    "digest_of_text",
-    "extract",
-    "parse_facts",
-    "plan_extraction",
-]
-
-_CUT = Degradation(
-    "the model's answer was cut before it held a fact",
+_CUT_OFF = Degradation(
+    "the model's answer was cut off before it contained a fact",
     "Choose a model that does not think, or smaller batches.",
 )
-_NO_FORM = Degradation("the model's answer holds no JSON", "Run it again, or choose another model.")
+_NO_JSON = Degradation(
+    "the model's answer contains no JSON", "Run it again, or choose another model."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """How one batch ended."""
+    """The outcome of one batch."""
 
     batch: Batch
-    drafts: tuple[Draft, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
+    facts: tuple[ProposedFact, ...] = ()
+    skipped: int = 0
+    """Lines of the answer that are not usable, or repeat a fact."""
     completed: tuple[PlannedFile, ...] = ()
-    """Files of which every block has been answered by now; none after a failure."""
+    """Files of which every block is now answered; none after a failure."""
     failure: Degradation | None = None
-    was_asked: bool = True
-    """False when an earlier batch failed in a way that all others would."""
-    is_cut: bool = False
-    """True when the answer ended before the model was done: some facts may be missing."""
     input_tokens: int = 0
     output_tokens: int = 0
-    """As the vendor counts them, else our estimate."""
+    """As the vendor counts them, or else estimated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """What an extraction did."""
+def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
+    """Yield the result of each batch; a failed batch does not stop the others.
 
-    results: tuple[BatchResult, ...]
-    completed: tuple[PlannedFile, ...]
-    """Blank files too, which are not sent."""
-    incomplete: tuple[PlannedFile, ...]
-    """To be sent again: a batch of theirs failed."""
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    """In US dollars, by the plan's price."""
-
-
-def extract(plan: Plan, chat: Chat, done: Callable[[BatchResult], None]) -> Extraction:
-    """Ask the model about each batch, one call a batch; a failed one does not stop the others.
-
-    Args:
-        plan: what is sent.
-        chat: who is asked; nobody when the plan holds no batch.
-        done: is given each result as soon as it is there, and may store it.
-
+    A failure that every batch would share, such as a missing key, is not tried again.
     """
-    run = _Run(plan, chat)
+    files = {file.path: file for file in plan.files}
+    awaited = Counter(path for batch in plan.batches for path in batch.paths)
+    seen: set[str] = set()
+    hopeless: Degradation | None = None
     for batch in plan.batches:
-        done(run.result_of(batch))
-    return run.report()
-
-
-class _Run:
-    """What one extraction remembers from batch to batch."""
-
-    def __init__(self, plan: Plan, chat: Chat) -> None:
-        self._plan = plan
-        self._chat = chat
-        self._files = {file.path: file for file in plan.files}
-        self._awaited = Counter(path for batch in plan.batches for path in batch.paths)
-        self._failed: set[str] = set()
-        self._seen: set[str] = set()
-        self._hopeless: Degradation | None = None
-        self._results: list[BatchResult] = []
-
-    def result_of(self, batch: Batch) -> BatchResult:
-        if self._hopeless is not None:
-            result = self._failure(batch, self._hopeless, was_asked=False)
-        else:
-            result = self._asked(batch)
-        self._results.append(result)
-        return result
-
-    def report(self) -> Extraction:
-        files, price = self._plan.files, self._plan.options.price
-        input_tokens = sum(result.input_tokens for result in self._results)
-        output_tokens = sum(result.output_tokens for result in self._results)
-        return Extraction(
-            tuple(self._results),
-            tuple(file for file in files if self._is_complete(file.path)),
-            tuple(file for file in files if not self._is_complete(file.path)),
-            input_tokens,
-            output_tokens,
-            price.of(input_tokens=input_tokens, output_tokens=output_tokens) if price else None,
-        )
-
-    def _asked(self, batch: Batch) -> BatchResult:
-        options = self._plan.options
+        if hopeless is not None:
+            yield BatchResult(batch, failure=hopeless)
+            continue
         try:
-            answer = self._chat.complete(
-                batch.prompt,
-                system=SYSTEM,
-                max_tokens=options.output_tokens,
-                temperature=options.temperature,
-                seconds=options.batch_seconds,
-            )
+            result = _answered(batch, chat, options=plan.options)
         except ProviderError as error:
-            failure = Degradation(error.message, error.action)
+            result = BatchResult(batch, failure=Degradation(error.message, error.action))
             if isinstance(error, (ProviderSetupError, QuotaError)):
-                self._hopeless = failure
-            return self._failure(batch, failure)
-        drafts, skipped = parse_facts(answer.text)
-        if not drafts and answer.is_cut:
-            return self._failure(batch, _CUT, answer=answer)
-        if not is_answer(answer.text):
-            return self._failure(batch, _NO_FORM, answer=answer)
-        fresh, repeated = self._fresh(placed(drafts, batch.blocks))
-        self._awaited.subtract(batch.paths)
-        return BatchResult(
-            batch,
-            tuple(fresh),
-            (*skipped, *repeated),
-            tuple(self._files[path] for path in batch.paths if self._is_complete(path)),
-            is_cut=answer.is_cut,
-            input_tokens=_known(answer.input_tokens, batch.input_tokens),
-            output_tokens=_known(answer.output_tokens, 0),
-        )
-
-    def _failure(
-        self,
-        batch: Batch,
-        failure: Degradation,
-        *,
-        was_asked: bool = True,
-        answer: Completion | None = None,
-    ) -> BatchResult:
-        self._failed.update(batch.paths)
-        return BatchResult(
-            batch,
-            failure=failure,
-            was_asked=was_asked,
-            is_cut=answer is not None and answer.is_cut,
-            input_tokens=_known(answer.input_tokens, batch.input_tokens) if answer else 0,
-            output_tokens=_known(answer.output_tokens, 0) if answer else 0,
-        )
-
-    def _is_complete(self, path: str) -> bool:
-        return self._awaited[path] <= 0 and path not in self._failed
-
-    def _fresh(self, drafts: Iterable[Draft]) -> tuple[list[Draft], list[Skipped]]:
-        """Return the drafts that no earlier batch gave, and the others: blocks overlap."""
-        fresh: list[Draft] = []
-        repeated: list[Skipped] = []
-        for draft in drafts:
-            identity = normalised(draft.text)
-            if identity in self._seen:
-                repeated.append(Skipped(REPEATED, draft.text))
-            else:
-                fresh.append(draft)
-            self._seen.add(identity)
-        return fresh, repeated
+                hopeless = result.failure
+        if result.failure is None:  # a failed batch leaves its files incomplete
+            awaited.subtract(batch.paths)
+            fresh = tuple(_fresh(result.facts, seen))
+            result = replace(
+                result,
+                facts=fresh,
+                skipped=result.skipped + len(result.facts) - len(fresh),
+                completed=tuple(files[path] for path in batch.paths if awaited[path] <= 0),
+            )
+        yield result
 
 
-def _known(counted: int | None, estimated: int) -> int:
-    return estimated if counted is None else counted
+def _answered(batch: Batch, chat: Chat, *, options: ExtractOptions) -> BatchResult:
+    answer = chat.complete(
+        batch.prompt,
+        system=SYSTEM,
+        max_tokens=options.output_tokens,
+        temperature=options.temperature,
+        seconds=options.batch_seconds,
+    )
+    facts, skipped = parse_facts(answer.text)
+    failure = None
+    if not facts and answer.is_cut:
+        failure = _CUT_OFF
+    elif not is_answer(answer.text):
+        failure = _NO_JSON
+    return BatchResult(
+        batch,
+        tuple(locate(facts, batch.blocks)) if failure is None else (),
+        skipped if failure is None else 0,
+        failure=failure,
+        input_tokens=batch.input_tokens if answer.input_tokens is None else answer.input_tokens,
+        output_tokens=answer.output_tokens or 0,
+    )
+
+
+def _fresh(facts: Iterable[ProposedFact], seen: set[str]) -> Iterator[ProposedFact]:
+    """Yield the facts that no earlier batch yielded: blocks overlap."""
+    for fact in facts:
+        identity = normalised(fact.text)
+        if identity not in seen:
+            yield fact
+        seen.add(identity)

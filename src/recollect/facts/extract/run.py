@@ -1,7 +1,7 @@
-"""`ingest`: facts out of files, by a language model that is asked once a file's content.
+"""Extractor: stores facts that a language model finds in files (`recollect ingest`).
 
-What was sent is remembered in the home by the digest of each file, so a second run of the same
-files asks nothing, whatever became of the index. A dry run makes the plan and stops there.
+The digest of every file that was sent is remembered in the user's home, so a second run over the
+same files asks nothing, whatever happened to the index. A dry run stops after the plan.
 """
 
 from __future__ import annotations
@@ -12,51 +12,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.extract.ask import ExtractOptions, extract, plan_extraction
-from recollect.facts.record import Provenance, extracted_category
+from recollect.facts.extract.ask import ask
+from recollect.facts.extract.plan import ExtractOptions, plan_extraction
+from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.providers.registry import prepared_chat
 from recollect.text.files import replace_file
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from recollect.facts.book import FactBook
-    from recollect.facts.extract.ask import BatchResult, Draft, Plan
+    from recollect.facts.extract.answer import ProposedFact
+    from recollect.facts.extract.plan import ExtractionPlan, PlannedFile
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered
     from recollect.providers.base import Chat
     from recollect.types import Degradation, Progress
 
 DEFAULT_PATHS = ("skills/**/*.md", "TOOLS.md", "AGENTS.md")
-_MOST_BYTES = 4 * 1024 * 1024  # a file beyond this is no text to learn from
+_MOST_BYTES = 4 * 1024 * 1024  # larger files are not documentation
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a run came to."""
+    """What an extraction did."""
 
-    plan: Plan
+    plan: ExtractionPlan
     stored: int = 0
     known: int = 0
-    """Drafts that said what is known."""
+    """Facts that were already known."""
     forgotten: tuple[Fact, ...] = ()
-    """What was forgotten on purpose before, and therefore left out."""
+    """Facts that were forgotten before and therefore not stored."""
     contradicting: tuple[Remembered, ...] = ()
-    """Stored beside what they contradict: somebody has to decide."""
+    """Stored facts that contradict others: a person has to decide."""
     suspicious: int = 0
-    """Drafts that read like instructions or that no file holds; not stored."""
+    """Facts that read like instructions or are in no file; not stored."""
     skipped: int = 0
-    """Lines of answers that were no facts."""
+    """Lines of answers that are not usable facts."""
     failures: tuple[Degradation, ...] = ()
     notices: tuple[str, ...] = ()
-    """What is to be known of facts that were stored."""
+    """Remarks on stored facts."""
     cost: float | None = None
 
 
 class Extractor:
-    """Reads files, asks the model, writes facts down."""
+    """Reads files, asks the language model about them, and stores the facts it finds."""
 
     def __init__(
         self,
@@ -67,14 +69,14 @@ class Extractor:
         chat: Chat | None,
         usual: Sequence[str] = (),
     ) -> None:
-        """Store the parts.
+        """Store the arguments.
 
         Args:
-            workspace: whose files; nothing outside it is read.
-            book: where facts go.
+            workspace: nothing outside it is read.
+            book: stores the facts.
             state: the file that remembers what was sent.
-            chat: the language model; None when none is configured.
-            usual: the files where none are named.
+            chat: the language model; None if none is configured.
+            usual: the files to read if none are named.
 
         """
         self._workspace = workspace
@@ -83,8 +85,8 @@ class Extractor:
         self._chat = chat
         self._usual = tuple(usual) or DEFAULT_PATHS
 
-    def plan(self, paths: Sequence[str] = ()) -> Plan:
-        """Return what would be sent, and what it would cost; asks nothing.
+    def plan(self, paths: Sequence[str] = ()) -> ExtractionPlan:
+        """Return what would be sent and what it would cost; asks nothing.
 
         Raises:
             UsageError: a pattern leaves the workspace.
@@ -92,35 +94,32 @@ class Extractor:
 
         """
         options = ExtractOptions(price=self._chat.price if self._chat is not None else None)
-        return plan_extraction(self._files(paths or self._usual), self._sent(), options)
+        return plan_extraction(self._files(paths or self._usual), self._done(), options)
 
     def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> Extracted:
-        """Send what is new or changed, and write down what comes back, batch by batch.
+        """Send new and changed files, and store the facts of each answer as it arrives.
 
         Raises:
             UsageError: a pattern leaves the workspace.
             NotFoundError: no file matches.
-            ProviderSetupError: no language model is set, or it has no key.
+            ProviderSetupError: no language model is configured, or its key is missing.
 
         """
         chat = prepared_chat(self._chat)
         plan = self.plan(paths)
         tally = _Tally(plan)
-        batches = len(plan.batches)
-
-        def done(result: BatchResult) -> None:
-            for draft in result.drafts:
-                tally.count(draft, self._book)
-            tally.skipped += sum(each.count for each in result.skipped)
+        for result in ask(plan, chat):
+            for fact in result.facts:
+                tally.store(fact, self._book)
+            tally.skipped += result.skipped
+            tally.input_tokens += result.input_tokens
+            tally.output_tokens += result.output_tokens
             if result.failure is not None:
                 tally.failures.append(result.failure)
-            self._remember({each.path: each.digest for each in result.completed})
-            progress(Step("ask", result.batch.number, batches))
-
-        extraction = extract(plan, chat, done)
-        self._remember({each.path: each.digest for each in extraction.completed})
-        was_answered = extraction.input_tokens or extraction.output_tokens
-        return tally.finished(cost=extraction.cost if was_answered else None)
+            self._mark_done(result.completed)
+            progress(Step("ask", result.batch.number, len(plan.batches)))
+        self._mark_done(file for file in plan.files if not file.block_count)
+        return tally.finished()
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
         root = self._workspace.resolve()
@@ -131,7 +130,7 @@ class Extractor:
                     f"{pattern} leaves the workspace.", action="Name files inside the workspace."
                 )
             for file in sorted(root.glob(pattern)):
-                # A link may lead out of the workspace, and what is there was not offered.
+                # A link may lead to a file outside the workspace, which must not be sent.
                 is_inside = file.resolve().is_relative_to(root)
                 if is_inside and file.is_file() and file.stat().st_size <= _MOST_BYTES:
                     path = file.relative_to(root).as_posix()
@@ -143,45 +142,45 @@ class Extractor:
             )
         return found
 
-    def _sent(self) -> dict[str, str]:
+    def _done(self) -> dict[str, str]:
         try:
-            sent = json.loads(self._state.read_text(encoding="utf-8"))
+            done = json.loads(self._state.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        return {str(path): str(digest) for path, digest in sent.items()}
+        return {str(path): str(digest) for path, digest in done.items()}
 
-    def _remember(self, files: dict[str, str]) -> None:
-        if files:
+    def _mark_done(self, files: Iterable[PlannedFile]) -> None:
+        if digests := {file.path: file.digest for file in files}:
             self._state.parent.mkdir(parents=True, exist_ok=True)
-            content = json.dumps({**self._sent(), **files}, ensure_ascii=False, indent=1)
+            content = json.dumps({**self._done(), **digests}, ensure_ascii=False, indent=1)
             replace_file(self._state, content.encode())
 
 
 class _Tally:
-    """Counts what became of drafts."""
+    """Stores proposed facts and counts what happened to them."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ExtractionPlan) -> None:
         self.plan = plan
         self.stored = self.known = self.suspicious = self.skipped = 0
-        self.forgotten: dict[str, Fact] = {}  # by text: blocks overlap
+        self.input_tokens = self.output_tokens = 0
+        self.forgotten: dict[str, Fact] = {}  # by text, because blocks overlap
         self.contradicting: list[Remembered] = []
         self.failures: list[Degradation] = []
         self.notices: list[str] = []
 
-    def count(self, draft: Draft, book: FactBook) -> None:
-        """Write a draft down, unless it is better left."""
-        if draft.is_suspicious:
+    def store(self, fact: ProposedFact, book: FactBook) -> None:
+        if fact.suspicion:
             self.suspicious += 1
             return
         remembered = book.remember(
-            draft.text,
-            category=extracted_category(draft.category),
-            entity=draft.entity,
-            key=draft.key,
-            value=draft.value,
-            tags=draft.tags,
+            fact.text,
+            category=fact.category,
+            entity=fact.entity,
+            key=fact.key,
+            value=fact.value,
+            tags=fact.tags,
             provenance=Provenance.INGEST,
-            source=f"{draft.path}:{draft.start_line}-{draft.end_line}" if draft.path else "",
+            source=f"{fact.path}:{fact.start_line}-{fact.end_line}" if fact.path else "",
         )
         match remembered.decision.verdict:
             case Verdict.EXISTING:
@@ -194,8 +193,11 @@ class _Tally:
                 if verdict is Verdict.CONTRADICTS:
                     self.contradicting.append(remembered)
 
-    def finished(self, *, cost: float | None) -> Extracted:
-        """Return the sum."""
+    def finished(self) -> Extracted:
+        price = self.plan.options.price
+        cost = None
+        if price is not None and (self.input_tokens or self.output_tokens):
+            cost = price.of(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
         return Extracted(
             plan=self.plan,
             stored=self.stored,

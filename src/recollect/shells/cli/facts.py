@@ -168,15 +168,15 @@ def list_facts(
     text: str,
 ) -> None:
     """Show the facts that are valid now, and mark those that contradict each other."""
-    from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
+    from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
     from recollect.shells.render import facts as render  # noqa: PLC0415
 
-    wanted = Wanted(scopes=scopes, category=category, entity=entity, tags=tags, text=text)
+    wanted = FactFilter(scopes=scopes, category=category, entity=entity, tags=tags, text=text)
     with options.open_memory() as memory:
         listing = memory.facts.listed(
             wanted, as_of=end_of(as_of), include_superseded=include_superseded
         )
-    is_narrowed = not wanted.is_everything
+    is_narrowed = wanted != FactFilter()
     lines = render.listing_text(
         listing, program=options.program, is_narrowed=is_narrowed, as_of=as_of
     )
@@ -203,7 +203,7 @@ def show_fact(options: SharedOptions, *, fact_id: str) -> None:
 @shared_options
 def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: bool) -> None:
     """Mark OLD-ID as superseded by NEW-ID, or undo that with --undo OLD-ID."""
-    from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
+    from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
     from recollect.shells.render import facts as render  # noqa: PLC0415
 
     if undo == (new is not None):
@@ -214,7 +214,7 @@ def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: b
     with options.open_memory() as memory:
         if new is None:
             restored = memory.facts.restore(old)
-            listing = memory.facts.listed(Wanted())
+            listing = memory.facts.listed(FactFilter())
             shape = render.restored_json(restored, listing)
             lines = render.restored_text(restored, listing, program=program)
         else:

@@ -107,14 +107,14 @@ def doctor_command(options: SharedOptions) -> int:
 
 def examine(open_memory: Callable[[], Memory]) -> list[Check]:
     """Check Python, the store, the workspace, the index, the facts and the provider."""
-    from recollect.facts.listing import Wanted  # noqa: PLC0415 - not needed for --help
+    from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
 
     checks = [_python(), _engine()]
     try:
         with open_memory() as memory:
             status = memory.status(deep=True)
             problems = memory.verify_store()
-            ledger = memory.facts.listed(Wanted()).problems
+            ledger = memory.facts.listed(FactFilter()).problems
     except RecollectError as error:
         return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
     return [

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.identity import ID_PATTERN
-from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, MOST_FACT_CHARS
+from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, ID_PATTERN, MOST_FACT_CHARS
 from recollect.facts.rules import Verdict
 from recollect.shells.dates import end_of, start_of
 from recollect.shells.http.errors import JsonResponse, RequestError
@@ -167,12 +166,12 @@ class ForgetResponse(ResponseModel):
 
 async def facts(state: ServerState, given: ListParameters) -> Json:
     """List the facts that are valid."""
-    from recollect.facts.listing import Wanted  # noqa: PLC0415 - only where facts are asked for
+    from recollect.facts.book import FactFilter  # noqa: PLC0415 - only where facts are asked for
 
     scopes = state.scopes.seen(given.scope)
     if state.scopes.names is not None and not given.scope:
         scopes = (GLOBAL, *scopes)
-    wanted = Wanted(
+    wanted = FactFilter(
         scopes=scopes,
         category=given.category,
         entity=given.entity,

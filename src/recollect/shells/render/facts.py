@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date, datetime
 
+    from recollect.facts.book import Listing
     from recollect.facts.decay import Pruned
-    from recollect.facts.extract.ask import Plan
+    from recollect.facts.extract.plan import ExtractionPlan
     from recollect.facts.extract.run import Extracted
-    from recollect.facts.listing import Listing
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
@@ -281,7 +281,7 @@ def import_text(plan: ImportPlan, *, program: str) -> Iterator[Line]:
         yield f"  {fact.id} is already stored with different content, which was kept.", "yellow"
 
 
-def plan_json(plan: Plan) -> Json:
+def plan_json(plan: ExtractionPlan) -> Json:
     """Return the contract of `ingest --dry-run --json`."""
     return {
         "dryRun": True,
@@ -297,7 +297,7 @@ def plan_json(plan: Plan) -> Json:
     }
 
 
-def plan_text(plan: Plan) -> Iterator[Line]:
+def plan_text(plan: ExtractionPlan) -> Iterator[Line]:
     """Yield what `ingest --dry-run` prints."""
     for each in plan.files:
         kind = "new" if each.is_new else "changed"

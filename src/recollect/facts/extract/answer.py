@@ -1,0 +1,210 @@
+"""Reads the facts in a model's answer, checks them, and finds the lines they come from.
+
+One line that cannot be used is skipped; nothing a model writes can raise. The words of a fact
+decide where it comes from, not the model, which may name the wrong file, and a file may contain a
+header that names another. A fact that shares hardly a word with what was sent was made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from recollect.facts.extract.suspicion import suspicion_of
+from recollect.facts.record import extracted_category, tags_of
+from recollect.text.json_objects import UnreadableObject, objects_in
+from recollect.text.scripts import normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from recollect.facts.extract.plan import FileBlock
+
+INGEST_TAG = "ingest"
+MADE_UP = "shares hardly a word with the files that were sent"
+
+_LEAST_CHARS = 10  # of a text: less says nothing by itself
+_MOST_CHARS = 1000  # of a text: the model is asked for one or two sentences
+_READ_CHARS = 2 * _MOST_CHARS  # of any other field
+_NAME_CHARS = 120  # of an entity or a key
+_VALUE_CHARS = 200
+_TAG_CHARS = 40
+_MOST_TAGS = 8
+_MOST_FACTS = 500
+"""In one answer: several times what a batch of the usual size can yield."""
+_JOINERS = "\u200c\u200d"  # part of words in Persian and Hindi, and of emoji
+_KEY_BREAK = re.compile(r"[^\w.]+|(?<=[a-z])(?=[A-Z])")
+_FACT_FIELDS = {"text", "fact", "category"}
+
+_WORD = re.compile(r"\w+")
+_LEAST_WORD_CHARS = 3  # of a significant word; digits always are
+_IDEOGRAPH = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LEAST_SHARE = 0.3
+"""Share of a fact's words that must be in what was sent: a paraphrase keeps names and numbers."""
+_LINE_SHARE = 0.5
+"""Share of a fact's words that one line must contain to be its place instead of the block."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFact:
+    """A fact as a model worded it, not yet stored."""
+
+    category: str
+    text: str
+    entity: str = ""
+    key: str = ""
+    value: str = ""
+    tags: tuple[str, ...] = (INGEST_TAG,)
+    path: str = ""
+    """The file it comes from; until it is located, what the model says."""
+    start_line: int = 0
+    end_line: int = 0
+    """1-based; 0 is unknown."""
+    suspicion: str = ""
+    """Why it looks planted or made up; empty if it does not."""
+
+
+def parse_facts(answer: str) -> tuple[list[ProposedFact], int]:
+    """Return the facts in an answer, each text once, and how many others were skipped."""
+    facts: dict[str, ProposedFact] = {}
+    skipped = 0
+    for read in objects_in(answer):
+        if isinstance(read, UnreadableObject):
+            skipped += 1
+            continue
+        for fields in _facts_in(read):
+            fact = _proposed(fields)
+            identity = normalised(fact.text) if fact is not None else ""
+            if fact is None or identity in facts or len(facts) == _MOST_FACTS:
+                skipped += 1
+            else:
+                facts[identity] = fact
+    return list(facts.values()), skipped
+
+
+def is_answer(answer: str) -> bool:
+    """Return whether the model kept to the format; `{}` is how it says that there are no facts."""
+    return answer.strip() == "[]" or any(isinstance(read, dict) for read in objects_in(answer))
+
+
+def _facts_in(read: dict[str, object]) -> Iterator[Mapping[str, object]]:
+    """Yield the object itself, or those in a list it wraps: `{"facts": [...]}`."""
+    if not read:
+        return
+    inner = [
+        part
+        for value in read.values()
+        if isinstance(value, list)
+        for part in value
+        if isinstance(part, dict)
+    ]
+    if inner and not _FACT_FIELDS & read.keys():
+        yield from inner
+    else:
+        yield read
+
+
+def _proposed(fields: Mapping[str, object]) -> ProposedFact | None:
+    raw = fields.get("text") or fields.get("fact")
+    text = _line(raw) if isinstance(raw, str) else ""
+    if not isinstance(raw, str) or not _LEAST_CHARS <= len(text) <= _MOST_CHARS:
+        return None
+    entity, key = _name(fields.get("entity")), _key(fields.get("key"))
+    value = _word(fields.get("value"))[:_VALUE_CHARS]
+    if not value and entity and key:
+        value = text[:_VALUE_CHARS]
+    line = _number(fields.get("line"))
+    return ProposedFact(
+        extracted_category(_word(fields.get("category"))),
+        text,
+        entity,
+        key,
+        value,
+        _tags(fields.get("tags")),
+        _word(fields.get("file")),
+        line,
+        line,
+        suspicion_of(raw, _text_of(fields.get("entity")), _text_of(fields.get("value"))),
+    )
+
+
+def _text_of(value: object) -> str:
+    """Return a text as it was written, or a truth value as JSON; empty for anything else."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value[:_READ_CHARS] if isinstance(value, str) else ""
+
+
+def _line(text: str) -> str:
+    """Return the text on one line, without invisible characters."""
+    visible = (char if char.isprintable() or char in _JOINERS else " " for char in text)
+    return " ".join("".join(visible).split())
+
+
+def _word(value: object) -> str:
+    return _line(_text_of(value))
+
+
+def _name(value: object) -> str:
+    return _word(value)[:_NAME_CHARS].strip()
+
+
+def _key(value: object) -> str:
+    """Return the key in snake_case: `Base URL` and `baseUrl` are `base_url`."""
+    parts = _KEY_BREAK.split(_name(value))
+    return "_".join(part.lower() for part in parts if part)
+
+
+def _number(value: object) -> int:
+    """Return a line number; 0 if there is none."""
+    text = _word(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= len("9999999") else 0
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    words = value if isinstance(value, list) else [value]
+    lines = [_line(word) for word in words[: 4 * _MOST_TAGS] if isinstance(word, str)]
+    tags = [tag for tag in tags_of(lines) if len(tag) <= _TAG_CHARS and tag != INGEST_TAG]
+    return (*tags[:_MOST_TAGS], INGEST_TAG)
+
+
+def locate(facts: Iterable[ProposedFact], blocks: Sequence[FileBlock]) -> list[ProposedFact]:
+    """Return the facts with the file and lines they come from.
+
+    The block that shares most words with a fact is its place; between equal blocks the model's own
+    word decides.
+    """
+    known = [(block, _words(block.text)) for block in blocks]
+    return [_located(fact, known) for fact in facts]
+
+
+def _located(fact: ProposedFact, known: Sequence[tuple[FileBlock, frozenset[str]]]) -> ProposedFact:
+    wanted = _words(f"{fact.text} {fact.entity} {fact.value}")
+    block, words = max(known, key=lambda pair: (len(wanted & pair[1]), pair[0].path == fact.path))
+    start, end = _lines(block, wanted)
+    is_made_up = len(wanted & words) < _LEAST_SHARE * len(wanted)
+    suspicion = fact.suspicion or (MADE_UP if is_made_up else "")
+    return replace(fact, path=block.path, start_line=start, end_line=end, suspicion=suspicion)
+
+
+def _lines(block: FileBlock, wanted: frozenset[str]) -> tuple[int, int]:
+    """Return the line with most of the words, or all lines of the block."""
+    lines = block.text.splitlines()
+    shared = Counter({number: len(wanted & _words(line)) for number, line in enumerate(lines)})
+    for number, count in shared.most_common(1):
+        if count >= max(1, _LINE_SHARE * len(wanted)):
+            return block.start_line + number, block.start_line + number
+    return block.start_line, block.end_line
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the significant words; in scripts without spaces, pairs of characters."""
+    words = set[str]()
+    for word in _WORD.findall(text.lower()):
+        if _IDEOGRAPH.search(word):
+            words.update(word[place : place + 2] for place in range(len(word)))
+        elif len(word) >= _LEAST_WORD_CHARS or word.isdigit():
+            words.update(part for part in (word, *word.split("_")) if part)
+    return frozenset(words)
