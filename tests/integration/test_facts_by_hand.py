@@ -165,7 +165,7 @@ def test_facts_that_supersede_each_other_are_told_once(memory: Memory, written: 
     told = problems(memory)
     memory.facts.restore(ONE)
 
-    assert [("other.md:1", f"and {TWO} supersede each other: none of them holds")] == told
+    assert [("other.md:1", f"and {TWO} supersede each other: none of them is valid")] == told
     assert ["Tea"] == held(memory)
     assert [] == problems(memory)
 
@@ -217,4 +217,4 @@ def test_many_broken_lines_are_counted_instead_of_named(memory: Memory, written:
     notices = memory.search("kettle").notices
 
     assert 4 == len(notices)
-    assert "2 more in the lines of facts: `recollect facts list` names them all." == notices[3]
+    assert "2 more facts cannot be read: `recollect facts list` names them all." == notices[3]
