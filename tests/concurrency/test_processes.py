@@ -223,7 +223,7 @@ def test_a_holder_that_was_silent_for_too_long_is_replaced_and_does_not_go_on(
 ) -> None:
     write_notes(write, 3)
     first = commands.start("index")
-    wait_until(commands.holder)
+    wait_until(held_up.asked.is_set)  # it waits for the provider, not inside a transaction
     first.send_signal(signal.SIGSTOP)
     connection = apsw.Connection(str(commands.index))
     connection.execute("UPDATE leases SET beat = beat - 60")
@@ -263,7 +263,7 @@ def test_while_another_process_writes_without_an_end_reading_is_not_held_up(
     assert "lantern" in done.stdout or command == ("status",)
     assert "locked" not in done.stdout + done.stderr
     if command[0] == "search":
-        assert "Not brought up to date: Another process has been writing" in done.stderr
+        assert "The index is not up to date: Another process has been writing" in done.stderr
         assert "memory/later.md" in paths_of(commands.run("search", "lantern", "--json"))
 
 

@@ -65,8 +65,8 @@ def test_a_file_that_is_left_out_says_by_what(run: Run, workspace: Path) -> None
     ignored = run("get", "memory/secret.md")
     excluded = run("get", "memory/draft.md", RECOLLECT_EXCLUDE="memory/draft*")
 
-    assert "is left out of this memory by .recollectignore." in ignored.stderr
-    assert "is left out of this memory by the setting `exclude`." in excluded.stderr
+    assert "is excluded from this memory by .recollectignore." in ignored.stderr
+    assert "is excluded from this memory by the setting `exclude`." in excluded.stderr
 
 
 def test_a_setting_that_a_workspace_may_not_make_names_the_command_and_the_file(

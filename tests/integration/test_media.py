@@ -218,7 +218,7 @@ def test_what_is_too_large_or_not_what_its_name_says_is_reported_and_the_rest_go
     } == set(reasons)
     assert "larger than" in reasons["assets/large.png"][0]
     assert "multimodal.max_file_bytes" in reasons["assets/large.png"][1]
-    assert "is named as PNG but holds something else" == reasons["assets/disguised.png"][0]
+    assert "is named as PNG but contains something else" == reasons["assets/disguised.png"][0]
     assert all(action for _, action in reasons.values())
     assert (6, 0, 4) == (report.added, report.pending, len(again.failed))
     assert 4 == gemini.media.total()
@@ -310,7 +310,7 @@ def test_a_file_named_by_itself_says_why_it_is_not_taken_in(
     with Memory.open(workspace, environ={**on, **named}) as memory:
         taken = memory.sync()
 
-    assert "is an image file, and those are not taken in" == failure.reason
+    assert "is an image file, and those are not indexed" == failure.reason
     assert "multimodal.enabled" in failure.action
     assert (1, ()) == (taken.added, taken.failed)
 

@@ -225,7 +225,7 @@ def test_a_provider_without_its_key_is_reported_while_the_earlier_vectors_answer
     assert ("hybrid", "local") == (results.mode, results.provider)
     assert results.degraded is not None
     assert "VOYAGE_API_KEY" in results.degraded["vector"].reason
-    assert "answer meanwhile" in results.degraded["vector"].reason
+    assert "Meanwhile the vectors of" in results.degraded["vector"].reason
 
 
 def test_auto_stays_with_the_provider_of_a_complete_index(

@@ -212,4 +212,4 @@ def test_the_command_says_that_the_question_was_not_reworded(
         )
 
     assert 0 == done.returncode
-    assert "The query was not expanded: the model's answer held no rewording" in done.stderr
+    assert "The query was not expanded: the model's answer contains no rewording" in done.stderr

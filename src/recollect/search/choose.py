@@ -60,4 +60,4 @@ def _filling(store: Store, wanted: Provider) -> str:
 
 
 def _meanwhile(published: Fingerprint) -> str:
-    return f"Until then the vectors of {published.model} answer."
+    return f"Meanwhile the vectors of {published.model} answer."
