@@ -37,7 +37,7 @@ PAINTED = """() => {
   const found = new Map();
   for (const element of document.querySelectorAll("body *")) {
     const isText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!isText || !element.checkVisibility() || element.closest(".unseen, svg, .skip")) continue;
+    if (!isText || !element.checkVisibility() || element.closest(".visually-hidden, svg, .skip")) continue;
     const style = getComputedStyle(element);
     const key = [style.color, solid(element)].join("|");
     found.set(key, `${element.tagName}.${element.className}`);
@@ -160,7 +160,7 @@ def test_the_theme_switch_is_at_the_top_right_and_every_view_is_in_sight(
 ) -> None:
     tab = opened(sample_server, width=width, height=640)
     tab.open("health")
-    expect(tab.find("#whose")).not_to_be_empty()
+    expect(tab.find("#workspace")).not_to_be_empty()
     switch, brand = tab.find("#theme").bounding_box(), tab.find(".brand").bounding_box()
     assert switch is not None
     assert brand is not None

@@ -189,7 +189,7 @@ def test_an_explanation_adds_up_for_the_eye_and_for_the_ear(tab: Tab) -> None:
 def test_a_question_that_is_not_in_memory_is_not_answered_confidently(tab: Tab) -> None:
     tab.open("search", q="which dentist does Mika go to")
 
-    expect(tab.find(".note.warn")).to_contain_text("Nothing found stands out")
+    expect(tab.find(".note.warn")).to_contain_text("No result stands out")
 
 
 def test_words_of_the_question_are_marked_in_the_title_too(tab: Tab) -> None:
@@ -232,7 +232,7 @@ def test_a_question_that_is_too_long_is_told_so_and_not_asked(tab: Tab) -> None:
         tab.box.fill("why " * 1001)
 
         expect(tab.page.get_by_role("alert").filter(has_text="too long")).to_contain_text(
-            "Ask it in at most 4,000."
+            "Use at most 4,000."
         )
         assert [] == [url for url in tab.requests[before:] if "query=why" in url]
 

@@ -101,7 +101,7 @@ def test_the_token_is_asked_for_kept_for_the_tab_and_refused_when_wrong(
         tab = opened(server)
         tab.pardoned = "401"
         tab.page.goto(f"{tab.url}/#/search?q=anchor")
-        dialog = tab.page.get_by_role("dialog", name="This server asks for a token")
+        dialog = tab.page.get_by_role("dialog", name="This server needs a token")
         tab.has_focus(dialog.get_by_label("Token"))
         dialog.get_by_label("Token").fill("wrong")
         tab.page.keyboard.press("Enter")
@@ -139,7 +139,7 @@ def test_a_server_that_is_gone_is_noticed_and_so_is_its_return(
         tab.open("search")
         server.kill()
         tab.box.fill("anchor")
-        gone = tab.find("#gone")
+        gone = tab.find("#offline")
         expect(gone).to_contain_text("recollect serve")
     port = server.url.rpartition(":")[2]
     with served(notes, own_environ, "--port", port):

@@ -108,7 +108,7 @@ def test_the_map_is_coloured_by_age_on_request(tab: Tab) -> None:
 
 def test_facts_say_what_a_choice_would_show(tab: Tab) -> None:
     tab.open("facts")
-    expect(tab.find(".history")).to_have_text("Choose a fact to see what it took the place of.")
+    expect(tab.find(".history")).to_have_text("Choose a fact to see its history.")
     tab.box.fill("zxqv")
     expect(tab.find(".statements li")).to_have_count(0)
 
@@ -136,14 +136,14 @@ def test_a_fact_shows_what_it_took_the_place_of(tab: Tab) -> None:
             for name in ("Wen Qiu", "Tomasz Wilk", "Haruka Mizuno")
         ]
     )
-    expect(tab.find(".chain .holds")).to_have_count(1)
-    expect(tab.find(".chain .is-former").first).to_contain_text("until")
+    expect(tab.find(".chain .is-valid")).to_have_count(1)
+    expect(tab.find(".chain .is-superseded").first).to_contain_text("until")
 
 
 def test_facts_can_be_searched_with_and_without_those_that_ended(tab: Tab) -> None:
     tab.open("facts", text="database migration")
     expect(tab.find(".statements li")).to_have_count(1)
-    tab.page.get_by_label("superseded too").check()
+    tab.page.get_by_label("include superseded").check()
     expect(tab.find(".statements li")).to_have_count(3)
     tab.page.go_back()
 

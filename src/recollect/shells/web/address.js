@@ -1,11 +1,8 @@
-// The state of the page stands in its address, so that it can be shared and Back works.
-
-export const VIEWS = ["search", "file", "timeline", "map", "facts", "health", "evaluation"];
+// The state of the page is in its address, so that links can be shared and Back works.
 
 export function here() {
   const [, view = "", query = ""] = location.hash.match(/^#\/([^?]*)\??(.*)$/su) ?? [];
-  if (VIEWS.includes(view)) return { view, params: new URLSearchParams(query), isKnown: true };
-  return { view: "search", params: new URLSearchParams(), isKnown: view === "" };
+  return { view, params: new URLSearchParams(query) };
 }
 
 export function link(view, params = {}) {
@@ -18,11 +15,11 @@ export function link(view, params = {}) {
   return `#/${view}${given.size ? `?${given}` : ""}`;
 }
 
-// Change the address; `quietly` stays on the same entry of the history.
-export function go(view, params, { quietly = false } = {}) {
+// Changes the address; `replace` keeps the same history entry.
+export function go(view, params, { replace = false } = {}) {
   const target = link(view, params);
   if (target === location.hash) return;
-  if (quietly) history.replaceState(null, "", target);
+  if (replace) history.replaceState(null, "", target);
   else history.pushState(null, "", target);
   document.dispatchEvent(new Event("address"));
 }

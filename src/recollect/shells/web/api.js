@@ -1,19 +1,11 @@
-// Asking the server. Every failure becomes a Trouble with a message and the next step.
+// Requests to the server, with its token. Every failure is a Failure.
 
-import { askToken } from "./token.js";
+import { h } from "./dom.js";
+import { invalidResponse, offline, refused } from "./failures.js";
 
 const TOKEN = "recollect.token";
 
-export class Trouble extends Error {
-  constructor(type, message, action, status = 0) {
-    super(message);
-    this.type = type;
-    this.action = action;
-    this.status = status;
-  }
-}
-
-// A link may carry the token once, behind the #, which is never sent to any server.
+// A link may carry the token once, after the #, which browsers never send.
 export function takeToken() {
   const given = location.hash.match(/^#token=(.+)$/u);
   if (!given) return;
@@ -21,54 +13,73 @@ export function takeToken() {
   history.replaceState(null, "", `${location.pathname}#/search`);
 }
 
-export async function ask(path, { params = {}, body = null, signal = null } = {}) {
+// Returns the JSON of a response. After `signal` is aborted it throws, even if a response came.
+export async function request(path, { params = {}, body = null, signal = null } = {}) {
   for (let attempt = 0; ; attempt += 1) {
-    const used = sessionStorage.getItem(TOKEN);
-    const answer = await sent(path, { params, body, signal, token: used });
-    if (answer.status !== 401) return read(answer);
-    // Another request may have got a token while this one was on its way.
-    if (sessionStorage.getItem(TOKEN) === used) {
-      sessionStorage.setItem(TOKEN, await askToken({ isWrong: Boolean(used) || attempt > 0 }));
+    const token = sessionStorage.getItem(TOKEN);
+    const response = await send(path, { params, body, signal, token });
+    if (response.status !== 401) {
+      const json = await read(response);
+      signal?.throwIfAborted();
+      return json;
+    }
+    // Another request may have got a token in the meantime.
+    if (sessionStorage.getItem(TOKEN) === token) {
+      sessionStorage.setItem(TOKEN, await promptForToken({ isWrong: Boolean(token) || attempt > 0 }));
     }
   }
 }
 
-async function sent(path, { params, body, signal, token }) {
+// Runs one piece of work at a time: the latest. Starting another, or `cancel`, aborts the requests
+// of the one before, and drops its result and its failure.
+export function latestOnly() {
+  let controller = new AbortController();
+  return {
+    cancel: () => controller.abort(),
+    // `work` gets a `request` that ends with it.
+    async run(work, { failed, ended = () => {} }) {
+      controller.abort();
+      controller = new AbortController();
+      const { signal } = controller;
+      try {
+        await work((path, options) => request(path, { ...options, signal }));
+      } catch (error) {
+        if (!signal.aborted) failed(error);
+      }
+      if (!signal.aborted) ended();
+    },
+  };
+}
+
+async function send(path, { params, body, signal, token }) {
   const headers = { Accept: "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body) headers["Content-Type"] = "application/json";
   try {
-    const answer = await fetch(`${path}${query(params)}`, {
+    const response = await fetch(`${path}${query(params)}`, {
       method: body ? "POST" : "GET",
       body: body ? JSON.stringify(body) : null,
       headers,
       signal,
     });
-    tell("here");
-    return answer;
+    report("online");
+    return response;
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    tell("gone");
-    throw new Trouble(
-      "gone", "The server does not answer.", "Start it again with `recollect serve`.",
-    );
+    report("offline");
+    throw offline();
   }
 }
 
-async function read(answer) {
-  let shape;
+async function read(response) {
+  let json;
   try {
-    shape = await answer.json();
+    json = await response.json();
   } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Trouble("answer", "The server's answer cannot be read.", "Reload the page.");
+    throw error.name === "AbortError" ? error : invalidResponse();
   }
-  if (answer.ok) return shape;
-  const { type, message, action } = shape.error ?? {};
-  throw new Trouble(
-    type ?? "error", message ?? `The server refused it (${answer.status}).`,
-    action ?? "What the server printed tells more.", answer.status,
-  );
+  if (response.ok) return json;
+  throw refused(response.status, json.error);
 }
 
 function query(params) {
@@ -81,6 +92,45 @@ function query(params) {
   return given.size ? `?${given}` : "";
 }
 
-function tell(state) {
+function report(state) {
   document.dispatchEvent(new CustomEvent("server", { detail: state }));
+}
+
+let prompting = null; // requests that need a token at the same time share one dialog
+
+function promptForToken({ isWrong }) {
+  prompting ??= showTokenDialog(isWrong).finally(() => {
+    prompting = null;
+  });
+  return prompting;
+}
+
+function showTokenDialog(isWrong) {
+  return new Promise((resolve) => {
+    const input = h("input", {
+      type: "password", id: "token", required: true, autocomplete: "off", spellcheck: "false",
+      "aria-describedby": "token-help",
+    });
+    const submit = (event) => {
+      event.preventDefault();
+      dialog.close();
+      dialog.remove();
+      resolve(input.value.trim());
+    };
+    const dialog = h("dialog", { "aria-labelledby": "token-title" }, h(
+      "form",
+      { on: { submit } },
+      h("h2", { id: "token-title" }, "This server needs a token"),
+      h("p", { id: "token-help", class: isWrong ? "note bad" : "soft" },
+        isWrong ? "That token was not accepted. " : "",
+        "Enter the token the server was started with: RECOLLECT_TOKEN, or the file of --token-file."),
+      h("label", { for: "token" }, "Token"),
+      input,
+      h("button", { class: "strong", type: "submit" }, "Continue"),
+    ));
+    // Without a token there is nothing to show.
+    dialog.addEventListener("cancel", (event) => event.preventDefault());
+    document.body.append(dialog);
+    dialog.showModal();
+  });
 }

@@ -1,16 +1,18 @@
-// Building elements. Text only ever becomes text nodes: nothing a note holds is read as markup.
+// Building elements. Text only becomes text nodes: nothing in a note is read as markup.
+
+import { skippedLegs } from "./failures.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
 export function h(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return fill(document.createElement(tag), attributes, children);
 }
 
 export function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), attributes, children);
+  return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-function filled(element, attributes, children) {
+function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name === "on") {
@@ -25,17 +27,85 @@ function filled(element, attributes, children) {
   return element;
 }
 
+export function searchBox(label, attributes = {}) {
+  return h("input", {
+    type: "search", class: "box", placeholder: label, "aria-label": label, autocomplete: "off",
+    spellcheck: "false", dir: "auto", ...attributes,
+  });
+}
+
 export function field(label, control, className) {
   return h("label", { class: className }, ...(className ? [control, label] : [label, control]));
 }
 
-// Tell those who do not see the page what has changed on it.
-export function say(sentence) {
-  document.getElementById("said").textContent = sentence;
+export function tag(source, words = source) {
+  return h("span", { class: `tag ${source}` }, words);
 }
 
-export function count(number, noun, plural = `${noun}s`) {
-  return `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
+export function swatch(name) {
+  return h("i", { class: `swatch ${name}` });
+}
+
+// Notes about the state of things, with the next step.
+
+export function waiting(sentence) {
+  return h("p", { class: "waiting" }, sentence);
+}
+
+export function note(kind, what, next = null, ...more) {
+  return h(
+    "div", { class: `note ${kind}` },
+    h("strong", {}, commands(what)), next ? h("span", { class: "next" }, commands(next)) : null,
+    ...more,
+  );
+}
+
+export function failureNote(failure, retry = null) {
+  const button = retry
+    ? h("button", { type: "button", on: { click: retry } }, "Try again")
+    : null;
+  return h("div", { role: "alert" }, note("bad", failure.message, failure.action ?? null, button));
+}
+
+// What a response says about itself.
+export function remarks({ degraded, notices = [] }) {
+  return [
+    ...skippedLegs(degraded).map(({ message, action }) => note("warn", message, action)),
+    ...notices.map((sentence) => note("warn", sentence)),
+  ];
+}
+
+// `Text in backticks` is a command.
+function commands(sentence) {
+  return sentence.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
+}
+
+// Tells screen readers what has changed on the page.
+export function announce(sentence) {
+  document.getElementById("announcement").textContent = sentence;
+}
+
+// Marks the element whose data attribute has this value as the current one.
+export function markCurrent(root, attribute, value, kind = "true") {
+  for (const each of root.querySelectorAll(`[data-${attribute}]`)) {
+    if (each.dataset[attribute] === value) each.setAttribute("aria-current", kind);
+    else each.removeAttribute("aria-current");
+  }
+}
+
+// Returns a function that runs the last of several calls, after a pause.
+export function debounced(milliseconds, work) {
+  let timer = null;
+  const call = () => {
+    clearTimeout(timer);
+    timer = setTimeout(work, milliseconds);
+  };
+  call.cancel = () => clearTimeout(timer);
+  return call;
+}
+
+export function count(number, noun) {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 export function size(bytes) {

@@ -1,76 +1,76 @@
-// How well search answers the workspace's own questions, by every way of searching.
+// How well each way of searching answers the workspace's own questions.
 
-import { ask } from "./api.js";
-import { count, h, say } from "./dom.js";
-import { chart } from "./chart.js";
-import { note, trouble, waiting } from "./states.js";
+import { latestOnly } from "./api.js";
+import { announce, count, failureNote, h, note, svg, waiting } from "./dom.js";
 import { plain } from "./text.js";
 
-const MARKS = {
+export const title = "Evaluation";
+
+const MEASURES = {
   ndcg: "nDCG@10", mrr: "MRR@10", hit: "hit@k", recall: "recall@k", all: "all@k",
 };
-const FEW = 20; // questions: intervals from fewer claim too much
+const FEW = 20; // questions: intervals from fewer are unreliable
+const CHART = { left: 130, right: 60, top: 22, row: 34, width: 720 };
 
-let kept = null; // the last answer: asking takes a while
+let last = null; // the last evaluation, since one takes a while
 
 export function open(root) {
   const body = h("div", {});
-  const again = h("button", { type: "button", on: { click: run } }, "Run");
-  root.append(
-    h("div", { class: "head" }, h("h1", {}, "Evaluation"), again), body,
-  );
-  let asked = null;
-  let mark = "ndcg";
+  const button = h("button", { type: "button", on: { click: run } }, "Run");
+  root.append(h("div", { class: "head" }, h("h1", {}, title), button), body);
+  const requests = latestOnly();
+  let measure = "ndcg";
 
   async function run() {
-    asked?.abort();
-    asked = new AbortController();
-    const { signal } = asked;
-    again.disabled = true;
+    button.disabled = true;
     body.replaceChildren(waiting(
-      "Asking every question of memory-cases.jsonl in five ways. This may take a while …",
+      "Asking every question in memory-cases.jsonl in five ways. This can take a while …",
     ));
-    try {
-      kept = await ask("/api/evaluation", { signal });
+    await requests.run(async (request) => {
+      last = await request("/api/evaluation");
       show();
-      say(`${count(kept.count, "question")} asked`);
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      body.replaceChildren(error.status === 404 ? noCases(error) : trouble(error, run));
-    } finally {
-      if (!signal.aborted) again.disabled = false;
-      name();
-    }
+      announce(`${count(last.count, "question")} asked`);
+    }, {
+      failed: (error) => body.replaceChildren(
+        error.status === 404 ? noCases(error) : failureNote(error, run),
+      ),
+      ended() {
+        button.disabled = false;
+        nameButton();
+      },
+    });
   }
 
-  const name = () => { again.textContent = kept ? "Run again" : "Run"; };
+  const nameButton = () => { button.textContent = last ? "Run again" : "Run"; };
 
   function show() {
-    name();
-    const names = { ...MARKS, hit: `hit@${kept.k}`, recall: `recall@${kept.k}`, all: `all@${kept.k}` };
+    nameButton();
+    const names = { ...MEASURES, hit: `hit@${last.k}`, recall: `recall@${last.k}`, all: `all@${last.k}` };
     const choice = h("fieldset", { class: "choices" }, h("legend", {}, "Measure"),
       ...Object.entries(names).map(([value, words]) => h("label", {},
         h("input", {
-          type: "radio", name: "mark", value, checked: value === mark,
-          on: { change: () => { mark = value; drawChart(); } },
+          type: "radio", name: "measure", value, checked: value === measure,
+          on: { change: () => { measure = value; drawChart(); } },
         }), words)));
     const place = h("div", {});
-    const drawChart = () => place.replaceChildren(chart(kept, mark, names[mark]), table(kept, mark, names[mark]));
-    const answerable = kept.variants[0].perCase.filter((each) => each.marks).length;
+    const drawChart = () => place.replaceChildren(
+      chart(last, measure, names[measure]), table(last, measure, names[measure]),
+    );
+    const answerable = last.variants[0].perCase.filter((each) => each.marks).length;
     body.replaceChildren(
-      ...kept.warnings.map((sentence) => note("warn", plain(sentence), "Correct it in the file of cases.")),
-      h("p", { class: "lead" }, `${count(kept.count, "question")}, each asked in every way. `,
+      ...last.warnings.map((sentence) => note("warn", plain(sentence), "Correct it in memory-cases.jsonl.")),
+      h("p", { class: "lead" }, `${count(last.count, "question")}, each asked in every way. `,
         "Dots are means, lines 95 % intervals."),
       answerable < FEW ? note("", `Only ${count(answerable, "question")} with an answer: `
-        + "intervals from so few claim too much.", "Add more with `recollect eval add`.") : "",
-      choice, place, missed(kept),
+        + "intervals from so few are unreliable.", "Add more with `recollect eval add`.") : "",
+      choice, place, missed(last),
     );
     drawChart();
   }
 
   return {
-    update: () => (kept ? show() : run()),
-    close: () => asked?.abort(),
+    update: () => (last ? show() : run()),
+    close: requests.cancel,
   };
 }
 
@@ -78,21 +78,59 @@ function noCases(error) {
   return h("div", {},
     note("", error.message, error.action),
     h("p", { class: "lead" }, "A case is a question you really ask, with the places that answer it. ",
-      "This command asks one, shows the hits and keeps those you accept:"),
+      "This command asks one, shows the hits and saves those you accept:"),
     h("pre", { class: "mono command" }, 'recollect eval add "how do we keep backups safe"'),
     h("p", { class: "lead" }, "Then press Run, or measure on the command line:"),
     h("pre", { class: "mono command" }, "recollect eval memory-cases.jsonl --compare"));
 }
 
-function table({ variants, configured }, mark, name) {
+// Means with their intervals on one scale from 0 to 1, one row per way of searching.
+function chart({ variants, configured }, measure, name) {
+  const { left, right, top, row, width } = CHART;
+  const at = (value) => left + value * (width - left - right);
+  const height = top + variants.length * row + 10;
+  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((value) => [
+    svg("line", { class: "grid-line", x1: at(value), x2: at(value), y1: top, y2: height - 6 }),
+    svg("text", { class: "tick", x: at(value), y: 12, "text-anchor": "middle" }, String(value)),
+  ]);
+  const rows = variants.flatMap((variant, place) => {
+    const y = top + place * row + row / 2;
+    const interval = variant.overall?.[measure];
+    const kind = variant.name === configured ? "current" : "other";
+    const label = svg("text", { class: `variant ${kind}`, x: left - 12, y: y + 4, "text-anchor": "end" },
+      variant.name);
+    if (!interval) {
+      return [label, svg("text", { class: "tick", x: at(0) + 6, y: y + 4 }, "did not run")];
+    }
+    const { mean, low, high } = interval;
+    return [
+      label,
+      svg("line", {
+        class: `interval ${kind}`, x1: at(low), x2: at(high), y1: y, y2: y,
+        "data-variant": variant.name, "data-low": low, "data-high": high,
+      }),
+      svg("circle", {
+        class: `mean ${kind}`, cx: at(mean), cy: y, r: 5.5,
+        "data-variant": variant.name, "data-mean": mean,
+      }),
+      svg("text", { class: "value numbers", x: width - right + 14, y: y + 4 }, mean.toFixed(2)),
+    ];
+  });
+  return svg("svg", {
+    class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `${name} by way of searching; the table below has the numbers`,
+  }, ...grid, ...rows);
+}
+
+function table({ variants, configured }, measure, name) {
   return h("table", { class: "measured" },
-    h("caption", { class: "unseen" }, `${name} by way of searching`),
-    h("thead", {}, h("tr", {}, ...["", name, "95 % interval", "nDCG against the settings in force"]
+    h("caption", { class: "visually-hidden" }, `${name} by way of searching`),
+    h("thead", {}, h("tr", {}, ...["", name, "95 % interval", "nDCG compared with the current settings"]
       .map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, ...variants.map((variant) => {
-      const own = variant.overall?.[mark];
+      const own = variant.overall?.[measure];
       return h("tr", {},
-        h("th", { scope: "row" }, variant.name, variant.name === configured ? " (in force)" : ""),
+        h("th", { scope: "row" }, variant.name, variant.name === configured ? " (current)" : ""),
         h("td", { class: "numbers" }, own ? own.mean.toFixed(3) : "did not run"),
         h("td", { class: "numbers" }, own ? `${own.low.toFixed(2)} – ${own.high.toFixed(2)}` : ""),
         h("td", { class: "numbers" }, gain(variant.gain)));
@@ -109,6 +147,6 @@ function gain(interval) {
 function missed({ variants, k }) {
   const lost = variants[0].perCase.filter((each) => each.marks && !each.marks.hit);
   if (!lost.length) return "";
-  return h("details", {}, h("summary", {}, `${count(lost.length, "question")} not answered among the first ${k}`),
+  return h("details", {}, h("summary", {}, `${count(lost.length, "question")} not answered in the top ${k}`),
     h("ul", { class: "plain" }, ...lost.map((each) => h("li", {}, plain(each.query)))));
 }

@@ -1,25 +1,25 @@
-// Why a hit has its score: the parts as one stacked bar, and as a table that adds up.
+// Why a hit has its score: its parts as a stacked bar, and as a table that adds up.
 //
-// What adds stands from the left, one behind the other; what takes away is dashed and lies over
-// the right end of it, so that the bar ends in the open where the score is.
+// Positive parts are stacked from the left. Negative parts are dashed and cover the right end of
+// them, so that the solid part of the bar ends at the score.
 
 import { h, svg } from "./dom.js";
 
-export const UNITS = 1000; // of the bar's width: a score of 1
+const UNITS = 1000; // the width of the bar, for a score of 1
 
 const ABOUT = {
   keyword: "words of the question",
   vector: "meaning",
-  date: "a day the question names",
-  source: "weight of its source",
-  exact: "the very name asked for",
+  date: "a date in the question",
+  source: "the weight of its source",
+  exact: "an exact name in the question",
   decay: "age",
-  rerank: "a model's second look",
+  rerank: "the reranking model",
 };
 
 const RAW = { keyword: "BM25", vector: "cosine" };
 
-// The parts of a score in the order they came about; parts of nothing are left out.
+// The parts of a score in the order of the pipeline. Every leg is listed; stages only if they count.
 export function partsOf(explain) {
   const legs = Object.entries(explain.legs).map(([name, leg]) => ({
     name, value: leg.contribution, detail: legDetail(name, leg),
@@ -38,25 +38,27 @@ function legDetail(name, leg) {
   return `${rank}${raw}, normalised ${leg.normalised.toFixed(2)}`;
 }
 
-export function number(value) {
+function number(value) {
   const sign = value < 0 ? "−" : "+";
   return `${sign}${Math.abs(value).toFixed(3)}`;
 }
 
+// Units per point of score.
+function scaleOf(parts) {
+  return UNITS / Math.max(1, parts.reduce((sum, part) => sum + Math.max(0, part.value), 0));
+}
+
 export function bar(parts) {
-  const gained = parts.filter((part) => part.value > 0);
-  const lost = parts.filter((part) => part.value < 0);
-  const most = gained.reduce((sum, part) => sum + part.value, 0);
-  const scale = UNITS / Math.max(1, most);
-  const pieces = [];
+  const scale = scaleOf(parts);
+  const segments = [];
   let at = 0;
-  for (const part of gained) {
-    pieces.push(piece(part, at, part.value * scale));
+  for (const part of parts.filter(({ value }) => value > 0)) {
+    segments.push(segment(part, at, part.value * scale));
     at += part.value * scale;
   }
-  for (const part of lost) {
+  for (const part of parts.filter(({ value }) => value < 0)) {
     at += part.value * scale;
-    pieces.push(piece(part, at, -part.value * scale));
+    segments.push(segment(part, at, -part.value * scale));
   }
   const words = parts.map((part) => `${part.name} ${number(part.value)}`).join(", ");
   return svg(
@@ -66,11 +68,11 @@ export function bar(parts) {
       "aria-label": `${words}; together ${(at / scale).toFixed(3)}`,
     },
     svg("rect", { class: "ground", width: UNITS, height: 10 }),
-    ...pieces,
+    ...segments,
   );
 }
 
-function piece(part, x, width) {
+function segment(part, x, width) {
   const sign = part.value < 0 ? " minus" : "";
   return svg("rect", {
     class: `part ${part.name}${sign}`, "data-part": part.name, "data-value": part.value,
@@ -78,11 +80,10 @@ function piece(part, x, width) {
   });
 }
 
-// Each part in a row of its own, where it begins and ends on the way to the score.
-export function table(parts, { score, explain }) {
+// One row per part, drawn where it starts and ends on the way to the score.
+export function partsTable(parts, { score, explain }) {
   let at = 0;
-  const most = parts.reduce((sum, part) => sum + Math.max(0, part.value), 0);
-  const scale = UNITS / Math.max(1, most);
+  const scale = scaleOf(parts);
   const rows = parts.map((part) => {
     const from = at;
     at += part.value;
@@ -92,7 +93,7 @@ export function table(parts, { score, explain }) {
       h("td", { class: "wide", "aria-hidden": "true" },
         svg("svg", { class: "bar", viewBox: `0 0 ${UNITS} 10`, preserveAspectRatio: "none" },
           svg("rect", { class: "ground", width: UNITS, height: 10 }),
-          piece(part, Math.min(from, at) * scale, Math.abs(part.value) * scale))),
+          segment(part, Math.min(from, at) * scale, Math.abs(part.value) * scale))),
       h("td", { class: "numbers" }, number(part.value)),
       h("td", { class: "soft" }, part.detail || ABOUT[part.name] || ""),
     );
@@ -102,8 +103,8 @@ export function table(parts, { score, explain }) {
     ? "" : `, similarity to the hits above ${explain.similarity.toFixed(2)}`;
   return h(
     "table", { class: "parts" },
-    h("caption", { class: "unseen" }, "What the score is made of"),
-    h("thead", { class: "unseen" },
+    h("caption", { class: "visually-hidden" }, "The parts of the score"),
+    h("thead", { class: "visually-hidden" },
       h("tr", {}, ...["Part", "Bar", "Contribution", "Detail"].map((name) =>
         h("th", { scope: "col" }, name)))),
     h("tbody", {}, ...rows),

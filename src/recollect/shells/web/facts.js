@@ -1,125 +1,128 @@
-// Facts: what holds, what it took the place of, and what contradicts it.
+// Facts: which are valid, which they superseded, and which contradict each other.
 
-import { ask } from "./api.js";
+import { latestOnly } from "./api.js";
 import { go, link } from "./address.js";
-import { count, day, field, h, say } from "./dom.js";
-import { note, trouble, waiting } from "./states.js";
+import {
+  announce, count, day, debounced, failureNote, field, h, markCurrent, note, searchBox, tag, waiting,
+} from "./dom.js";
 import { reveal } from "./text.js";
+
+export const title = "Facts";
 
 const PAUSE_MS = 140;
 
 export function open(root) {
-  const box = h("input", {
-    type: "search", class: "box", placeholder: "Search the facts", autocomplete: "off",
-    spellcheck: "false", "aria-label": "Search the facts", dir: "auto",
-  });
+  const box = searchBox("Search the facts");
   const superseded = h("input", { type: "checkbox" });
   const category = h("select", {}, h("option", { value: "" }, "all categories"));
-  const list = h("div", {}, waiting("Reading …"));
+  const list = h("div", {}, waiting("Loading …"));
   const detail = h("section", { class: "history", "aria-label": "History of the fact" });
   root.append(
-    h("div", { class: "head" }, h("h1", {}, "Facts"),
-      h("p", { class: "lead" }, "Short statements with their validity. What is superseded is kept.")),
+    h("div", { class: "head" }, h("h1", {}, title),
+      h("p", { class: "lead" }, "Short statements and when they are valid. Superseded facts are kept.")),
     h("form", { role: "search", on: { submit: (event) => event.preventDefault() } }, box,
       h("div", { class: "filters" }, field("Category", category),
-        field("superseded too", superseded, "row"))),
-    h("div", { class: "two" }, list, detail),
+        field("include superseded", superseded, "row"))),
+    h("div", { class: "columns" }, list, detail),
   );
-  let number = 0;
-  let timer = null;
-  let shown = null;
+  const requests = latestOnly();
+  let shown = null; // the address of the list that is shown
 
-  async function update(params, { again = false } = {}) {
-    const own = (number += 1);
+  function update(params, { again = false } = {}) {
     const text = params.get("text") ?? "";
     if (box.value.trim() !== text.trim()) box.value = text;
     superseded.checked = params.has("superseded");
-    pickCategory(params.get("category") ?? "");
+    offerCategories([params.get("category") ?? ""]);
+    category.value = params.get("category") ?? "";
     const key = link("facts", { text, superseded: params.has("superseded"), category: category.value });
-    try {
+    return requests.run(async (request) => {
       if (key !== shown || again) {
-        const found = await ask("/api/facts", {
+        const found = await request("/api/facts", {
           params: {
             text: text.trim() || null, includeSuperseded: superseded.checked || null,
             category: category.value || null,
           },
         });
-        if (own !== number) return;
         shown = key;
         showList(found, params);
       }
-      mark(list, params.get("id"));
-      if (params.get("id")) await showHistory(params.get("id"), () => own === number);
-      else {
+      markCurrent(list, "id", params.get("id"));
+      if (params.get("id")) {
+        await showHistory(params.get("id"), request);
+      } else {
         detail.replaceChildren(...(list.querySelector("[data-id]")
-          ? [h("p", { class: "soft" }, "Choose a fact to see what it took the place of.")] : []));
+          ? [h("p", { class: "soft" }, "Choose a fact to see its history.")] : []));
       }
-    } catch (error) {
-      if (own !== number) return;
-      const place = shown === key ? detail : list;
-      place.replaceChildren(trouble(error, () => update(params, { again: true })));
-    }
+    }, {
+      failed(error) {
+        const place = shown === key ? detail : list;
+        place.replaceChildren(failureNote(error, () => update(params, { again: true })));
+      },
+    });
   }
 
-  function pickCategory(name) {
-    if (name && ![...category.options].some((option) => option.value === name)) {
-      category.append(h("option", { value: name }, name));
-    }
-    category.value = name;
-  }
-
-  function showList({ facts, problems }, params) {
-    for (const name of [...new Set(facts.map((fact) => fact.category))].sort()) {
+  function offerCategories(names) {
+    for (const name of names) {
       if (![...category.options].some((option) => option.value === name)) {
         category.append(h("option", { value: name }, name));
       }
     }
-    const isNarrowed = Boolean(box.value.trim() || category.value);
+  }
+
+  function showList({ facts, problems }, params) {
+    offerCategories([...new Set(facts.map((fact) => fact.category))].sort());
+    const isFiltered = Boolean(box.value.trim() || category.value);
     list.replaceChildren(
       ...problems.map((each) => note("warn", `${each.path}: ${each.reason}`, each.action)),
       facts.length
         ? h("p", { class: "summary numbers" }, count(facts.length, "fact"))
-        : empty(isNarrowed),
+        : emptyNote(isFiltered),
       h("ul", { class: "statements" }, ...facts.map((fact) => statement(fact, params))),
     );
-    say(count(facts.length, "fact"));
+    announce(count(facts.length, "fact"));
   }
 
-  async function showHistory(id, isWanted) {
-    detail.replaceChildren(waiting("Reading …"));
-    const { facts } = await ask(`/api/facts/${encodeURIComponent(id)}`);
-    if (!isWanted()) return;
+  async function showHistory(id, request) {
+    detail.replaceChildren(waiting("Loading …"));
+    const { facts } = await request(`/api/facts/${encodeURIComponent(id)}`);
     detail.replaceChildren(
       h("h2", {}, facts.length > 1 ? "History" : "This fact"),
       facts.length > 1
-        ? h("p", { class: "soft" }, `${count(facts.length, "statement")}, the oldest first`)
-        : h("p", { class: "soft" }, "It took the place of nothing and nothing took its place."),
+        ? h("p", { class: "soft" }, `${count(facts.length, "statement")}, oldest first`)
+        : h("p", { class: "soft" }, "It has not superseded another fact, and no fact has superseded it."),
       h("ol", { class: "chain" }, ...facts.map((fact) => step(fact, id))),
     );
     detail.scrollIntoView({ block: "nearest" });
-    say(count(facts.length, "statement"));
+    announce(count(facts.length, "statement"));
   }
 
-  function changed({ quietly }) {
-    clearTimeout(timer);
-    const params = {
-      text: box.value, category: category.value, superseded: superseded.checked ? 1 : "",
-    };
-    if (quietly) timer = setTimeout(() => go("facts", params, { quietly }), PAUSE_MS);
-    else go("facts", params);
+  const address = () => ({
+    text: box.value, category: category.value, superseded: superseded.checked ? 1 : "",
+  });
+  const typed = debounced(PAUSE_MS, () => go("facts", address(), { replace: true }));
+
+  function settled() {
+    typed.cancel();
+    go("facts", address());
   }
 
-  box.addEventListener("input", () => changed({ quietly: true }));
-  superseded.addEventListener("change", () => changed({ quietly: false }));
-  category.addEventListener("change", () => changed({ quietly: false }));
-  return { update, close: () => clearTimeout(timer) };
+  box.addEventListener("input", typed);
+  superseded.addEventListener("change", settled);
+  category.addEventListener("change", settled);
+  return {
+    update,
+    close() {
+      typed.cancel();
+      requests.cancel();
+    },
+  };
 }
 
-function empty(isNarrowed) {
-  return isNarrowed
-    ? note("", "No fact says this.", "Try other words, or look among the superseded too.")
-    : note("", "No facts are written down yet.",
-      'Write one with `recollect remember "Ada takes her tea without milk"`.');
+function emptyNote(isFiltered) {
+  return isFiltered
+    ? note("", "No fact matches.", "Use other words, or include superseded facts.")
+    : note("", "There are no facts yet.",
+      'Add one with `recollect remember "Ada takes her tea without milk"`.');
 }
 
 function statement(fact, params) {
@@ -128,18 +131,18 @@ function statement(fact, params) {
     superseded: params.get("superseded"), id: fact.id,
   };
   return h(
-    "li", { class: fact.supersededBy ? "is-former" : null },
+    "li", { class: fact.supersededBy ? "is-superseded" : null },
     h("a", { href: link("facts", target), "data-id": fact.id, dir: "auto" }, reveal(fact.text)),
     h("p", { class: "place" },
-      h("span", { class: "tag facts" }, fact.category),
+      tag("facts", fact.category),
       fact.entity ? h("span", {}, reveal([fact.entity, fact.key].filter(Boolean).join(" · "))) : null,
       h("span", {}, reveal(fact.scope)),
       validity(fact),
       fact.supersededBy ? h("span", { class: "outdated" }, "superseded") : null,
       fact.contradicts?.length ? h("span", { class: "outdated" }, "contradicted") : null),
     ...(fact.contradicts ?? []).map((other) => h("p", { class: "against" },
-      "says otherwise than ", h("a", { href: link("facts", { ...target, id: other }) }, other),
-      "; if this one holds now: ",
+      "contradicts ", h("a", { href: link("facts", { ...target, id: other }) }, other),
+      "; if this one is right: ",
       h("code", {}, `recollect facts supersede ${other} ${fact.id}`))),
   );
 }
@@ -155,7 +158,7 @@ function step(fact, wanted) {
   return h(
     "li",
     {
-      class: fact.supersededBy ? "is-former" : "holds",
+      class: fact.supersededBy ? "is-superseded" : "is-valid",
       "aria-current": fact.id === wanted ? "true" : null,
     },
     h("p", { class: "words", dir: "auto" }, reveal(fact.text)),
@@ -165,11 +168,4 @@ function step(fact, wanted) {
       fact.source ? h("span", { class: "mono" }, reveal(fact.source)) : null,
       h("span", { class: "mono" }, fact.id)),
   );
-}
-
-function mark(list, id) {
-  for (const each of list.querySelectorAll("[data-id]")) {
-    if (each.dataset.id === id) each.setAttribute("aria-current", "true");
-    else each.removeAttribute("aria-current");
-  }
 }

@@ -1,46 +1,46 @@
-// A file with the hit in its context: lines with their numbers, more of them in both directions.
+// A file around a hit: numbered lines, and more of them in both directions.
 
-import { ask } from "./api.js";
+import { latestOnly, request } from "./api.js";
 import { go, here } from "./address.js";
-import { count, h, say } from "./dom.js";
-import { trouble, waiting } from "./states.js";
-import { lineKinds, plain, reveal, shownLine } from "./text.js";
+import { announce, count, failureNote, h, waiting } from "./dom.js";
+import { lineKinds, lineNodes, plain, reveal } from "./text.js";
 
-const AROUND = 40; // lines before and after the hit, at first
-const STEP = 120; // lines at a time after that
+export const title = "File";
+export const parent = "search"; // the view that the navigation shows as current
+
+const CONTEXT = 40; // lines before and after the hit at first
+const STEP = 120; // lines loaded at a time after that
 
 export function open(root) {
   const name = h("h1", { class: "file-name mono" });
   const about = h("p", { class: "soft" });
-  const back = h("button", { type: "button", on: { click: leave } }, "← Back");
+  const back = h("button", { type: "button", on: { click: goBack } }, "← Back");
   const body = h("div", { class: "sheet" });
   root.append(h("div", { class: "file-head" }, back, name, about), body);
-  let view = null;
-  let title = "File";
+  const requests = latestOnly();
+  let isLoaded = false;
+  let heading = title;
 
   async function update(params, { again = false } = {}) {
     const path = params.get("path") ?? "";
     const from = Math.max(1, Number.parseInt(params.get("from") ?? "", 10) || 1);
     const to = Math.max(from, Number.parseInt(params.get("to") ?? "", 10) || 0);
     const hit = params.has("from") ? { from, to } : null;
-    title = plain(path);
+    heading = plain(path);
     name.replaceChildren(reveal(path));
     about.textContent = hit ? (from === to ? `line ${from}` : `lines ${from}–${to}`) : "";
-    if (again && view) return;
-    body.replaceChildren(waiting("Reading …"));
-    const own = reader(path, hit, body);
-    view = own;
-    try {
-      await own.begin(() => own === view);
-    } catch (error) {
-      if (own === view) {
-        view = null;
-        body.replaceChildren(trouble(error, () => update(here().params)));
-      }
-    }
+    if (again && isLoaded) return;
+    isLoaded = false;
+    body.replaceChildren(waiting("Loading …"));
+    await requests.run(async (ownRequest) => {
+      await reader(path, hit, body).start(ownRequest);
+      isLoaded = true;
+    }, {
+      failed: (error) => body.replaceChildren(failureNote(error, () => update(here().params))),
+    });
   }
 
-  function leave() {
+  function goBack() {
     if (history.length > 1) history.back();
     else go("search", {});
   }
@@ -48,30 +48,31 @@ export function open(root) {
   function onKey(event) {
     if (event.key === "Escape") {
       event.preventDefault();
-      leave();
+      goBack();
     }
   }
 
   root.addEventListener("keydown", onKey);
   return {
     update,
-    title: () => title,
+    title: () => heading,
     close() {
-      view = null;
+      requests.cancel();
       root.removeEventListener("keydown", onKey);
     },
   };
 }
 
 function reader(path, hit, body) {
-  // Of a transcript one line holds a whole turn, which is shown in several: those have no numbers.
+  // A transcript holds a turn in one line, shown as several: they have no numbers.
   const isNumbered = !path.startsWith("sessions/");
-  const first = hit ? Math.max(1, hit.from - AROUND) : 1;
+  const first = hit ? Math.max(1, hit.from - CONTEXT) : 1;
   let shown = []; // { number, text, isHit }
-  let start = first; // first line that is there
-  let next = null; // where to go on; null at the end
+  let firstShown = first;
+  let next = null; // the first line not yet loaded; null at the end of the file
 
-  async function begin(isWanted) {
+  async function start(ownRequest) {
+    const span = (from, to) => load(from, to, ownRequest);
     if (!hit) {
       const part = await span(first, first + STEP - 1);
       shown = part.lines;
@@ -80,25 +81,24 @@ function reader(path, hit, body) {
       const above = first < hit.from ? await span(first, hit.from - 1) : { lines: [] };
       const middle = await span(hit.from, hit.to);
       const below = middle.next === null
-        ? { lines: [], next: null } : await span(hit.to + 1, hit.to + AROUND);
+        ? { lines: [], next: null } : await span(hit.to + 1, hit.to + CONTEXT);
       for (const line of middle.lines) line.isHit = true;
       shown = [...above.lines, ...middle.lines, ...below.lines];
       next = below.next;
     }
-    if (!isWanted()) return;
     draw();
     const target = body.querySelector(".is-hit");
     target?.scrollIntoView({ block: "center" });
     body.querySelector(".lines")?.focus({ preventScroll: true });
-    say(`${count(shown.length, "line")} of ${plain(path)}`);
+    announce(`${count(shown.length, "line")} of ${plain(path)}`);
   }
 
-  // All lines from one number to another: an answer may hold fewer than were asked for.
-  async function span(from, to) {
+  // Loads the lines of a range; a response may hold fewer than requested.
+  async function load(from, to, send = request) {
     const lines = [];
     let at = from;
     while (at !== null && at <= to) {
-      const answer = await ask("/api/file", { params: { path, from: at, lines: to - at + 1 } });
+      const answer = await send("/api/file", { params: { path, from: at, lines: to - at + 1 } });
       if (answer.lines) {
         answer.text.split("\n").forEach((text, place) => {
           lines.push({ number: isNumbered ? at + place : null, text });
@@ -115,41 +115,41 @@ function reader(path, hit, body) {
       await work();
       draw();
     } catch (error) {
-      button.replaceWith(trouble(error, () => more(button, work)));
+      button.replaceWith(failureNote(error, () => more(button, work)));
     }
   }
 
   const earlier = (event) => more(event.currentTarget, async () => {
-    const from = Math.max(1, start - STEP);
-    const part = await span(from, start - 1);
+    const from = Math.max(1, firstShown - STEP);
+    const part = await load(from, firstShown - 1);
     const height = document.documentElement.scrollHeight;
-    start = from;
+    firstShown = from;
     shown = [...part.lines, ...shown];
     draw();
-    // What was being read stays where it was.
+    // The lines on the screen stay where they are.
     scrollBy({ top: document.documentElement.scrollHeight - height, behavior: "instant" });
   });
 
   const later = (event) => more(event.currentTarget, async () => {
-    const part = await span(next, next + STEP - 1);
+    const part = await load(next, next + STEP - 1);
     shown = [...shown, ...part.lines];
     next = part.next;
   });
 
   function draw() {
-    const kinds = lineKinds(shown.map((line) => line.text), { knowsStart: start === 1 });
+    const kinds = lineKinds(shown.map((line) => line.text), { knowsStart: firstShown === 1 });
     const rows = shown.map((line, row) => h(
       "div",
       { class: `row${line.isHit ? " is-hit" : ""}`, id: line.number ? `L${line.number}` : null },
       h("span", { class: "number numbers", "aria-hidden": "true" }, line.number ?? ""),
       h(line.isHit ? "mark" : "span", { class: `line ${kinds[row]}`, dir: "auto" },
-        shownLine(line.text)),
+        lineNodes(line.text)),
     ));
     const none = h("p", { class: "waiting" },
       hit ? "These lines are no longer in the file." : "This file is empty.");
     body.replaceChildren(
-      ...(start > 1 ? [h("button", { type: "button", class: "more", on: { click: earlier } },
-        `Show ${Math.min(STEP, start - 1)} earlier lines`)] : []),
+      ...(firstShown > 1 ? [h("button", { type: "button", class: "more", on: { click: earlier } },
+        `Show ${Math.min(STEP, firstShown - 1)} earlier lines`)] : []),
       h("div", { class: "lines", tabindex: "0", role: "region", "aria-label": `Text of ${plain(path)}` },
         ...(rows.length ? rows : [none])),
       ...(next === null ? [] : [
@@ -157,5 +157,5 @@ function reader(path, hit, body) {
     );
   }
 
-  return { begin };
+  return { start };
 }

@@ -1,72 +1,84 @@
-// How the index fares: what is in it, who embeds, what is behind and why, and a sync on demand.
+// The state of the index: what is in it, which provider embeds it, what is stale, and a sync button.
 
-import { ask } from "./api.js";
-import { count, h, say, size } from "./dom.js";
-import { note, trouble, waiting } from "./states.js";
+import { latestOnly } from "./api.js";
+import { announce, count, failureNote, h, note, size, tag, waiting } from "./dom.js";
 import { plain, reveal } from "./text.js";
 
-const LOOK_MS = 1000; // while the worker is at it
-const REST_MS = 15000;
-const NAMED = 8; // stale files before the rest is only counted
+export const title = "Health";
+
+const BUSY_MS = 1000; // between looks while the worker syncs
+const IDLE_MS = 15000;
+const LISTED = 8; // stale files that are named; the rest is counted
 const STATES = {
-  idle: "waits for changes",
-  syncing: "is bringing the index up to date",
-  failing: "could not bring the index up to date",
-  stopped: "is not running",
+  idle: "watching for changes",
+  syncing: "updating the index",
+  failing: "could not update the index",
+  stopped: "not running",
 };
 
 export function open(root) {
-  const body = h("div", { class: "health" }, waiting("Looking …"));
+  const body = h("div", { class: "health" }, waiting("Loading …"));
   const button = h("button", { type: "button", class: "strong", on: { click: sync } }, "Sync now");
-  root.append(h("div", { class: "head" }, h("h1", {}, "Health"), button), body);
+  root.append(h("div", { class: "head" }, h("h1", {}, title), button), body);
+  const requests = latestOnly();
   let timer = null;
-  let isClosed = false;
-  let waitsFor = null; // the moment of the sync before the one that was asked for
+  let previousSync = null; // while a requested sync runs: when the sync before it ended
 
-  async function look() {
+  function look() {
     clearTimeout(timer);
-    let status = null;
-    try {
-      status = await ask("/api/status");
-      if (isClosed) return;
-      body.replaceChildren(...sections(status));
-    } catch (error) {
-      if (isClosed) return;
-      if (error.type !== "gone") body.replaceChildren(trouble(error, look));
+    return requests.run(async (request) => show(await request("/api/status")), {
+      failed(error) {
+        if (error.type !== "offline") body.replaceChildren(failureNote(error, look));
+        lookAgain({ isBusy: previousSync !== null });
+      },
+    });
+  }
+
+  function lookAgain({ isBusy }) {
+    timer = setTimeout(look, isBusy ? BUSY_MS : IDLE_MS);
+  }
+
+  function show(status) {
+    const { worker } = status;
+    body.replaceChildren(...sections(status));
+    const isSyncing = worker.state === "syncing";
+    if (previousSync !== null && worker.lastSyncAt !== previousSync && !isSyncing) {
+      setSyncing(false);
+      announce(`Synced. ${lastSyncText(worker)}`);
     }
-    const isDone = waitsFor !== null && status?.worker.lastSyncAt !== waitsFor
-      && status?.worker.state !== "syncing";
-    if (isDone) {
-      waitsFor = null;
-      button.disabled = false;
-      button.textContent = "Sync now";
-      say(`Synced. ${lastWords(status.worker)}`);
-    }
-    const isBusy = waitsFor !== null || status?.worker.state === "syncing";
-    timer = setTimeout(look, isBusy ? LOOK_MS : REST_MS);
+    lookAgain({ isBusy: isSyncing || previousSync !== null });
+  }
+
+  function setSyncing(isSyncing) {
+    if (!isSyncing) previousSync = null;
+    button.disabled = isSyncing;
+    button.textContent = isSyncing ? "Syncing …" : "Sync now";
   }
 
   async function sync() {
-    button.disabled = true;
-    button.textContent = "Syncing …";
-    try {
-      const status = await ask("/api/status");
-      waitsFor = status.worker.lastSyncAt ?? "";
-      await ask("/api/sync", { body: {} });
-      say("Sync started");
-      await look();
-    } catch (error) {
-      waitsFor = null;
-      button.disabled = false;
-      button.textContent = "Sync now";
-      body.prepend(trouble(error));
-    }
+    clearTimeout(timer);
+    setSyncing(true);
+    let isStarted = false;
+    await requests.run(async (request) => {
+      const { worker } = await request("/api/status");
+      previousSync = worker.lastSyncAt ?? "";
+      await request("/api/sync", { body: {} });
+      announce("Sync started");
+      isStarted = true;
+    }, {
+      failed(error) {
+        setSyncing(false);
+        body.prepend(failureNote(error));
+        lookAgain({ isBusy: false });
+      },
+    });
+    if (isStarted) await look();
   }
 
   return {
     update: look,
     close() {
-      isClosed = true;
+      requests.cancel();
       clearTimeout(timer);
     },
   };
@@ -80,24 +92,23 @@ function sections(status) {
     h("dl", { class: "cards" },
       card("Indexed", count(index.documents, "file"), `${count(index.chunks, "chunk")}, ${size(index.bytes)}`,
         h("ul", { class: "plain" }, ...Object.entries(index.bySource).map(([source, own]) =>
-          h("li", {}, h("span", { class: `tag ${source}` }, source),
-            ` ${count(own.documents, "file")}, ${count(own.chunks, "chunk")}`)))),
+          h("li", {}, tag(source), ` ${count(own.documents, "file")}, ${count(own.chunks, "chunk")}`)))),
       card("Embedded by", provider.name ?? "none",
         provider.model ? `${provider.model}, ${provider.dimensions} dimensions` : "search by words only",
-        h("p", { class: "soft" }, `asked for: ${provider.requested}`)),
+        h("p", { class: "soft" }, `configured: ${provider.requested}`)),
       card("Vectors", count(legs.vector.chunks, "chunk"),
         legs.vector.pending ? `${legs.vector.pending.toLocaleString("en")} waiting` : "none waiting",
         progress(legs.vector)),
       card("Worker", worker.state, STATES[worker.state] ?? "",
-        h("p", { class: "soft" }, lastWords(worker))),
+        h("p", { class: "soft" }, lastSyncText(worker))),
       card("Freshness",
         isCurrent(stale) ? "up to date" : `${count(stale.changed.length + stale.gone.length, "file")} behind`,
-        isCurrent(stale) ? "what is searched is what is written" : "the next sync brings them in",
+        isCurrent(stale) ? "the index matches the files" : "the next sync updates them",
         staleList(stale)),
       cache ? card("Embedding cache", count(cache.vectors, "vector"),
         `${size(cache.bytes)} of ${size(cache.maxBytes)}`) : null),
     skipped(provider),
-    h("details", { class: "skipped" }, h("summary", {}, "Places"),
+    h("details", { class: "skipped" }, h("summary", {}, "Locations"),
       h("ul", { class: "plain" },
         h("li", {}, "workspace ", h("span", { class: "mono" }, plain(status.workspace))),
         h("li", {}, "index ", h("span", { class: "mono" }, plain(index.path)),
@@ -119,11 +130,11 @@ function problems({ stale, worker, legs, provider }) {
   const legReport = worker.lastReport?.degraded?.legs ?? {};
   for (const why of Object.values(legReport)) found.push(note("warn", why.reason, why.action));
   if (!provider.name && provider.requested !== "none") {
-    found.push(note("warn", "Nothing embeds, so search goes by words alone.",
-      "`recollect status --deep` tells why."));
+    found.push(note("warn", "No provider embeds texts, so search uses words only.",
+      "`recollect status --deep` shows why."));
   }
   if (legs.vector.servedFrom && legs.vector.space && legs.vector.servedFrom !== legs.vector.space) {
-    found.push(note("", `Vectors are being made anew; ${legs.vector.servedFrom} answers meanwhile.`));
+    found.push(note("", `Vectors are being rebuilt; search uses ${legs.vector.servedFrom} until then.`));
   }
   return found;
 }
@@ -134,12 +145,12 @@ function isCurrent(stale) {
 
 function staleList({ changed, gone }) {
   const all = [
-    ...changed.map((path) => [path, "new or changed"]), ...gone.map((path) => [path, "gone"]),
+    ...changed.map((path) => [path, "new or changed"]), ...gone.map((path) => [path, "deleted"]),
   ];
   if (!all.length) return null;
-  const rest = all.length - NAMED;
+  const rest = all.length - LISTED;
   return h("ul", { class: "plain" },
-    ...all.slice(0, NAMED).map(([path, why]) =>
+    ...all.slice(0, LISTED).map(([path, why]) =>
       h("li", {}, h("span", { class: "mono" }, reveal(path)), ` ${why}`)),
     rest > 0 ? h("li", { class: "soft" }, `and ${rest} more`) : null);
 }
@@ -149,13 +160,13 @@ function progress({ chunks, pending }) {
     ? h("progress", { max: chunks + pending, value: chunks, "aria-label": "chunks embedded" }) : null;
 }
 
-function lastWords({ lastReport, lastSyncAt }) {
-  if (!lastSyncAt) return "The first sync is not finished yet.";
+function lastSyncText({ lastReport, lastSyncAt }) {
+  if (!lastSyncAt) return "The first sync has not finished yet.";
   const when = new Date(lastSyncAt).toLocaleTimeString("en-GB");
-  if (!lastReport) return `Last tried at ${when}.`;
+  if (!lastReport) return `Last attempt at ${when}.`;
   const parts = ["added", "changed", "removed"].filter((name) => lastReport[name])
     .map((name) => `${lastReport[name]} ${name}`);
-  return `Last sync at ${when}: ${parts.join(", ") || "nothing had changed"}.`;
+  return `Last sync at ${when}: ${parts.join(", ") || "no changes"}.`;
 }
 
 function skipped(provider) {

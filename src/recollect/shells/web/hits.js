@@ -1,13 +1,13 @@
-// One hit of a search as an entry of the list.
+// A search hit as a list entry: its heading, its place, its snippet, and why it has its score.
 
 import { fileLink, link } from "./address.js";
-import { bar, partsOf, table } from "./explain.js";
-import { day, h } from "./dom.js";
-import { grid, isRule } from "./grid.js";
-import { lineKinds, reveal, shownLine } from "./text.js";
+import { bar, partsOf, partsTable } from "./explain.js";
+import { day, h, tag } from "./dom.js";
+import { lineKinds, reveal, lineNodes } from "./text.js";
 
-const RULE = /^[\s|:-]+$/u; // a line across
-const MOST_LINES = 7; // of a snippet; the file shows all of it
+const RULE = /^[\s|:-]+$/u; // a horizontal line
+const HEAD_RULE = /^\s*\|[\s|:-]*-[\s|:-]*\|\s*$/u; // the line below the head of a table
+const MAX_LINES = 7; // of a snippet; the file shows everything
 
 export function hitEntry(hit, { words }) {
   return h(
@@ -38,7 +38,7 @@ function place(hit) {
     ? `line ${hit.startLine}` : `lines ${hit.startLine}–${hit.endLine}`;
   return h(
     "p", { class: "place" },
-    h("span", { class: `tag ${hit.source}` }, hit.source),
+    tag(hit.source),
     h("span", { class: "mono" }, reveal(hit.path)),
     h("span", {}, lines),
     hit.date ? h("time", { datetime: hit.date }, day(hit.date)) : null,
@@ -53,21 +53,39 @@ function snippet(hit, words) {
   const lines = hit.snippet.split("\n");
   const kinds = lineKinds(lines);
   const shown = lines
-    .map((line, row) => ({ line, kind: kinds[row], isHead: isRule(lines[row + 1] ?? "") }))
+    .map((line, row) => ({ line, kind: kinds[row], isHead: HEAD_RULE.test(lines[row + 1] ?? "") }))
     .filter(({ line, kind }) => line.trim() && kind !== "fence" && !RULE.test(line))
-    // What stands in the title of the hit need not be said again.
+    // The title of the hit is not repeated.
     .filter(({ line }) => !hit.heading.includes(line.replace(/^#+\s+/u, "").trim()))
-    .slice(0, MOST_LINES);
+    .slice(0, MAX_LINES);
   const blocks = [];
   while (shown.length) {
     const end = shown.findIndex(({ kind }) => kind !== "cells");
     const rows = shown.splice(0, end < 0 ? shown.length : end);
-    if (rows.length) blocks.push(grid(rows, { words }));
+    if (rows.length) blocks.push(table(rows, words));
     for (const { line, kind } of shown.splice(0, 1)) {
-      blocks.push(h("div", { class: `line ${kind}`, dir: "auto" }, shownLine(line, { words })));
+      blocks.push(h("div", { class: `line ${kind}`, dir: "auto" }, lineNodes(line, { words })));
     }
   }
   return blocks;
+}
+
+// Rows of a Markdown table as a table.
+function table(rows, words) {
+  const row = ({ line, isHead }) => h("tr", {}, ...cells(line).map((cell) => h(
+    isHead ? "th" : "td", { scope: isHead ? "col" : null, dir: "auto" }, reveal(cell, { words }),
+  )));
+  const head = rows.filter((each) => each.isHead);
+  const body = rows.filter((each) => !each.isHead);
+  return h("div", { class: "spread" }, h("table", {},
+    head.length ? h("thead", {}, ...head.map(row)) : null,
+    h("tbody", {}, ...body.map(row))));
+}
+
+// The texts between the bars; a bar after a backslash is part of the text.
+function cells(line) {
+  return line.trim().slice(1, -1).split(/(?<!\\)\|/u)
+    .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
 function why(hit) {
@@ -75,6 +93,6 @@ function why(hit) {
   return h(
     "details", { class: "why" },
     h("summary", {}, h("span", { class: "why-word" }, "Why"), bar(parts)),
-    table(parts, hit),
+    partsTable(parts, hit),
   );
 }

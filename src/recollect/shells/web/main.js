@@ -1,10 +1,11 @@
-// The page: one view at a time, chosen by the address; keys that work everywhere.
+// The page: one view at a time, chosen by the address; the navigation, the theme, the keys that work
+// everywhere, and the banner of a server that is offline.
 
-import { ask, takeToken } from "./api.js";
+import { request, takeToken } from "./api.js";
 import { go, here, link } from "./address.js";
-import { note, trouble } from "./states.js";
+import { failureNote, h, note } from "./dom.js";
+import { brokenPage, offline } from "./failures.js";
 import { plain } from "./text.js";
-import { startTheme } from "./theme.js";
 import * as evaluation from "./evaluation.js";
 import * as facts from "./facts.js";
 import * as file from "./file.js";
@@ -13,44 +14,56 @@ import * as map from "./map.js";
 import * as search from "./search.js";
 import * as timeline from "./timeline.js";
 
+// By the name in the address, in the order of the navigation. A view has a `title` and `open(root)`,
+// which returns `update(params)` and perhaps `close()` and `title()`.
 const VIEWS = { search, file, timeline, map, facts, health, evaluation };
-const TITLES = {
-  search: "Search", file: "File", timeline: "Timeline", map: "Map", facts: "Facts",
-  health: "Health", evaluation: "Evaluation",
-};
-const PAUSE_MS = 3000; // between looks whether a server that is gone is back
+const START = "search";
+const RETRY_MS = 3000; // between checks whether an offline server is back
+const THEME = "recollect.theme";
 
 const main = document.getElementById("main");
-let shown = null;
+const navigation = document.getElementById("views");
+let name = null; // of the open view
 let view = null;
 
 function route() {
   const address = here();
-  if (!address.isKnown) history.replaceState(null, "", link(address.view));
-  if (address.view === shown) {
-    view.update(address.params);
+  let { params } = address;
+  if (!Object.hasOwn(VIEWS, address.view)) {
+    params = new URLSearchParams();
+    if (address.view) history.replaceState(null, "", link(START));
+  }
+  const wanted = Object.hasOwn(VIEWS, address.view) ? address.view : START;
+  if (wanted === name) {
+    view.update(params);
   } else {
     view?.close?.();
     main.replaceChildren();
-    const isFirst = shown === null;
-    shown = address.view;
-    view = VIEWS[shown].open(main);
-    view.update(address.params);
+    const isFirst = name === null;
+    name = wanted;
+    view = VIEWS[name].open(main);
+    view.update(params);
     scrollTo(0, 0);
-    // Where the eye goes after a change of views, the reading cursor goes too.
+    // Screen readers continue in the view that opened.
     if (!isFirst && !main.contains(document.activeElement)) main.focus({ preventScroll: true });
   }
-  document.title = `${view.title?.() ?? TITLES[shown]} · Recollect`;
-  markCurrent(address);
+  document.title = `${view.title?.() ?? VIEWS[name].title} · Recollect`;
+  updateNavigation(params);
 }
 
-function markCurrent({ view: current, params }) {
-  for (const anchor of document.querySelectorAll("#views a")) {
-    const isCurrent = anchor.dataset.view === (current === "file" ? "search" : current);
+function startNavigation() {
+  navigation.append(...Object.entries(VIEWS)
+    .filter(([, each]) => !each.parent)
+    .map(([each, { title }]) => h("a", { href: link(each), "data-view": each }, title)));
+}
+
+function updateNavigation(params) {
+  for (const anchor of navigation.children) {
+    const isCurrent = anchor.dataset.view === (VIEWS[name].parent ?? name);
     if (isCurrent) anchor.setAttribute("aria-current", "page");
     else anchor.removeAttribute("aria-current");
-    // A question goes along between the views that can show it.
-    if (["search", "map"].includes(anchor.dataset.view) && current !== "file") {
+    // A question is carried along between the views that can show it.
+    if (VIEWS[anchor.dataset.view].takesQuestion && !VIEWS[name].parent) {
       anchor.href = link(anchor.dataset.view, { q: params.get("q") ?? "" });
     }
   }
@@ -59,7 +72,7 @@ function markCurrent({ view: current, params }) {
 function onKey(event) {
   if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
   const isTyping = event.target.matches?.("input, select, textarea")
-    // The key for going to the box, pressed in it, is not the beginning of a question.
+    // In an empty search box, / does not start a question.
     && !(event.target.matches(".box") && event.target.value === "");
   if (event.key === "/" && !isTyping && !document.querySelector("dialog[open]")) {
     event.preventDefault();
@@ -70,36 +83,54 @@ function onKey(event) {
   }
 }
 
-// The banner of a server that is gone, until it is back.
-let looking = null;
-function onServer({ detail }) {
-  const banner = document.getElementById("gone");
-  if (detail === "here") {
-    if (looking === null) return;
-    clearInterval(looking);
-    looking = null;
+let retrying = null; // the timer while the server is offline
+function onServer({ detail: state }) {
+  const banner = document.getElementById("offline");
+  if (state === "online") {
+    if (retrying === null) return;
+    clearInterval(retrying);
+    retrying = null;
     banner.replaceChildren();
     view?.update(here().params, { again: true });
-  } else if (looking === null) {
-    banner.replaceChildren(
-      note("bad", "The server does not answer.",
-        "Start it again with `recollect serve`. This page goes on by itself when it is back."),
-    );
-    looking = setInterval(() => ask("/health").catch(() => null), PAUSE_MS);
+  } else if (retrying === null) {
+    const { message, action } = offline();
+    banner.replaceChildren(note("bad", message, action));
+    retrying = setInterval(() => request("/health").catch(() => null), RETRY_MS);
   }
 }
 
-async function tellWhose() {
-  const whose = document.getElementById("whose");
+async function showWorkspace() {
+  const label = document.getElementById("workspace");
   try {
-    const status = await ask("/api/status");
-    const name = status.workspace.split(/[\\/]/u).filter(Boolean).at(-1) ?? status.workspace;
-    whose.textContent = plain(name);
-    whose.title = plain(status.workspace);
+    const { workspace } = await request("/api/status");
+    label.textContent = plain(workspace.split(/[\\/]/u).filter(Boolean).at(-1) ?? workspace);
+    label.title = plain(workspace);
   } catch (error) {
-    whose.textContent = ""; // each view says what is wrong with its own request
-    console.debug(error.message);
+    console.debug(error.message); // each view shows the failures of its own requests
   }
+}
+
+// The system's theme, until the button chooses the other.
+function startTheme(button) {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const ofSystem = () => (system.matches ? "dark" : "light");
+
+  function show() {
+    const chosen = localStorage.getItem(THEME);
+    if (chosen) document.documentElement.dataset.theme = chosen;
+    else delete document.documentElement.dataset.theme;
+    button.setAttribute("aria-pressed", String((chosen ?? ofSystem()) === "dark"));
+    document.dispatchEvent(new CustomEvent("theme"));
+  }
+
+  button.addEventListener("click", () => {
+    const wanted = button.getAttribute("aria-pressed") === "true" ? "light" : "dark";
+    if (wanted === ofSystem()) localStorage.removeItem(THEME);
+    else localStorage.setItem(THEME, wanted);
+    show();
+  });
+  system.addEventListener("change", show);
+  show();
 }
 
 window.addEventListener("hashchange", route);
@@ -111,12 +142,11 @@ document.getElementById("skip").addEventListener("click", (event) => {
   main.focus();
 });
 window.addEventListener("error", (event) => {
-  if (!main.querySelector(".note.bad")) {
-    main.prepend(trouble({ message: `This page failed: ${event.message}`, action: "Reload it." }));
-  }
+  if (!main.querySelector(".note.bad")) main.prepend(failureNote(brokenPage(event.message)));
 });
 
 startTheme(document.getElementById("theme"));
+startNavigation();
 takeToken();
 route();
-tellWhose();
+showWorkspace();

@@ -1,129 +1,124 @@
-// Chunks as points of a plane, near to each other where they mean alike, and a question among them.
+// Chunks as points on a map: the closer, the more similar their meaning. A question can be added.
 
-import { ask } from "./api.js";
+import { latestOnly } from "./api.js";
 import { fileLink, go } from "./address.js";
-import { count, h, say } from "./dom.js";
-import { draw, pick, view as viewOf } from "./plane.js";
-import { isTooLong, remarks, tooLong, trouble, waiting } from "./states.js";
+import {
+  announce, count, debounced, failureNote, h, remarks, searchBox, swatch, tag, waiting,
+} from "./dom.js";
+import { tooLong } from "./failures.js";
+import { draw, pick, projection } from "./plane.js";
 import { plain, reveal } from "./text.js";
+
+export const title = "Map";
+export const takesQuestion = true;
 
 const PAUSE_MS = 300;
 const LISTED = 25; // points named beside a map without a question
 
 export function open(root) {
-  const box = h("input", {
-    type: "search", class: "box", placeholder: "Place a question on the map", autocomplete: "off",
-    spellcheck: "false", "aria-label": "Place a question on the map", dir: "auto",
-  });
+  const box = searchBox("Place a question on the map");
   const canvas = h("canvas", { class: "plane", role: "img", "aria-label": "Map of chunks by meaning" });
   const tip = h("div", { class: "tip", "aria-hidden": "true", hidden: true });
   const summary = h("p", { class: "soft numbers" });
-  const said = h("div", {});
+  const notes = h("div", {});
   const list = h("ol", { class: "near" });
   const head = h("h2", {});
   const colours = colourChoice();
   const stage = h("div", { class: "stage" }, canvas, tip);
   const content = h("div", { class: "map", hidden: true }, stage,
     h("section", { class: "beside", "aria-label": "Chunks of the map" }, head, list));
-  const wait = h("div", {}, waiting("Drawing …"));
+  const status = h("div", {}, waiting("Loading …"));
   root.append(
-    h("div", { class: "head" }, h("h1", {}, "Map"),
-      h("p", { class: "lead" }, "Chunks that mean alike lie near each other.")),
+    h("div", { class: "head" }, h("h1", {}, title),
+      h("p", { class: "lead" }, "Chunks with similar meaning are close together.")),
     h("form", { role: "search", on: { submit: (event) => { event.preventDefault(); settled(); } } }, box),
-    said, h("div", { class: "map-head" }, colours.fieldset, colours.legend, summary), wait, content,
+    notes, h("div", { class: "map-head" }, colours.fieldset, colours.legend, summary), status, content,
   );
 
-  let drawn = null; // the answer
-  let plane = null; // where its points fall on the canvas
-  let lit = -1; // the point that is pointed at
-  let asked = null;
-  let number = 0;
-  let timer = null;
-  let listed = LISTED;
+  const requests = latestOnly();
+  let data = null; // the response, and the question it was for
+  let plane = null; // where the points are on the canvas
+  let highlighted = -1; // the point under the pointer or the focus
 
   async function update(params, { again = false } = {}) {
     const question = params.get("q") ?? "";
     colours.choose(params.get("colour"));
     if (box.value.trim() !== question.trim()) box.value = question;
-    if (drawn && drawn.asked === question && !again) {
-      said.replaceChildren(...remarks(drawn));
+    if (data && data.question === question && !again) {
+      notes.replaceChildren(...remarks(data));
       paint();
       return;
     }
-    asked?.abort();
-    asked = new AbortController();
-    const own = (number += 1);
-    if (isTooLong(question)) {
-      said.replaceChildren(tooLong(question));
-      wait.replaceChildren();
+    const failure = tooLong(question);
+    if (failure) {
+      requests.cancel();
+      notes.replaceChildren(failureNote(failure));
+      status.replaceChildren();
       stage.removeAttribute("aria-busy");
       return;
     }
     stage.setAttribute("aria-busy", "true");
-    try {
-      const answer = await ask("/api/map", {
-        params: { query: question.trim() || null }, signal: asked.signal,
-      });
-      if (own !== number) return;
-      drawn = { ...answer, asked: question };
-      listed = LISTED;
+    await requests.run(async (request) => {
+      const response = await request("/api/map", { params: { query: question.trim() || null } });
+      data = { ...response, question };
       show();
-    } catch (error) {
-      if (error.name === "AbortError" || own !== number) return;
-      drawn = null;
-      content.hidden = true;
-      wait.replaceChildren(trouble(error, () => update(params, { again: true })));
-    } finally {
-      if (own === number) stage.removeAttribute("aria-busy");
-    }
+    }, {
+      failed(error) {
+        data = null;
+        content.hidden = true;
+        status.replaceChildren(failureNote(error, () => update(params, { again: true })));
+      },
+      ended: () => stage.removeAttribute("aria-busy"),
+    });
   }
 
   function show() {
-    wait.replaceChildren();
-    content.hidden = drawn.points.length === 0;
-    said.replaceChildren(...remarks(drawn));
-    const some = drawn.shown < drawn.total
-      ? `${drawn.shown.toLocaleString("en")} of ${drawn.total.toLocaleString("en")} chunks shown`
-      : `${count(drawn.total, "chunk")}`;
-    const carried = `; the two axes carry ${Math.round(drawn.spread * 100)} % of how they differ`;
-    summary.textContent = drawn.total ? some + carried : "";
+    status.replaceChildren();
+    content.hidden = data.points.length === 0;
+    notes.replaceChildren(...remarks(data));
+    const amount = data.shown < data.total
+      ? `${data.shown.toLocaleString("en")} of ${data.total.toLocaleString("en")} chunks shown`
+      : `${count(data.total, "chunk")}`;
+    const share = `; the two axes show ${Math.round(data.spread * 100)} % of their differences`;
+    summary.textContent = data.total ? amount + share : "";
     list.replaceChildren(...entries());
-    head.textContent = drawn.query ? "Nearest to the question" : "Some of the chunks";
+    head.textContent = data.query ? "Nearest to the question" : "Some of the chunks";
     canvas.setAttribute("aria-label",
-      `Map of chunks by meaning: ${some}${drawn.query ? ", with the question" : ""}. `
+      `Map of chunks by meaning: ${amount}${data.query ? ", with the question" : ""}. `
       + "The list beside it names them.");
     paint();
-    say(drawn.total ? some : "");
+    announce(data.total ? amount : "");
   }
 
-  function named() {
-    if (drawn.nearest.length) return drawn.nearest;
-    const most = Math.min(listed, drawn.points.length);
-    return Array.from({ length: most }, (_, place) => Math.floor((place * drawn.points.length) / most));
+  // The points that the list names: the nearest to the question, or an even sample.
+  function listedPoints() {
+    if (data.nearest.length) return data.nearest;
+    const length = Math.min(LISTED, data.points.length);
+    return Array.from({ length }, (_, place) => Math.floor((place * data.points.length) / length));
   }
 
   function entries() {
-    return named().map((place) => {
-      const point = drawn.points[place];
-      const lightUp = () => light(place);
+    return listedPoints().map((place) => {
+      const point = data.points[place];
+      const onPoint = () => highlight(place);
       return h("li", {},
-        h("a", { href: fileLink(point), on: { focus: lightUp, mouseenter: lightUp } },
+        h("a", { href: fileLink(point), on: { focus: onPoint, mouseenter: onPoint } },
           reveal(point.heading.at(-1) ?? point.path)),
-        h("p", { class: "place" }, h("span", { class: `tag ${point.source}` }, point.source),
+        h("p", { class: "place" }, tag(point.source),
           h("span", { class: "mono" }, reveal(`${point.path}:${point.startLine}`))));
     });
   }
 
   function paint() {
-    if (!drawn || content.hidden) return;
-    plane = viewOf(canvas, drawn);
-    draw(canvas, plane, drawn, { colours: colours.colours(drawn), lit });
+    if (!data || content.hidden) return;
+    plane = projection(canvas, data);
+    draw(canvas, plane, data, { colourOf: colours.colourOf(data), highlighted });
   }
 
-  function light(place) {
-    lit = place;
+  function highlight(place) {
+    highlighted = place;
     paint();
-    const point = drawn?.points[place];
+    const point = data?.points[place];
     tip.hidden = !point;
     if (!point) return;
     tip.replaceChildren(
@@ -137,27 +132,26 @@ export function open(root) {
   }
 
   function onMove(event) {
-    if (!drawn || !plane) return;
-    const place = pick(plane, drawn.points, event.offsetX, event.offsetY);
-    if (place !== lit) light(place);
+    if (!data || !plane) return;
+    const place = pick(plane, data.points, event.offsetX, event.offsetY);
+    if (place !== highlighted) highlight(place);
     canvas.classList.toggle("is-over", place >= 0);
   }
 
+  const address = () => ({ q: box.value, colour: colours.chosen() });
+  const typed = debounced(PAUSE_MS, () => go("map", address(), { replace: true }));
+
   function settled() {
-    clearTimeout(timer);
-    go("map", { q: box.value, colour: colours.chosen() });
+    typed.cancel();
+    go("map", address());
   }
 
-  box.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => go("map", { q: box.value, colour: colours.chosen() }, { quietly: true }),
-      PAUSE_MS);
-  });
+  box.addEventListener("input", typed);
   colours.fieldset.addEventListener("change", settled);
   canvas.addEventListener("mousemove", onMove);
-  canvas.addEventListener("mouseleave", () => light(-1));
+  canvas.addEventListener("mouseleave", () => highlight(-1));
   canvas.addEventListener("click", () => {
-    if (lit >= 0) location.hash = fileLink(drawn.points[lit]);
+    if (highlighted >= 0) location.hash = fileLink(data.points[highlighted]);
   });
   document.addEventListener("theme", paint);
   const resized = new ResizeObserver(paint);
@@ -165,8 +159,8 @@ export function open(root) {
   return {
     update,
     close() {
-      clearTimeout(timer);
-      asked?.abort();
+      typed.cancel();
+      requests.cancel();
       resized.disconnect();
       document.removeEventListener("theme", paint);
     },
@@ -186,25 +180,25 @@ function colourChoice() {
       ? { age0: "oldest", age1: "", age2: "", age3: "newest", ageless: "undated" }
       : { memory: "memory", sessions: "sessions", facts: "facts" };
     legend.replaceChildren(...Object.entries(names).map(([name, word]) =>
-      h("span", { "data-name": name }, h("i", { class: `swatch ${name}` }), word)));
+      h("span", { "data-name": name }, swatch(name), word)));
   }
 
-  // A canvas cannot see the theme: what its swatches have got is taken for the points.
-  function colours({ points }) {
-    const got = Object.fromEntries([...legend.children].map((each) =>
+  // A canvas does not know the theme: the points take the colours of the legend's swatches.
+  function colourOf({ points }) {
+    const byName = Object.fromEntries([...legend.children].map((each) =>
       [each.dataset.name, getComputedStyle(each.firstChild).backgroundColor]));
-    if (value() === "source") return (point) => got[point.source];
+    if (value() === "source") return (point) => byName[point.source];
     const dates = points.map((point) => point.date).filter(Boolean).sort();
     return (point) => {
-      if (!point.date) return got.ageless;
-      const rank = dates.length > 1 ? lower(dates, point.date) / (dates.length - 1) : 1;
-      return got[`age${Math.min(3, Math.floor(rank * 4))}`];
+      if (!point.date) return byName.ageless;
+      const rank = dates.length > 1 ? countBefore(dates, point.date) / (dates.length - 1) : 1;
+      return byName[`age${Math.min(3, Math.floor(rank * 4))}`];
     };
   }
 
   swatches();
   return {
-    fieldset, legend, colours,
+    fieldset, legend, colourOf,
     chosen: () => (value() === "source" ? "" : value()),
     choose(name) {
       for (const input of fieldset.querySelectorAll("input")) {
@@ -215,8 +209,8 @@ function colourChoice() {
   };
 }
 
-// How many of the sorted texts come before one.
-function lower(sorted, text) {
+// How many of the sorted texts come before this one.
+function countBefore(sorted, text) {
   let low = 0;
   let high = sorted.length;
   while (low < high) {

@@ -1,10 +1,10 @@
-// Drawing the points of a map on a canvas, and finding the one under the pointer.
+// Draws the points of the map on a canvas, and finds the one under the pointer.
 
-const EDGE = 24; // pixels left free around
-const REACH = 14; // pixels from which a point is meant
+const MARGIN = 24; // pixels
+const REACH = 14; // pixels between the pointer and a point that counts as pointed at
 
-// Where points fall: one scale for both axes, so that distances keep their meaning.
-export function view(canvas, { points, query }) {
+// Where points are on the canvas: one scale for both axes keeps distances comparable.
+export function projection(canvas, { points, query }) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -21,7 +21,7 @@ export function view(canvas, { points, query }) {
     high = Math.max(high, y);
   }
   const scale = Math.min(
-    (width - 2 * EDGE) / (right - left || 1), (height - 2 * EDGE) / (high - low || 1),
+    (width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (high - low || 1),
   );
   const middleX = (left + right) / 2;
   const middleY = (low + high) / 2;
@@ -31,14 +31,14 @@ export function view(canvas, { points, query }) {
   };
 }
 
-export function draw(canvas, plane, { points, query, nearest }, { colours, lit }) {
+export function draw(canvas, plane, { points, query, nearest }, { colourOf, highlighted }) {
   const context = canvas.getContext("2d");
   const ink = getComputedStyle(canvas).color;
   context.setTransform(plane.ratio, 0, 0, plane.ratio, 0, 0);
   context.clearRect(0, 0, plane.width, plane.height);
   const radius = points.length > 2000 ? 1.8 : points.length > 500 ? 2.6 : 3.6;
   context.globalAlpha = query ? 0.4 : 0.75;
-  for (const point of points) dot(context, plane.at(point), radius, colours(point));
+  for (const point of points) dot(context, plane.at(point), radius, colourOf(point));
   context.globalAlpha = 1;
   if (query) {
     const [x, y] = plane.at(query);
@@ -52,7 +52,7 @@ export function draw(canvas, plane, { points, query, nearest }, { colours, lit }
       context.lineTo(...at);
       context.stroke();
       context.globalAlpha = 1;
-      dot(context, at, radius + 1.6, colours(points[place]));
+      dot(context, at, radius + 1.6, colourOf(points[place]));
     });
     context.lineWidth = 2.5;
     context.beginPath();
@@ -62,9 +62,9 @@ export function draw(canvas, plane, { points, query, nearest }, { colours, lit }
     context.lineTo(x, y + 8);
     context.stroke();
   }
-  if (points[lit]) {
-    const at = plane.at(points[lit]);
-    dot(context, at, radius + 2, colours(points[lit]));
+  if (points[highlighted]) {
+    const at = plane.at(points[highlighted]);
+    dot(context, at, radius + 2, colourOf(points[highlighted]));
     context.strokeStyle = ink;
     context.lineWidth = 2;
     context.beginPath();
@@ -80,7 +80,7 @@ function dot(context, [x, y], radius, colour) {
   context.fill();
 }
 
-// The place of the point nearest to the pointer, -1 when none is near.
+// The index of the point nearest to the pointer, or -1 if none is near.
 export function pick(plane, points, x, y) {
   let best = -1;
   let least = REACH * REACH;

@@ -1,128 +1,119 @@
-// Searching as you type.
+// Search as you type.
 
-import { ask } from "./api.js";
+import { latestOnly } from "./api.js";
 import { go } from "./address.js";
-import { count, field, h, say } from "./dom.js";
+import { announce, count, debounced, failureNote, field, h, note, remarks, searchBox, waiting } from "./dom.js";
+import { tooLong } from "./failures.js";
 import { hitEntry } from "./hits.js";
-import { isTooLong, note, remarks, tooLong, trouble, waiting } from "./states.js";
 import { wordsOf } from "./text.js";
 
-const PAUSE_MS = 140; // after the last key, before the server is asked
-const FIRST = 10;
-const MORE = 10;
-const MOST = 100;
-const WAYS = { hybrid: "words and meaning", keyword: "words", vector: "meaning" };
+export const title = "Search";
+export const takesQuestion = true;
 
-let last = "";
-let opened = null; // the hit that was opened: coming back leads to it
+const PAUSE_MS = 140; // after the last key, before the search
+const STEP = 10; // hits at first, and with each press of "More results"
+const MAX_HITS = 100;
+const MODES = { hybrid: "words and meaning", keyword: "words", vector: "meaning" };
+
+let question = "";
+let openedHit = null; // the address of the hit that was opened, to return to it
 
 export function lastQuestion() {
-  return last;
+  return question;
 }
 
 export function open(root) {
-  const controls = formControls();
+  const controls = searchForm();
   const outcome = h("div", { id: "outcome" });
-  root.append(h("h1", { class: "unseen" }, "Search"), controls.form, outcome);
+  root.append(h("h1", { class: "visually-hidden" }, title), controls.form, outcome);
 
-  let asked = null; // the request under way
-  let number = 0; // of the newest request: an older answer is never shown over a newer one
-  let timer = null;
-  let isSettled = true; // the next key begins a new entry of the history
-  let most = FIRST;
-  let shown = null;
+  const requests = latestOnly();
+  let isSettled = true; // the next key starts a new history entry
+  let limit = STEP;
+  let shown = null; // the parameters of what is shown
 
   function update(params, { again = false } = {}) {
     controls.fill(params);
     const key = params.toString();
     if (key === shown && !again) return;
-    if (key !== shown) most = FIRST;
+    if (key !== shown) limit = STEP;
     shown = key;
-    last = params.get("q") ?? "";
-    if (last.trim() && !isTooLong(last)) run();
-    else {
+    question = params.get("q") ?? "";
+    const failure = tooLong(question);
+    if (question.trim() && !failure) {
+      run();
+    } else {
       stop();
-      outcome.replaceChildren(last.trim() ? tooLong(last) : welcome());
-      say("");
+      outcome.replaceChildren(failure ? failureNote(failure) : welcome());
+      announce("");
     }
   }
 
   function stop() {
-    clearTimeout(timer);
-    asked?.abort();
-    number += 1;
-    outcome.classList.remove("busy");
-    outcome.removeAttribute("aria-busy");
+    typed.cancel();
+    requests.cancel();
+    setBusy(false);
+  }
+
+  function setBusy(isBusy) {
+    outcome.classList.toggle("busy", isBusy);
+    if (isBusy) outcome.setAttribute("aria-busy", "true");
+    else outcome.removeAttribute("aria-busy");
   }
 
   async function run() {
-    stop();
-    const own = number;
-    asked = new AbortController();
-    outcome.classList.add("busy");
-    outcome.setAttribute("aria-busy", "true");
+    typed.cancel();
+    setBusy(true);
     if (!outcome.querySelector(".hits")) outcome.replaceChildren(waiting("Searching …"));
-    try {
-      const params = { ...controls.asParams(), explain: true, maxResults: most };
-      const results = await ask("/api/search", { params, signal: asked.signal });
-      if (own === number) show(results);
-    } catch (error) {
-      if (error.name === "AbortError" || own !== number) return;
-      outcome.replaceChildren(trouble(error, run));
-    } finally {
-      if (own === number) {
-        outcome.classList.remove("busy");
-        outcome.removeAttribute("aria-busy");
-      }
-    }
+    const params = { ...controls.asParams(), explain: true, maxResults: limit };
+    await requests.run(async (request) => show(await request("/api/search", { params })), {
+      failed: (error) => outcome.replaceChildren(failureNote(error, run)),
+      ended: () => setBusy(false),
+    });
   }
 
   function show(results) {
     const words = wordsOf(results.query);
     const hits = results.results;
-    const how = WAYS[results.mode] ?? results.mode;
     const summary = hits.length ? count(hits.length, "result") : "No matches";
-    const held = links().indexOf(document.activeElement);
-    const wanted = opened ?? links()[held]?.getAttribute("href");
+    const focused = links().indexOf(document.activeElement);
+    const wanted = openedHit ?? links()[focused]?.getAttribute("href");
     outcome.replaceChildren(
       ...remarks(results),
       ...(hits.length && !results.confident
-        ? [note("warn", "Nothing found stands out: this may not be in memory.")] : []),
+        ? [note("warn", "No result stands out: the answer may not be in memory.")] : []),
       h("p", { class: "summary numbers" },
-        `${summary} by ${how} in ${results.tookMs.toFixed(0)} ms`),
-      ...(hits.length ? [] : [nothing(controls)]),
+        `${summary} by ${MODES[results.mode] ?? results.mode} in ${results.tookMs.toFixed(0)} ms`),
+      ...(hits.length ? [] : [nothingFound(controls)]),
       h("ol", { class: "hits" }, ...hits.map((hit) => hitEntry(hit, { words }))),
-      ...(hits.length === most && most < MOST
+      ...(hits.length === limit && limit < MAX_HITS
         ? [h("button", { type: "button", class: "more", on: { click: showMore } }, "More results")]
         : []),
     );
-    say(`${summary} for ${results.query}`);
-    // Whoever is on a hit stays on it, or at its place, when a later answer takes over.
-    const same = links().find((each) => each.getAttribute("href") === wanted) ?? links()[held];
+    announce(`${summary} for ${results.query}`);
+    // The focus stays on the same hit, or at its place, when newer results arrive.
+    const same = links().find((each) => each.getAttribute("href") === wanted) ?? links()[focused];
     same?.focus({ preventScroll: true });
-    opened = null;
+    openedHit = null;
   }
 
   async function showMore() {
     const before = links().length;
-    most = Math.min(MOST, most + MORE);
+    limit = Math.min(MAX_HITS, limit + STEP);
     await run();
     links()[before]?.focus();
   }
 
   const links = () => [...outcome.querySelectorAll(".hit-link")];
 
-  function typed() {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      go("search", controls.asAddress(), { quietly: !isSettled });
-      isSettled = false;
-    }, PAUSE_MS);
-  }
+  const typed = debounced(PAUSE_MS, () => {
+    go("search", controls.asAddress(), { replace: !isSettled });
+    isSettled = false;
+  });
 
   function settled() {
-    clearTimeout(timer);
-    go("search", controls.asAddress(), { quietly: !isSettled });
+    typed.cancel();
+    go("search", controls.asAddress(), { replace: !isSettled });
     isSettled = true;
   }
 
@@ -141,7 +132,7 @@ export function open(root) {
     } else if (event.key === "Enter" && event.target === controls.box && all.length) {
       event.preventDefault();
       settled();
-      // What is still on its way would not be what the eye sees.
+      // While a search is running, the results on the page are not those of the question.
       if (!outcome.hasAttribute("aria-busy")) all[0].focus();
     }
   }
@@ -154,13 +145,13 @@ export function open(root) {
   controls.box.addEventListener("change", settled);
   controls.filters.addEventListener("change", settled);
   outcome.addEventListener("click", (event) => {
-    opened = event.target.closest(".hit-link")?.getAttribute("href") ?? null;
+    openedHit = event.target.closest(".hit-link")?.getAttribute("href") ?? null;
   });
   root.addEventListener("keydown", onKey);
   controls.box.focus({ preventScroll: true });
   return {
     update,
-    title: () => (last ? `${last} · Search` : "Search"),
+    title: () => (question ? `${question} · ${title}` : title),
     close() {
       stop();
       root.removeEventListener("keydown", onKey);
@@ -168,11 +159,9 @@ export function open(root) {
   };
 }
 
-function formControls() {
-  const box = h("input", {
-    type: "search", id: "box", class: "box", placeholder: "Search this memory", autocomplete: "off",
-    spellcheck: "false", enterkeyhint: "search", "aria-label": "Search this memory",
-    "aria-describedby": "keys", dir: "auto",
+function searchForm() {
+  const box = searchBox("Search this memory", {
+    id: "box", enterkeyhint: "search", "aria-describedby": "keys",
   });
   const source = h("select", {},
     h("option", { value: "" }, "all sources"),
@@ -187,7 +176,7 @@ function formControls() {
     "div", { class: "filters", role: "group", "aria-label": "Filters" },
     field("Source", source), field("Since", since), field("Before", before),
     field("Path", path), field("Scope", scope),
-    field("superseded too", superseded, "row"),
+    field("include superseded", superseded, "row"),
   );
   // A small screen has room for the results or for the filters.
   const fold = h("details", { class: "fold", open: matchMedia("(min-width: 52rem)").matches },
@@ -195,28 +184,27 @@ function formControls() {
   const keys = h("p", { id: "keys", class: "keys" },
     h("kbd", {}, "/"), " type ", h("kbd", {}, "↓"), h("kbd", {}, "↑"), " choose ",
     h("kbd", {}, "Enter"), " open ", h("kbd", {}, "Esc"), " back");
-  const form = h("form", { role: "search" }, box, keys, fold);
 
   const values = () => Object.fromEntries(
     Object.entries(inputs).map(([name, input]) => [name, input.value.trim()]),
   );
+  const hasFilters = () => Object.values(values()).some(Boolean);
   return {
-    form, box, filters,
+    box, filters, hasFilters,
+    form: h("form", { role: "search" }, box, keys, fold),
     asAddress: () => ({ q: box.value, ...values(), superseded: superseded.checked ? 1 : "" }),
     asParams: () => ({
       query: box.value, ...values(),
       scope: scope.value.split(/[\s,]+/u).filter(Boolean),
       includeSuperseded: superseded.checked || null,
     }),
-    isNarrowed: () => Object.values(values()).some(Boolean),
     fill(params) {
-      const wanted = { ...inputs, q: box };
-      for (const [name, input] of Object.entries(wanted)) {
+      for (const [name, input] of Object.entries({ ...inputs, q: box })) {
         const value = params.get(name) ?? "";
         if (input.value.trim() !== value.trim()) input.value = value;
       }
       superseded.checked = params.has("superseded");
-      if (Object.values(values()).some(Boolean) || superseded.checked) fold.open = true;
+      if (hasFilters() || superseded.checked) fold.open = true;
     },
   };
 }
@@ -224,13 +212,13 @@ function formControls() {
 function welcome() {
   return h("div", { class: "welcome" },
     h("p", { class: "lead" },
-      "Ask in your own words, or with the exact name, number or path. Results come as you type, ",
-      "and each tells why it is where it is."));
+      "Ask in your own words, or use an exact name, number or path. Results appear as you type, ",
+      "and each explains its score."));
 }
 
-function nothing(controls) {
-  return controls.isNarrowed()
-    ? note("", "No note passes these filters and matches.", "Remove a filter, or ask in other words.")
+function nothingFound(controls) {
+  return controls.hasFilters()
+    ? note("", "Nothing matches with these filters.", "Remove a filter, or use other words.")
     : note("", "Nothing in this memory matches.",
-      "Ask in other words. Health shows what is indexed, if a file should be there.");
+      "Use other words. If a file should be here, Health shows what is indexed.");
 }

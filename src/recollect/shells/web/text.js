@@ -1,21 +1,21 @@
-// Text of notes, made safe to look at: what cannot be seen, or would turn the line around, is shown
-// as its code. Words of the question are marked.
+// The text of notes, made safe to show: characters that are invisible or reorder text appear as their
+// codes. Words of the question are marked.
 
-// Controls but for tab and newline; marks that reorder text; blanks and tags that nobody sees.
+// Control characters except tab and newline; direction marks; invisible spaces and tags.
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 const PARTS = new RegExp(`(${HIDDEN.source})`, "u");
 
-export function code(character) {
+function code(character) {
   return `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-// As one string, for attributes.
+// Returns a string, for attributes.
 export function plain(text) {
   return text.split(PARTS).map((part) => (HIDDEN.test(part) ? `⟨${code(part)}⟩` : part)).join("");
 }
 
-// As nodes.
+// Returns nodes.
 export function reveal(text, { words = null } = {}) {
   const shown = document.createDocumentFragment();
   for (const part of text.replace(/\r$/u, "").split(PARTS)) {
@@ -37,7 +37,7 @@ const COMMON = new Set(
   + "with you your").split(" "),
 );
 
-// A pattern for the words of a question, or null when it has none worth marking.
+// Returns a pattern for the words of a question that are worth marking, or null.
 export function wordsOf(question) {
   const found = question.normalize("NFC").match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_.-]*/gu) ?? [];
   const escaped = found
@@ -60,7 +60,7 @@ function marked(text, words) {
   });
 }
 
-// Lines with a light Markdown look: a class a line, nothing is taken away or run.
+// Returns a class for each line, for a light Markdown look; the text stays as it is.
 export function lineKinds(lines, { knowsStart = true } = {}) {
   let fence = null;
   return lines.map((line) => {
@@ -78,8 +78,8 @@ export function lineKinds(lines, { knowsStart = true } = {}) {
   });
 }
 
-// One line as nodes; the marks of a heading step back behind its words.
-export function shownLine(line, { words = null } = {}) {
+// Returns a line as nodes; the marks of a heading are set apart.
+export function lineNodes(line, { words = null } = {}) {
   const [marks] = line.match(/^#{1,6}\s+/u) ?? [""];
   const shown = document.createDocumentFragment();
   if (marks) {

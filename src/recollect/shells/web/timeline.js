@@ -1,84 +1,81 @@
-// Memory by day: bars by month, a calendar of the months that hold something, a day's documents.
+// Memory by day: a bar for each month, calendars of the months with documents, a day's documents.
 
-import { ask } from "./api.js";
+import { latestOnly } from "./api.js";
 import { link } from "./address.js";
-import { count, day, h, say, size, svg } from "./dom.js";
-import { note, trouble, waiting } from "./states.js";
+import {
+  announce, count, day, failureNote, h, markCurrent, note, size, svg, swatch, tag, waiting,
+} from "./dom.js";
 import { reveal } from "./text.js";
+
+export const title = "Timeline";
 
 const SOURCES = ["memory", "sessions", "facts"];
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-const HEIGHT = 64; // of the highest bar
+const HEIGHT = 64; // of the tallest bar
 
 export function open(root) {
-  const whole = h("div", {}, waiting("Counting days …"));
-  const chosen = h("section", { class: "chosen", "aria-label": "Documents of the day" });
-  root.append(
-    h("div", { class: "head" }, h("h1", {}, "Timeline"), legend()), whole,
-  );
-  let days = null;
-  let number = 0;
+  const overview = h("div", {}, waiting("Loading …"));
+  const detail = h("section", { class: "day-documents", "aria-label": "Documents of the day" });
+  const legend = h("div", { class: "legend" },
+    ...SOURCES.map((source) => h("span", {}, swatch(source), source)));
+  root.append(h("div", { class: "head" }, h("h1", {}, title), legend), overview);
+  const requests = latestOnly();
+  let isLoaded = false;
 
-  async function update(params, { again = false } = {}) {
-    const own = (number += 1);
+  function update(params, { again = false } = {}) {
     const wanted = params.get("day");
-    try {
-      if (!days || again) {
-        days = await ask("/api/timeline");
-        if (own !== number) return;
-        whole.replaceChildren(...drawn(days, chosen));
-        say(count(days.days.length, "day"));
+    return requests.run(async (request) => {
+      if (!isLoaded || again) {
+        const timeline = await request("/api/timeline");
+        isLoaded = true;
+        overview.replaceChildren(...overviewOf(timeline, detail));
+        announce(count(timeline.days.length, "day"));
       }
-      mark(whole, wanted);
-      if (wanted) await showDay(wanted, () => own === number);
-      else chosen.replaceChildren(h("p", { class: "soft" }, "Choose a day to see its documents."));
-    } catch (error) {
-      if (own !== number) return;
-      const again_ = () => update(params, { again: true });
-      (chosen.isConnected ? chosen : whole).replaceChildren(trouble(error, again_));
-    }
+      markCurrent(overview, "day", wanted, "date");
+      if (wanted) await showDay(wanted, request);
+      else detail.replaceChildren(h("p", { class: "soft" }, "Choose a day to see its documents."));
+    }, {
+      failed(error) {
+        const retry = () => update(params, { again: true });
+        (detail.isConnected ? detail : overview).replaceChildren(failureNote(error, retry));
+      },
+    });
   }
 
-  async function showDay(iso, isWanted) {
-    chosen.replaceChildren(waiting("Reading …"));
+  async function showDay(iso, request) {
+    detail.replaceChildren(waiting("Loading …"));
     const isDated = iso !== "undated";
-    const params = isDated ? { since: iso, before: after(iso), limit: 200 } : { limit: 1000 };
-    const found = await ask("/api/documents", { params });
-    if (!isWanted()) return;
+    const params = isDated ? { since: iso, before: dayAfter(iso), limit: 200 } : { limit: 1000 };
+    const found = await request("/api/documents", { params });
     const documents = found.documents.filter((each) => isDated || each.date === null);
-    chosen.replaceChildren(
-      h("h2", {}, isDated ? full(iso) : "Without a day"),
+    detail.replaceChildren(
+      h("h2", {}, isDated ? fullDate(iso) : "Undated"),
       documents.length
         ? h("ul", { class: "documents" }, ...documents.map(documentEntry))
-        : note("", "Nothing is stored of this day."),
+        : note("", "Nothing is stored for this day."),
     );
-    chosen.scrollIntoView({ block: "nearest" });
-    say(`${count(documents.length, "document")}, ${isDated ? day(iso) : "undated"}`);
+    detail.scrollIntoView({ block: "nearest" });
+    announce(`${count(documents.length, "document")}, ${isDated ? day(iso) : "undated"}`);
   }
 
-  return { update };
+  return { update, close: requests.cancel };
 }
 
-function legend() {
-  return h("div", { class: "legend" }, ...SOURCES.map((source) =>
-    h("span", {}, h("i", { class: `swatch ${source}` }), source)));
-}
-
-function drawn({ days, undated }, chosen) {
+function overviewOf({ days, undated }, detail) {
   if (!days.length && !undated.documents) {
     return [note("", "This memory is empty.",
-      "Write notes to memory/2026-02-01.md and the like; they appear here after the next sync.")];
+      "Write notes such as memory/2026-02-01.md; they appear here after the next sync.")];
   }
   const months = new Map();
   for (const each of days) {
     const name = each.date.slice(0, 7);
     months.set(name, [...(months.get(name) ?? []), each]);
   }
-  const all = everyMonth([...months.keys()]);
+  const all = monthsBetween([...months.keys()]);
   const total = days.reduce((sum, each) => sum + each.chunks, 0);
   const rest = undated.documents
-    ? h("p", { class: "soft" }, `${count(undated.documents, "document")} without a day `,
+    ? h("p", { class: "soft" }, `${count(undated.documents, "undated document")} `,
       `(${count(undated.chunks, "chunk")}): `,
       h("a", { href: link("timeline", { day: "undated" }), "data-day": "undated" }, "show them"))
     : null;
@@ -89,13 +86,14 @@ function drawn({ days, undated }, chosen) {
     days.length ? bars(all, months) : null,
     h("div", { class: "by-day" },
       h("div", {}, h("div", { class: "months" },
-        // The newest first: that is what one looks for.
+        // The newest first: they are looked at most.
         ...[...months].reverse().map(([name, own]) => calendar(name, own, days))), rest),
-      chosen),
+      detail),
   ].filter(Boolean);
 }
 
-function everyMonth(names) {
+// All months from the first to the last of a sorted list.
+function monthsBetween(names) {
   if (!names.length) return [];
   const all = [];
   let [year, month] = names[0].split("-").map(Number);
@@ -107,13 +105,13 @@ function everyMonth(names) {
   }
 }
 
-// One bar a month, the sources above each other; empty months keep their room.
+// One bar per month, its sources stacked; empty months keep their place.
 function bars(all, months) {
   const sums = all.map((name) => sumOf(months.get(name) ?? []));
   const most = Math.max(...sums.map((sum) => sum.total), 1);
   const step = 100 / all.length;
   const width = Math.min(step * 0.8, 4);
-  const pieces = sums.flatMap((sum, place) => {
+  const segments = sums.flatMap((sum, place) => {
     let top = HEIGHT;
     return SOURCES.filter((source) => sum[source]).map((source) => {
       const height = Math.max(1, (sum[source] / most) * HEIGHT);
@@ -128,7 +126,7 @@ function bars(all, months) {
     svg("svg", {
       viewBox: `0 0 100 ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
       "aria-label": `Chunks by month from ${monthName(all[0])} to ${monthName(all.at(-1))}`,
-    }, ...pieces),
+    }, ...segments),
     h("figcaption", {}, h("span", {}, monthName(all[0])), h("span", {}, monthName(all.at(-1)))),
   );
 }
@@ -147,7 +145,7 @@ function sumOf(days) {
 function calendar(name, own, all) {
   const most = Math.max(...all.map((each) => each.chunks));
   const first = new Date(`${name}-01T00:00:00Z`);
-  const lead = (first.getUTCDay() + 6) % 7; // weeks begin on Monday
+  const lead = (first.getUTCDay() + 6) % 7; // weeks start on Monday
   const length = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
   const byDay = new Map(own.map((each) => [Number(each.date.slice(8)), each]));
   const cells = Array.from({ length }, (_, place) => cell(place + 1, byDay.get(place + 1), most));
@@ -174,19 +172,12 @@ function cell(number, amount, most) {
     {
       class: `cell has level${level}`, href: link("timeline", { day: amount.date }),
       "data-day": amount.date, title: words.join("; "),
-      "aria-label": `${full(amount.date)}; ${words.join("; ")}`,
+      "aria-label": `${fullDate(amount.date)}; ${words.join("; ")}`,
     },
     number,
     h("span", { class: "dots", "aria-hidden": "true" },
-      ...sources.map((source) => h("i", { class: `swatch ${source}` }))),
+      ...sources.map(swatch)),
   );
-}
-
-function mark(whole, wanted) {
-  for (const each of whole.querySelectorAll("[data-day]")) {
-    if (each.dataset.day === wanted) each.setAttribute("aria-current", "date");
-    else each.removeAttribute("aria-current");
-  }
 }
 
 function documentEntry(each) {
@@ -194,7 +185,7 @@ function documentEntry(each) {
     "li", {},
     h("a", { href: link("file", { path: each.path }) }, reveal(each.title ?? each.path)),
     h("p", { class: "place" },
-      h("span", { class: `tag ${each.source}` }, each.source),
+      tag(each.source),
       h("span", { class: "mono" }, reveal(each.path)),
       h("span", {}, count(each.chunks, "chunk")), h("span", {}, size(each.sizeBytes))),
     each.headings.length
@@ -208,7 +199,7 @@ const FULL = new Intl.DateTimeFormat("en-GB", {
   weekday: "long", day: "numeric", month: "long", year: "numeric", timeZone: "UTC",
 });
 
-function full(iso) {
+function fullDate(iso) {
   const moment = new Date(`${iso}T00:00:00Z`);
   return Number.isNaN(moment.valueOf()) ? iso : FULL.format(moment);
 }
@@ -217,9 +208,9 @@ function monthName(name) {
   return MONTH.format(new Date(`${name}-01T00:00:00Z`));
 }
 
-function after(iso) {
+function dayAfter(iso) {
   const next = new Date(`${iso}T00:00:00Z`);
-  if (Number.isNaN(next.valueOf())) return iso; // the server says what is wrong with it
+  if (Number.isNaN(next.valueOf())) return iso; // the server rejects it with a reason
   next.setUTCDate(next.getUTCDate() + 1);
   return next.toISOString().slice(0, 10);
 }

@@ -1,4 +1,4 @@
-"""The atlas behind the page: documents, days, and the map, over a real index."""
+"""The overview behind the page: documents, days, and the map, over a real index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = {"provider": "none"}
 @pytest.fixture(scope="session")
 def wren(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Memory]:
     """The sample workspace, embedded by the real model."""
-    folder = tmp_path_factory.mktemp("atlas")
+    folder = tmp_path_factory.mktemp("overview")
     environ = private_environ(folder, models=model_folder.parent)
     with Memory.open(copy_sample(folder / "wren"), environ=environ) as memory:
         memory.sync()
