@@ -288,7 +288,7 @@ def test_a_file_with_comments_is_read_but_never_edited(install: Install, agent: 
     file.write_text(COMMENTED[agent], encoding="utf-8")
 
     assert [False] == [each["changed"] for each in again["files"]]
-    assert (2, True) == (undone.returncode, "take out of it yourself" in undone.stderr)
+    assert (2, True) == (undone.returncode, "remove this from it yourself" in undone.stderr)
     assert "has no entry for Recollect" in install.well(agent, "--undo")
     assert {path: COMMENTED[agent]} == install.files()
 

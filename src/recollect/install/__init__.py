@@ -1,7 +1,7 @@
-"""How do agents get to know Recollect? Their configuration files, changed and changed back.
+"""Writes the configuration of agents so that they start Recollect, and removes it again.
 
-A file that someone keeps is edited as text: what was there stays as it was, comments included. What
-was added is noted in the home, so that it can be taken out again exactly.
+Files are edited as text, so everything else in them stays as it was. What was added is recorded in
+the home, so that exactly that can be removed.
 """
 
 from recollect.install.agents import AGENTS, InstallScope

@@ -1,6 +1,7 @@
-"""Which files of which agent say what: one row an agent, in the words of its own documentation.
+"""Knows the agents: their configuration files, and the entries that make them start Recollect.
 
-It knows formats and places; how a file is edited is decided elsewhere.
+Entries start the very program that is running, by its absolute path. A name alone would depend on
+the agent's PATH, which often differs from that of a terminal.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 NAME = "recollect"
-"""What the server is called in every agent."""
+"""The name of the server in every agent."""
 _HOOK = re.compile(rf"\b{NAME}\b.* hook (?:session-start|prompt|stop)\b", re.DOTALL)
-_HOOKS = (("SessionStart", "session-start", 15), ("UserPromptSubmit", "prompt", 15))
-_CAPTURE = ("Stop", "stop", 10)
+_HOOKS = (
+    ("SessionStart", "session-start", 15),
+    ("UserPromptSubmit", "prompt", 15),
+    ("Stop", "stop", 10),
+)
+"""Claude Code's events, our names for them, and the seconds a hook may take."""
 _CARRIED = ("RECOLLECT_HOME", "RECOLLECT_CONFIG", "RECOLLECT_AGENT")
-"""Variables that decide which memory is meant: the agent's environment may not have them."""
+"""Variables that choose the memory; the agent's own environment may not have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class Launch:
     program: tuple[str, ...]
     """The executable, or Python with the module."""
     options: tuple[str, ...]
-    """That name the memory: `-w DIR` and what else was given."""
+    """Choose the memory: `-w DIR`, and `--agent` and `--config` if they were given."""
     environ: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -55,12 +60,12 @@ class Launch:
         """Return the command for a workspace.
 
         Args:
-            workspace: to be named in it.
-            started_as: what the running program was called with, `sys.argv[0]`.
+            workspace: the folder with the memory.
+            started_as: `sys.argv[0]` of the running program.
             executable: the running Python.
-            environ: where variables that name the memory may be set.
-            agent: id of the index, if one was given.
-            config_file: the settings file, if one was given.
+            environ: may hold variables that choose the memory.
+            agent: id of the index, if given.
+            config_file: the settings file, if given.
 
         """
         options = ["-w", str(workspace)]
@@ -79,7 +84,7 @@ class Launch:
         return self.program[0], [*self.program[1:], "mcp", *self.options]
 
     def hook(self, event: str) -> str:
-        """Return the line of shell that answers an event of an agent's session."""
+        """Return the shell command that handles an event of an agent's session."""
         line = shlex.join([*self.program, "hook", event, *self.options])
         return " ".join(
             [*(f"{key}={shlex.quote(value)}" for key, value in self.environ.items()), line]
@@ -87,35 +92,34 @@ class Launch:
 
 
 class InstallScope(StrEnum):
-    """For which of an agent's sessions."""
+    """Which sessions of an agent are configured."""
 
     USER = "user"
-    """All of this user's."""
+    """All sessions of this user."""
     PROJECT = "project"
-    """Those in the current folder."""
+    """Sessions in the current folder."""
 
 
 class Syntax(StrEnum):
-    """How a file is written."""
+    """The format of a configuration file."""
 
     JSON = "json"
-    """With or without comments."""
     TOML = "toml"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentEntry:
-    """Something that a file is to say."""
+    """An entry that a configuration file should have."""
 
     path: tuple[str, ...]
     value: Mapping[str, object]
     is_element: bool = False
-    """True for one of a list's elements, False for the table at the path."""
+    """Whether it is an element of the list at the path, not the object there."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentFile:
-    """A file, and what it is to say."""
+    """A configuration file, and the entries it should have."""
 
     file: Path
     syntax: Syntax
@@ -124,32 +128,32 @@ class AgentFile:
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
-    """For whom a configuration is written."""
+    """What to configure, and for which sessions."""
 
     launch: Launch
     scope: InstallScope
     project: Path
-    """The folder that a project's configuration is written in."""
+    """The folder for the configuration of a project."""
     environ: Mapping[str, str]
     with_hooks: bool = True
 
     @property
     def user(self) -> Path:
-        """The user's own folder."""
+        """The user's home folder."""
         return Places.of(self.environ).user
 
     def place(self, *, user: Path, project: str | None) -> Path:
-        """Return the file of the scope.
+        """Return the file for the scope.
 
         Raises:
-            UsageError: the agent has no configuration of that scope.
+            UsageError: the agent cannot be configured for that scope.
 
         """
         if self.scope is InstallScope.USER:
             return user
         if project is None:
             raise UsageError(
-                "This agent has no configuration of its own for a project.",
+                "This agent cannot be configured for a single project.",
                 action="Leave out --scope project.",
             )
         return self.project / project
@@ -157,20 +161,20 @@ class InstallRequest:
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """An agent that can be told of Recollect."""
+    """An agent that can be configured."""
 
     name: str
     title: str
     default_scope: InstallScope
-    targets: Callable[[InstallRequest], tuple[AgentFile, ...]]
+    files: Callable[[InstallRequest], tuple[AgentFile, ...]]
     own_command: Callable[[InstallRequest], str | None]
-    """The agent's own way to the same end; None where it has none."""
+    """The agent's own command to add the server; None if it has none."""
     next_step: str
-    """What has to be done for it to take effect."""
+    """What the user has to do for it to take effect."""
 
 
 def is_own_hook(element: object) -> bool:
-    """Tell whether an entry of a list of hooks is one that this package writes."""
+    """Tell whether an element of a list of hooks was written by this package."""
     hooks = element.get("hooks") if isinstance(element, dict) else None
     return (
         isinstance(hooks, list)
@@ -190,8 +194,9 @@ def _claude(request: InstallRequest) -> tuple[AgentFile, ...]:
     named = request.environ.get("CLAUDE_CONFIG_DIR")
     folder = Path(named).expanduser() if named else request.user / ".claude"
     own = folder / ".claude.json" if named else request.user / ".claude.json"
-    # Its tools are few, and to be thought of before one thinks of looking for tools.
-    entry = {**_server(request.launch, typed=True), "alwaysLoad": True}
+    # Its few tools should be known to the model before it searches for tools.
+    launch = request.launch
+    entry = {**_server(launch, typed=True), "alwaysLoad": True}
     server = AgentEntry(("mcpServers", NAME), entry)
     targets = (AgentFile(request.place(user=own, project=".mcp.json"), Syntax.JSON, (server,)),)
     if not request.with_hooks:
@@ -200,14 +205,10 @@ def _claude(request: InstallRequest) -> tuple[AgentFile, ...]:
     hooks = tuple(
         AgentEntry(
             ("hooks", event),
-            {
-                "hooks": [
-                    {"type": "command", "command": request.launch.hook(name), "timeout": seconds}
-                ]
-            },
+            {"hooks": [{"type": "command", "command": launch.hook(name), "timeout": seconds}]},
             is_element=True,
         )
-        for event, name, seconds in (*_HOOKS, _CAPTURE)
+        for event, name, seconds in _HOOKS
     )
     return (*targets, AgentFile(settings, Syntax.JSON, hooks))
 
@@ -234,7 +235,7 @@ def _vscode(request: InstallRequest) -> tuple[AgentFile, ...]:
 
 
 def _openclaw_entry(launch: Launch) -> dict[str, object]:
-    # Without a time of its own a server gets 1.5 seconds to list its tools, while OpenClaw is busy.
+    # OpenClaw would give the server 1.5 seconds to list its tools, too little under load.
     return {**_server(launch, typed=False), "requestTimeoutMs": 30_000}
 
 
@@ -245,7 +246,7 @@ def _openclaw(request: InstallRequest) -> tuple[AgentFile, ...]:
 
 
 def _program_folder(request: InstallRequest) -> Path:
-    """Return where programs with windows keep their settings."""
+    """Return where desktop programs keep their settings."""
     if sys.platform == "darwin":
         return request.user / "Library" / "Application Support"
     if sys.platform == "win32":

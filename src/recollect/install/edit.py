@@ -1,7 +1,7 @@
-"""Adds entries to the text of an agent's configuration file, and takes them out again.
+"""Adds entries to the text of an agent's configuration file, and removes them again.
 
-What is added is one piece of text. It is taken out as that piece if it is still there, and
-otherwise by what it means: the agent may have reformatted its file since.
+What is added is one piece of text. It is removed as that piece if it is still there, and otherwise
+by its meaning: the agent may have reformatted its file since.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class InstallRecord:
     """What was added to one file."""
 
     pieces: tuple[str, ...] = ()
@@ -32,17 +32,19 @@ class Note:
     """Outermost first."""
 
 
-def added(text: str, target: AgentFile, *, note: Note | None) -> tuple[str, Note]:
-    """Return the text with the entries, and what to remember for taking them out.
+def with_entries(
+    text: str, target: AgentFile, *, record: InstallRecord | None
+) -> tuple[str, InstallRecord]:
+    """Return the text with the entries, and what to record for removing them.
 
     Raises:
         ValueError: the text cannot be edited safely.
 
     """
     if _has_all(text, target):
-        return text, note or Note()
-    pristine = _without_pieces(text, target, note)
-    kept = replace(note or Note(), pieces=())
+        return text, record or InstallRecord()
+    pristine = _without_pieces(text, target, record)
+    kept = replace(record or InstallRecord(), pieces=())
     if pristine is not None:
         text, kept = pristine, replace(kept, made=())
     for entry in target.entries:
@@ -54,7 +56,7 @@ def added(text: str, target: AgentFile, *, note: Note | None) -> tuple[str, Note
     return text, kept
 
 
-def taken_out(text: str, target: AgentFile, *, note: Note | None) -> str:
+def without_entries(text: str, target: AgentFile, *, record: InstallRecord | None) -> str:
     """Return the text without the entries.
 
     Raises:
@@ -63,12 +65,12 @@ def taken_out(text: str, target: AgentFile, *, note: Note | None) -> str:
     """
     if NAME not in text:
         return text
-    pristine = _without_pieces(text, target, note)
+    pristine = _without_pieces(text, target, record)
     if pristine is not None:
         return pristine
     for entry in target.entries:
         text = _removed(text, entry, syntax=target.syntax)
-    for path in reversed(note.made if note else ()):
+    for path in reversed(record.made if record else ()):
         if target.syntax is Syntax.JSON and value_at(read_json(text), path) in ({}, []):
             text = remove_json(text, path)
     return text
@@ -159,11 +161,11 @@ def _is_own_server(entry: object) -> bool:
     return "mcp" in words and any(NAME in str(word) for word in words)
 
 
-def _without_pieces(text: str, target: AgentFile, note: Note | None) -> str | None:
+def _without_pieces(text: str, target: AgentFile, record: InstallRecord | None) -> str | None:
     """Return the text as it was before; None if the pieces are not there as they were added."""
-    if note is None or not note.pieces:
+    if record is None or not record.pieces:
         return None
-    for piece in reversed(note.pieces):
+    for piece in reversed(record.pieces):
         if text.count(piece) != 1:
             return None
         text = text.replace(piece, "")

@@ -1,6 +1,6 @@
-"""Installing into an agent and undoing it: every file is planned first, then written.
+"""Installs Recollect into an agent and undoes it: every file is planned first, then written.
 
-A file that cannot be edited safely is left as it was, and the error holds what to paste into it.
+A file that cannot be edited safely is left unchanged, and the error has the text to paste into it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.config import find_workspace
 from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
-from recollect.install.edit import Note, added, is_empty, snippet, taken_out
+from recollect.install.edit import InstallRecord, is_empty, snippet, with_entries, without_entries
 from recollect.text.files import replace_file
 
 if TYPE_CHECKING:
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
     from recollect.install.agents import AgentFile, AgentProgram
 
-_NOTES = "installed.json"
-_TRIES = 5  # agents write their files while they run; between two looks seldom more than once
+_RECORDS = "installed.json"
+_TRIES = 5  # agents write their files while they run, but seldom twice within a moment
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What becomes of one file."""
+    """The change to one file."""
 
     file: Path
     before: str | None
-    """None when there was no file."""
+    """None if there was no file."""
     after: str | None
-    """None when there is no file any more."""
+    """None if the file is deleted."""
 
     @property
     def is_change(self) -> bool:
-        """False when the file says so already, or has nothing to be taken out."""
+        """False if the file already is as it should be."""
         return self.before != self.after
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty where nothing changes."""
+        """The change as a unified diff; empty if there is none."""
         return "\n".join(
             difflib.unified_diff(
                 (self.before or "").splitlines(),
@@ -68,7 +68,7 @@ class Installed:
     launch: Launch
     files: tuple[FileChange, ...]
     snippets: Mapping[Path, str]
-    """What each file is to say, to be pasted by hand."""
+    """The entries of each file, to be pasted by hand."""
     own_command: str | None
     is_undo: bool
     is_written: bool
@@ -76,12 +76,12 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Installer:
-    """Tells one agent of one workspace."""
+    """Configures one agent for one workspace."""
 
     agent: AgentProgram
     request: InstallRequest
     workspace: Path
-    notes: Notes
+    records: InstallRecords
 
     @classmethod
     def find(  # noqa: PLR0913 - what a command line can name
@@ -94,9 +94,8 @@ class Installer:
         index_agent: str | None = None,
         config_file: Path | None = None,
         environ: Mapping[str, str] | None = None,
-        started_as: str | None = None,
     ) -> Installer:
-        """Find the workspace and the command that is to be started; nothing is read yet.
+        """Find the workspace and the command to start; no file is read yet.
 
         Raises:
             WorkspaceError: there is no such folder.
@@ -105,7 +104,7 @@ class Installer:
         place = find_workspace(workspace, environ=environ)
         launch = Launch.find(
             place.folder,
-            started_as=sys.argv[0] if started_as is None else started_as,
+            started_as=sys.argv[0],
             executable=sys.executable,
             environ=place.environ,
             agent=index_agent,
@@ -119,30 +118,29 @@ class Installer:
             environ=place.environ,
             with_hooks=with_hooks,
         )
-        return cls(found, request, place.folder, Notes(place.places.home / _NOTES))
+        return cls(found, request, place.folder, InstallRecords(place.places.home / _RECORDS))
 
     def install(self, *, write: bool = True) -> Installed:
-        """Write the configuration; with `write` False only tell what would be written.
+        """Write the configuration, or with `write` False return what would be written.
 
         Raises:
-            ConfigError: a file cannot be understood or written; no file has been changed, or the
-                error names the one that could not be.
+            ConfigError: a file cannot be parsed, and no file was changed; or it cannot be written.
 
         """
         return self._run(undo=False, write=write)
 
     def undo(self, *, write: bool = True) -> Installed:
-        """Take out what was written, and nothing else.
+        """Remove what was written, and nothing else.
 
         Raises:
-            ConfigError: a file cannot be understood or written.
+            ConfigError: a file cannot be parsed or written.
 
         """
         return self._run(undo=True, write=write)
 
     def _run(self, *, undo: bool, write: bool) -> Installed:
         request = replace(self.request, with_hooks=True) if undo else self.request
-        targets = self.agent.targets(request)
+        targets = self.agent.files(request)
         files = tuple(self._plan(target, undo=undo)[0] for target in targets)
         if write:
             files = tuple(self._carry_out(target, undo=undo) for target in targets)
@@ -158,22 +156,22 @@ class Installer:
             is_written=write,
         )
 
-    def _plan(self, target: AgentFile, *, undo: bool) -> tuple[FileChange, Note | None]:
+    def _plan(self, target: AgentFile, *, undo: bool) -> tuple[FileChange, InstallRecord | None]:
         file = target.file
         try:
             before = _read(file)
-            note = self.notes.of(file)
+            record = self.records.of(file)
             if not undo:
-                after, kept = added(before or "", target, note=note)
+                after, kept = with_entries(before or "", target, record=record)
                 if before is None:
                     kept = replace(kept, made_file=True, made_folders=_missing_folders(file))
-                return FileChange(file, before, after), kept if kept != Note() else None
+                return FileChange(file, before, after), kept if kept != InstallRecord() else None
             if before is None:
                 return FileChange(file, None, None), None
-            after = taken_out(before, target, note=note)
+            after = without_entries(before, target, record=record)
         except (OSError, ValueError) as error:
             raise _refused(target, error, undo=undo) from None
-        is_ours = note is not None and note.made_file
+        is_ours = record is not None and record.made_file
         is_gone = is_ours and after != before and is_empty(after, syntax=target.syntax)
         return FileChange(file, before, None if is_gone else after), None
 
@@ -181,25 +179,25 @@ class Installer:
         """Plan again and write, unless the agent has written the file in between."""
         file = target.file
         for _ in range(_TRIES):
-            change, note = self._plan(target, undo=undo)
+            change, record = self._plan(target, undo=undo)
             try:
                 if change.is_change and _read(file) != change.before:
                     continue
-                folders = self.notes.of(file) or Note()
+                previous = self.records.of(file) or InstallRecord()
                 if change.is_change and change.after is None:
                     file.resolve().unlink()
-                    _remove_folders(folders.made_folders)
+                    _remove_folders(previous.made_folders)
                 elif change.is_change and change.after is not None:
                     file.resolve().parent.mkdir(parents=True, exist_ok=True)
                     is_private = self.request.scope is InstallScope.USER
                     replace_file(file, change.after.encode(), private=is_private)
-                self.notes.keep(file, note)
+                self.records.store(file, record)
             except OSError as error:
                 raise _refused(target, error, undo=undo) from error
             return change
         raise ConfigError(
-            f"{file} is being written by another program all the time.",
-            action=f"End {self.agent.title} and try again.",
+            f"Another program keeps writing {file}.",
+            action=f"Quit {self.agent.title} and try again.",
         )
 
 
@@ -224,24 +222,24 @@ def _remove_folders(folders: tuple[str, ...]) -> None:
 
 def _refused(target: AgentFile, error: OSError | ValueError, *, undo: bool) -> ConfigError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
-    verb = "take out of it" if undo else "write into it"
+    verb = "remove this from it" if undo else "add this to it"
     return ConfigError(
-        f"{target.file} cannot be changed ({reason}). It is as it was.",
+        f"{target.file} cannot be changed ({reason}); it was left as it was.",
         action=f"Correct it and try again, or {verb} yourself:\n{snippet(target)}",
     )
 
 
-class Notes:
-    """The notes of one home."""
+class InstallRecords:
+    """What was added to which file, kept in the home so that exactly that can be removed."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def of(self, file: Path) -> Note | None:
-        """Return the note on a file; None where there is none, or it cannot be read."""
+    def of(self, file: Path) -> InstallRecord | None:
+        """Return the record of a file; None if there is none, or it cannot be read."""
         try:
             kept = self._all()[str(file)]
-            return Note(
+            return InstallRecord(
                 pieces=tuple(map(str, kept["pieces"])),
                 made=tuple(tuple(map(str, path)) for path in kept["made"]),
                 made_file=bool(kept["made_file"]),
@@ -250,26 +248,26 @@ class Notes:
         except (KeyError, TypeError):
             return None
 
-    def keep(self, file: Path, note: Note | None) -> None:
-        """Write the note on a file down; None removes it.
+    def store(self, file: Path, record: InstallRecord | None) -> None:
+        """Store the record of a file; None removes it.
 
         Raises:
             OSError: it cannot be written.
 
         """
-        notes = self._all()
-        if note is None and str(file) not in notes:
+        records = self._all()
+        if record is None and str(file) not in records:
             return
-        notes.pop(str(file), None)
-        if note is not None:
-            notes[str(file)] = asdict(note)
+        records.pop(str(file), None)
+        if record is not None:
+            records[str(file)] = asdict(record)
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(notes, ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(records, ensure_ascii=False, indent=2) + "\n"
         replace_file(self._file, text.encode(), private=True)
 
     def _all(self) -> dict[str, dict[str, list[str]]]:
         try:
-            notes = json.loads(self._file.read_text(encoding="utf-8"))
+            records = json.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return notes if isinstance(notes, dict) else {}
+        return records if isinstance(records, dict) else {}
