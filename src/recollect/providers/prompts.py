@@ -1,6 +1,6 @@
-"""What known models want in front of a question and of a passage.
+"""The prefixes that known models expect before a query and before a document.
 
-A model that was trained with prefixes finds half as much without them, and no server adds them.
+A model that was trained with prefixes finds half as much without them, and servers do not add them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What stands in front of texts, by their role."""
+    """Prefixes of texts, by role."""
 
     query: str = ""
     document: str = ""
 
     def apply(self, text: str, *, role: Role) -> str:
-        """Return the text as the model wants it."""
+        """Return the text with its prefix."""
         return (self.query if role is Role.QUERY else self.document) + text
 
     def changed_by(self, options: ProviderOptions) -> Prompts:
-        """Return these prompts as the settings change them."""
+        """Return these prompts with the changes in the settings."""
         return Prompts(
             self.query if options.query_prefix is None else options.query_prefix,
             self.document if options.document_prefix is None else options.document_prefix,
@@ -61,6 +61,6 @@ _KNOWN: tuple[tuple[str, Prompts], ...] = (
 
 
 def prompts_of(model: str, options: ProviderOptions) -> Prompts:
-    """Return the prompts of a model by its name, as the settings change them."""
+    """Return the prompts of a model, by its name, with the changes in the settings."""
     known = next((own for name, own in _KNOWN if re.search(name, model.lower())), Prompts())
     return known.changed_by(options)

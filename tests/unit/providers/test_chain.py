@@ -42,9 +42,9 @@ def test_the_first_that_has_what_it_needs_is_taken_and_every_other_has_a_reason(
     assert "voyage" == choice.provider.fingerprint.provider
     assert ["local", "openai", "gemini", "mistral"] == list(choice.skipped)
     assert "OPENAI_API_KEY" in choice.skipped["openai"].reason
-    assert "voyage was taken before it" in choice.skipped["mistral"].reason
+    assert "voyage comes first and works" in choice.skipped["mistral"].reason
     assert choice.notice is not None
-    assert choice.notice.startswith("Texts are embedded by voyage:")
+    assert choice.notice.startswith("voyage embeds your texts:")
 
 
 def test_with_nothing_to_take_the_first_reason_is_told(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_ollama_is_never_taken_by_itself() -> None:
     assert "ollama" not in registry.AUTO_CHAIN
 
 
-def test_a_former_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Path) -> None:
+def test_a_previous_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Path) -> None:
     options = ProviderOptions(
         provider="openai",
         model="text-embedding-3-large",
@@ -80,19 +80,19 @@ def test_a_former_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Path)
     published = open_openai(options, cache=CACHE).fingerprint
     now = chain(tmp_path, provider="voyage", OPENAI_API_KEY="k" * 20)
 
-    former = now.previous(published)
+    previous = now.previous(published)
 
-    assert not isinstance(former, Degradation)
-    assert published == former.fingerprint
+    assert not isinstance(previous, Degradation)
+    assert published == previous.fingerprint
 
 
-def test_a_former_space_at_another_address_is_not_looked_for(tmp_path: Path) -> None:
+def test_a_previous_space_at_another_address_is_not_looked_for(tmp_path: Path) -> None:
     elsewhere = Fingerprint("openai", "text-embedding-3-small", 1536, "plain", "12345678")
 
-    former = chain(tmp_path, OPENAI_API_KEY="k" * 20).previous(elsewhere)
+    previous = chain(tmp_path, OPENAI_API_KEY="k" * 20).previous(elsewhere)
 
-    assert isinstance(former, Degradation)
-    assert "no longer lead to" in former.reason
+    assert isinstance(previous, Degradation)
+    assert "no longer lead to" in previous.reason
 
 
 @pytest.mark.parametrize(

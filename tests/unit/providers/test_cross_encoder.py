@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.providers.cross_encoder import CrossEncoder, _window
-from recollect.providers.manifest import MS_MARCO_MINILM
-from recollect.providers.resolve import check
+from recollect.providers.cross_encoder import CrossEncoder, _best_window
+from recollect.providers.models.files import check
+from recollect.providers.models.manifest import MS_MARCO_MINILM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,7 +82,7 @@ def test_a_window_of_a_long_passage_holds_most_of_the_telling_pieces() -> None:
     ids[700:703] = [7, 8, 9]
     ids[10] = 7
 
-    found = _window(ids, telling={7, 8, 9})
+    found = _best_window(ids, distinctive={7, 8, 9})
 
     assert (128, {0, 7, 8, 9}) == (len(found), set(found))
 
@@ -91,14 +91,14 @@ def test_a_window_of_a_long_passage_holds_most_of_the_telling_pieces() -> None:
 def test_a_passage_that_fits_is_read_whole(length: int) -> None:
     ids = list(range(length))
 
-    assert ids == _window(ids, telling=set())
+    assert ids == _best_window(ids, distinctive=set())
 
 
 @pytest.mark.parametrize("length", [129, 160, 1000])
 def test_the_end_of_a_long_passage_can_be_reached(length: int) -> None:
     ids = list(range(length))
 
-    assert ids[-128:] == _window(ids, telling={length - 1})
+    assert ids[-128:] == _best_window(ids, distinctive={length - 1})
 
 
 def test_after_the_deadline_nothing_is_begun(encoder: CrossEncoder) -> None:
@@ -125,7 +125,7 @@ def test_the_runtime_reports_nothing_to_its_maker(reranker_folder: Path, tmp_pat
     code = (
         "import sys, pathlib\n"
         "from recollect.providers.cross_encoder import CrossEncoder\n"
-        "from recollect.providers.manifest import MS_MARCO_MINILM\n"
+        "from recollect.providers.models.manifest import MS_MARCO_MINILM\n"
         "encoder = CrossEncoder(MS_MARCO_MINILM, cache=pathlib.Path(sys.argv[1]), threads=1)\n"
         "encoder.score('ping', ['pong'], deadline=None)\n"
     )

@@ -17,7 +17,7 @@ import pytest
 from recollect.errors import ModelUnavailableError, ProviderSetupError, RequestRefusedError
 from recollect.providers.base import ProviderOptions
 from recollect.providers.gguf import GgufProvider, open_gguf
-from recollect.providers.manifest import MINILM_GGUF
+from recollect.providers.models.manifest import MINILM_GGUF
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def test_a_model_that_does_not_embed_is_refused(gguf_file: Path, tmp_path: Path)
     content = gguf_file.read_bytes()
     chatty.write_bytes(content.replace(b"bert.pooling_type", b"bert.nothing_type", 1))
 
-    with pytest.raises(ModelUnavailableError, match="holds no embedding model"):
+    with pytest.raises(ModelUnavailableError, match="has no embedding model"):
         opened(chatty).prepare(progress=silent, retry=True)
 
 
@@ -307,7 +307,7 @@ def test_a_file_that_is_no_model_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "notes.gguf"
     path.write_text(json.dumps({"not": "a model"}), encoding="utf-8")
 
-    with pytest.raises(ModelUnavailableError, match="does not begin with GGUF"):
+    with pytest.raises(ModelUnavailableError, match="does not start with GGUF"):
         opened(path)
 
 

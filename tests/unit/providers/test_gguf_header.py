@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.gguf_header import GgufHeader, read_header
+from recollect.providers.models.gguf_header import GgufHeader, read_header
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +127,7 @@ def test_only_an_english_vocabulary_of_bert_reads_latin_only(
     ("content", "reason"),
     [
         (b"", "cut off"),
-        (head(ARCHITECTURE, magic=b"GGML"), "does not begin with GGUF"),
+        (head(ARCHITECTURE, magic=b"GGML"), "does not start with GGUF"),
         (head(ARCHITECTURE, version=1), "version 1"),
         (head(ARCHITECTURE, version=3 << 24), "version 50331648"),
         (head(ARCHITECTURE, count=1 << 60), "1152921504606846976 keys"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from recollect.providers.local import LocalProvider
-from recollect.providers.manifest import ARCTIC_S
+from recollect.providers.models.manifest import ARCTIC_S
 from recollect.types import Role
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def test_the_runtime_reports_nothing_to_its_maker(model_folder: Path, tmp_path: 
     code = (
         "import sys, pathlib\n"
         "from recollect.providers.local import LocalProvider\n"
-        "from recollect.providers.manifest import ARCTIC_S\n"
+        "from recollect.providers.models.manifest import ARCTIC_S\n"
         "from recollect.types import Role\n"
         "cache = pathlib.Path(sys.argv[1])\n"
         "provider = LocalProvider(ARCTIC_S, configured=None, cache=cache, threads=1)\n"

@@ -67,7 +67,7 @@ def test_a_gguf_model_can_be_chosen_by_name() -> None:
 
 
 def test_an_unknown_name_is_refused_and_the_known_ones_are_named() -> None:
-    with pytest.raises(ProviderSetupError, match="No local model is called no-such") as raised:
+    with pytest.raises(ProviderSetupError, match="There is no local model named no-such") as raised:
         open_local(ProviderOptions(model="no-such"), cache=NOWHERE)
 
     assert "snowflake-arctic-embed-s, embeddinggemma-300m" in raised.value.action

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.providers.wordpiece import WordPiece
+from recollect.providers.models.bert import WordPiece
 
 if TYPE_CHECKING:
     from pathlib import Path

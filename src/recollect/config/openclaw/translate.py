@@ -27,7 +27,7 @@ from recollect.config.openclaw.read import (
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
 from recollect.providers import registry
-from recollect.providers.manifest import EMBEDDINGGEMMA
+from recollect.providers.models.manifest import EMBEDDINGGEMMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

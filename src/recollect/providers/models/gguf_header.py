@@ -1,7 +1,7 @@
-"""The head of a GGUF file: what a model is, read in milliseconds and without llama.cpp.
+"""Reads the header of a GGUF file in milliseconds, without llama.cpp.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. A file is untrusted: every
-count and length is held against a bound and against the file's size before it is believed.
+count and length is checked against a limit and against the file's size before it is used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.manifest import ENGLISH_PIECES
+from recollect.providers.models.manifest import ENGLISH_PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Value: TypeAlias = "str | int | float | bool | None"
 
 _MAGIC = b"GGUF"
-_VERSIONS = (2, 3)  # 1 counted in 32 bits and was in use for weeks
-_MOST_KEYS = 4096  # real files have some dozens
-_LONGEST_KEY_BYTES = 1 << 16  # the format's own bound
-_LONGEST_TEXT_BYTES = 1 << 24  # chat templates and merges are long; beyond this it is no text
-_MOST_ELEMENTS = 1 << 21  # the biggest vocabularies have 300,000
-_LONGEST_HEAD_BYTES = 1 << 26  # a vocabulary of 260,000 pieces takes a tenth of it
+_VERSIONS = (2, 3)  # version 1, with 32-bit counts, was in use for a few weeks only
+_MOST_KEYS = 4096  # real files have a few dozen
+_LONGEST_KEY_BYTES = 1 << 16  # the limit of the format
+_LONGEST_TEXT_BYTES = 1 << 24  # chat templates and merges are long, but shorter than this
+_MOST_ELEMENTS = 1 << 21  # the largest vocabularies have 300,000
+_LONGEST_HEADER_BYTES = 1 << 26  # a vocabulary of 260,000 pieces needs a tenth of it
 
 _FIXED = {
     0: struct.Struct("<B"),
@@ -50,48 +50,48 @@ _RANK_POOLING = 4
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What a GGUF file says of the model in it."""
+    """What a GGUF file says about its model."""
 
     architecture: str
     name: str | None
     context_tokens: int | None
     dimensions: int | None
     pooling: int | None
-    """llama.cpp's number: 1 mean, 2 first token, 3 last token, 4 a reranker; None is not said."""
+    """llama.cpp's number: 1 mean, 2 first token, 3 last token, 4 reranker; None if missing."""
     tokenizer: str | None
     vocabulary: int
-    """How many pieces."""
+    """The number of pieces."""
 
     @property
     def embeds(self) -> bool:
-        """Tell whether the model gives one vector a text."""
+        """Return whether the model gives one vector per text."""
         return self.pooling not in (None, _NO_POOLING, _RANK_POOLING)
 
     @property
     def reads_latin_only(self) -> bool:
-        """Tell whether this is a BERT with an English vocabulary, which knows no other script.
+        """Return whether this is a BERT with an English vocabulary.
 
-        By the tokenizer and not by the architecture: `nomic-bert` and `jina-bert` have it too,
-        while `bert` is also the architecture of multilingual models.
+        The tokenizer decides, not the architecture: `nomic-bert` and `jina-bert` have it too, while
+        `bert` is also the architecture of multilingual models.
         """
         return self.tokenizer == "bert" and self.vocabulary in ENGLISH_PIECES
 
 
 class _MalformedError(Exception):
-    """The bytes are not a GGUF head."""
+    """The bytes are not a GGUF header."""
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Return what a GGUF file says of its model.
+    """Return what a GGUF file says about its model.
 
     Raises:
         ModelUnavailableError: the file cannot be read or is not a GGUF model.
 
     """
-    action = "Name a GGUF file of an embedding model in local.model_path, or fetch it again."
+    action = "Set local.model_path to a GGUF file of an embedding model, or download it again."
     try:
         with path.open("rb") as stream:
-            return _header(_Reader(stream, path.stat().st_size).metadata())
+            return _header(_HeaderReader(stream, path.stat().st_size).metadata())
     except OSError as error:
         reason = error.strerror or str(error)
         raise ModelUnavailableError(f"{path} cannot be read ({reason}).", action=action) from error
@@ -137,25 +137,25 @@ def _count(metadata: Mapping[str, Value], key: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-class _Reader:
-    """Reads values one after the other, never beyond the file's end."""
+class _HeaderReader:
+    """Reads values one after the other, never beyond the end of the file."""
 
     def __init__(self, stream: BinaryIO, size_bytes: int) -> None:
         self._stream = stream
-        self._left_bytes = min(size_bytes, _LONGEST_HEAD_BYTES)
+        self._left_bytes = min(size_bytes, _LONGEST_HEADER_BYTES)
 
     def metadata(self) -> dict[str, Value]:
-        """Return keys with their values; an array's value is how many elements it has.
+        """Return keys and values; the value of an array is its length.
 
-        Reading ends at the vocabulary, a quarter of a million texts that nobody asks for here,
-        unless what is asked for has not come yet: writers put it in front, but need not.
+        Reading stops at the vocabulary, up to 300,000 texts that are not needed here, unless a
+        needed key has not come yet. Writers usually put these keys first, but need not.
         """
         if self._take(len(_MAGIC)) != _MAGIC:
-            raise _MalformedError("it does not begin with GGUF")
+            raise _MalformedError("it does not start with GGUF")
         version = self._number(4)
         if version not in _VERSIONS:
             raise _MalformedError(f"its version {version} is not one of {_VERSIONS}")
-        self._number(10)  # how many tensors
+        self._number(10)  # the number of tensors
         count = self._number(10)
         if count > _MOST_KEYS:
             raise _MalformedError(f"it has {count} keys")
@@ -209,7 +209,7 @@ class _Reader:
         self._spend(count)
         taken = self._stream.read(count)
         if len(taken) != count:
-            raise _MalformedError("its head is cut off or endless")
+            raise _MalformedError("its header is cut off or endless")
         return taken
 
     def _skip(self, count: int) -> None:
@@ -219,4 +219,4 @@ class _Reader:
     def _spend(self, count: int) -> None:
         self._left_bytes -= count
         if self._left_bytes < 0:
-            raise _MalformedError("its head is cut off or endless")
+            raise _MalformedError("its header is cut off or endless")

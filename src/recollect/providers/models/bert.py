@@ -1,34 +1,41 @@
-"""BERT's uncased WordPiece in plain Python, equal to Hugging Face `tokenizers` id for id.
+"""What a small BERT model needs: tokenizer, input, and an onnxruntime session.
 
-The one deliberate difference: literal control tokens such as `[SEP]` in a text are text. A note
-must not be able to steer the model that reads it. Input limits and control tokens are not known
-here.
+The tokenizer is uncased WordPiece in plain Python. It returns the same ids as Hugging Face
+`tokenizers`, with one deliberate difference: control tokens such as `[SEP]` in a text are plain
+text, so that a note cannot steer the model that reads it. Nothing here knows a model by name.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    import numpy.typing as npt
+
+_MOST_THREADS = 8
 _MAX_WORD_CHARS = 100
-"""BERT calls a longer word unknown."""
+"""A longer word is unknown to BERT."""
 
 _MAX_CACHED_WORDS = 1 << 16
 _MAX_CACHED_CHARS = 1 << 15
 
 _ASCII_PART = re.compile(r"[0-9a-z]+|[!-/:-@\[-`{-~]")
-_IDEOGRAPH = re.compile(
+_FIRST_IDEOGRAPH = "\u3400"
+_IDEOGRAPH = (
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f"
     "\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
-# `tokenizers` takes categories from Unicode 8. A mark or punctuation sign added since has none
-# there, and so has none here: ids must not depend on which Unicode this Python knows.
+# `tokenizers` uses the categories of Unicode 8. Marks and punctuation added since have none there,
+# and so have none here: ids must not depend on the Unicode version of this Python.
 _LATER = re.compile(
     "[\u05c8\u05c9\u061d\u07fd\u0890-\u08e2\u09fd\u09fe\u0a76\u0afa-\u0aff\u0b53-\u0b55"
     "\u0c04-\u0c3c\u0c77\u0c84\u0d00\u0d3b\u0d3c\u0d81\u0eba\u0ece\u180f-\u1886\u1abf-\u1af0"
@@ -42,7 +49,7 @@ _CHANGED_SINCE = {"\u166d": "Po", "\u1734": "Mn", "\U000111c9": "Po", "\U0001171
 
 
 class WordPiece:
-    """Turns text into the ids of a BERT vocabulary."""
+    """Turns a text into the ids of a BERT vocabulary."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._ids = {piece: number for number, piece in enumerate(vocabulary)}
@@ -51,28 +58,28 @@ class WordPiece:
 
     @classmethod
     def from_file(cls, path: Path) -> WordPiece:
-        """Read a vocabulary with one piece a line."""
+        """Read a vocabulary with one piece per line."""
         return cls(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
 
     @property
     def cls_id(self) -> int:
-        """Return the id that opens every input."""
+        """Return the id that starts every input."""
         return self._ids["[CLS]"]
 
     @property
     def sep_id(self) -> int:
-        """Return the id that closes every input."""
+        """Return the id that ends every input."""
         return self._ids["[SEP]"]
 
     def ids(self, text: str) -> list[int]:
-        """Return the ids of a text, without control tokens and without a limit."""
+        """Return the ids of a text, without control tokens and of any length."""
         found: list[int] = []
         for word in _words(text):
             found.extend(self._word_ids(word))
         return found
 
     def _pieces(self, word: str) -> tuple[int, ...]:
-        """Return the longest pieces from left to right, or unknown when one has no match."""
+        """Return the longest pieces from left to right, or unknown if there is a gap."""
         if len(word) > _MAX_WORD_CHARS:
             return (self._unknown,)
         pieces: list[int] = []
@@ -91,7 +98,7 @@ class WordPiece:
 
 
 def _words(text: str) -> list[str]:
-    """Return words and single punctuation signs, in lower case and without accents."""
+    """Return words and punctuation signs, in lower case and without accents."""
     cleaned = text.translate(_CLEANED)
     if cleaned.isascii():
         return _ASCII_PART.findall(cleaned.lower())
@@ -109,7 +116,12 @@ def _cleaned(char: str) -> str:
         return " "
     if char in "\0\ufffd" or _category(char) in {"Cc", "Cf", "Co", "Cs"}:
         return ""
-    return f" {char} " if _IDEOGRAPH.match(char) else char
+    return f" {char} " if char >= _FIRST_IDEOGRAPH and _ideograph().match(char) else char
+
+
+@cache  # compiling takes 4 ms, which only ideographs need
+def _ideograph() -> re.Pattern[str]:
+    return re.compile(_IDEOGRAPH)
 
 
 def _parted(char: str) -> str:
@@ -117,23 +129,57 @@ def _parted(char: str) -> str:
     if category == "Mn":
         return ""
     is_sign = category[0] == "P" or (char.isascii() and char.isprintable() and not char.isalnum())
-    # Character by character, unlike `str.lower` on a word: a final sigma is a sigma.
+    # Character by character, unlike `str.lower` on a word, which treats a final sigma differently.
     return f" {char} " if is_sign else char.lower()
 
 
-class _Translation(dict[int, str]):
-    """A table for `str.translate`, filled in as characters are met."""
+class _CharTable(dict[int, str]):
+    """A table for `str.translate` that computes its entries on first use."""
 
     def __init__(self, rule: Callable[[str], str]) -> None:
         self._rule = rule
 
     def __missing__(self, code: int) -> str:
         translated = self._rule(chr(code))
-        # Bounded, so that a file holding every code point cannot cost 100 MB for good.
+        # Bounded: a file with every code point must not occupy 100 MB for good.
         if len(self) < _MAX_CACHED_CHARS:
             self[code] = translated
         return translated
 
 
-_CLEANED = _Translation(_cleaned)
-_PARTED = _Translation(_parted)
+_CLEANED = _CharTable(_cleaned)
+_PARTED = _CharTable(_parted)
+
+
+def bert_input(
+    ids: list[int], *, second_from: int | None = None
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Return one sequence as model input; the second text of a pair starts at `second_from`."""
+    tokens = np.array([ids], dtype=np.int64)
+    types = np.zeros_like(tokens)
+    if second_from is not None:
+        types[0, second_from:] = 1
+    return {
+        "input_ids": tokens,
+        "attention_mask": np.ones_like(tokens),
+        "token_type_ids": types,
+    }
+
+
+def thread_count() -> int:
+    """Return how many inputs to run in parallel on this machine."""
+    return min(os.cpu_count() or 1, _MOST_THREADS)
+
+
+def open_session(model: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
+    """Load a model; each run uses one thread, so that inputs can run in parallel."""
+    # Some builds of the runtime send telemetry unless it is disabled before the import.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime  # noqa: PLC0415 - 90 ms, only for users of a model
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    # Spinning threads waste the cores of a shared machine.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -12,7 +12,7 @@ import pytest
 from recollect.errors import ModelUnavailableError
 from recollect.providers.base import ProviderOptions
 from recollect.providers.local import open_local
-from recollect.providers.own_onnx import OWN
+from recollect.providers.models.onnx_folder import DESCRIPTION_FILE as FILE
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def described(tmp_path: Path, model_folder: Path) -> Path:
     """The default model's files with a description that makes another model of them."""
     for name in ("model.onnx", "vocab.txt"):
         (tmp_path / name).symlink_to(model_folder / name)
-    write_json(tmp_path / OWN, DESCRIPTION)
+    write_json(tmp_path / FILE, DESCRIPTION)
     return tmp_path
 
 
@@ -95,7 +95,7 @@ def test_whatever_moves_the_vectors_is_in_the_fingerprint(
     described: Path, field: str, value: object
 ) -> None:
     before = opened(described).fingerprint
-    write_json(described / OWN, {**DESCRIPTION, field: value})
+    write_json(described / FILE, {**DESCRIPTION, field: value})
 
     assert before != opened(described).fingerprint
 
@@ -118,7 +118,10 @@ def test_weights_in_a_second_file_are_in_the_fingerprint(described: Path) -> Non
 def test_the_same_description_gives_the_same_vectors_as_the_default(
     described: Path, model_folder: Path
 ) -> None:
-    write_json(described / OWN, {**DESCRIPTION, "id": "snowflake-arctic-embed-s", "pooling": "cls"})
+    write_json(
+        described / FILE,
+        {**DESCRIPTION, "id": "snowflake-arctic-embed-s", "pooling": "cls"},
+    )
     texts = ["a cat", "The weather was mild that week. " * 100]
     mine, default = opened(described), opened(model_folder)
 
@@ -127,7 +130,10 @@ def test_the_same_description_gives_the_same_vectors_as_the_default(
 
 
 def test_prefixes_are_those_of_the_description_or_of_the_settings(described: Path) -> None:
-    write_json(described / OWN, {**DESCRIPTION, "query_prefix": "seek: ", "document_prefix": ""})
+    write_json(
+        described / FILE,
+        {**DESCRIPTION, "query_prefix": "seek: ", "document_prefix": ""},
+    )
     by_description = opened(described).embed(["the ferry"], role=Role.QUERY)
     by_settings = opened(described, query="look for: ").embed(["the ferry"], role=Role.QUERY)
     by_hand = documents(opened(described), "seek: the ferry", "look for: the ferry")
@@ -194,16 +200,16 @@ def test_a_known_model_gets_its_prefix_by_its_name(exported: Path) -> None:
 def test_a_wrong_description_is_refused_with_the_reason(
     described: Path, fields: object, reason: str
 ) -> None:
-    write_json(described / OWN, fields)
+    write_json(described / FILE, fields)
 
     with pytest.raises(ModelUnavailableError, match=reason) as raised:
         opened(described)
 
-    assert OWN in raised.value.action
+    assert FILE in raised.value.action
 
 
 def test_a_description_that_is_no_json_is_refused(described: Path) -> None:
-    (described / OWN).write_text("{", encoding="utf-8")
+    (described / FILE).write_text("{", encoding="utf-8")
 
     with pytest.raises(ModelUnavailableError, match="is not JSON"):
         opened(described)
@@ -215,7 +221,7 @@ def test_a_folder_that_does_not_say_how_to_use_its_model_is_refused(
 ) -> None:
     (exported / missing).unlink()
 
-    with pytest.raises(ModelUnavailableError, match=f"neither {OWN} nor {missing}"):
+    with pytest.raises(ModelUnavailableError, match=f"neither {FILE} nor {missing}"):
         opened(exported)
 
 
@@ -223,11 +229,15 @@ def test_a_folder_that_does_not_say_how_to_use_its_model_is_refused(
     ("name", "fields", "reason"),
     [
         ("config.json", {"hidden_size": 384}, "no max_position_embeddings"),
-        ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}, "neither cls nor mean"),
+        (
+            "1_Pooling/config.json",
+            {"pooling_mode_max_tokens": True},
+            "exactly one of cls and mean",
+        ),
         (
             "1_Pooling/config.json",
             {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
-            "neither cls nor mean",
+            "exactly one of cls and mean",
         ),
         ("modules.json", [{"type": "sentence_transformers.models.Dense"}], "a step Dense"),
     ],
@@ -261,7 +271,7 @@ def test_a_description_without_a_model_is_refused(described: Path) -> None:
     [
         ("[PAD]\n[UNK]\nhello", "not the vocabulary of a BERT"),
         ("<s>\n[PAD]\n[UNK]\n[CLS]\n[SEP]\n", "not the vocabulary of a BERT"),
-        ("[PAD]\n[UNK]\n[CLS]\n[SEP]\n" + "Word\n" * 101, "capital letters"),
+        ("[PAD]\n[UNK]\n[CLS]\n[SEP]\n" + "Word\n" * 101, "is cased"),
     ],
 )
 def test_a_vocabulary_of_another_kind_is_refused(described: Path, pieces: str, reason: str) -> None:
@@ -292,7 +302,7 @@ def test_a_model_that_asks_for_more_than_bert_is_refused(
     (described / "model.onnx").unlink()
     (described / "model.onnx").write_bytes(content.replace(b"token_type_ids", b"other_type_ids"))
 
-    with pytest.raises(ModelUnavailableError, match="it asks for other_type_ids"):
+    with pytest.raises(ModelUnavailableError, match="it needs the unknown input other_type_ids"):
         documents(opened(described), "a cat")
 
 
@@ -300,12 +310,12 @@ def test_a_model_that_does_not_embed_is_refused(described: Path, reranker_folder
     (described / "model.onnx").unlink()
     (described / "model.onnx").symlink_to(reranker_folder / "model.onnx")
 
-    with pytest.raises(ModelUnavailableError, match="one vector a token"):
+    with pytest.raises(ModelUnavailableError, match="one vector per token"):
         documents(opened(described), "a cat")
 
 
 def test_a_model_of_other_dimensions_than_described_is_refused(described: Path) -> None:
-    write_json(described / OWN, {**DESCRIPTION, "dimensions": 768})
+    write_json(described / FILE, {**DESCRIPTION, "dimensions": 768})
 
     with pytest.raises(ModelUnavailableError, match="384 dimensions, not 768"):
         documents(opened(described), "a cat")
@@ -313,7 +323,7 @@ def test_a_model_of_other_dimensions_than_described_is_refused(described: Path) 
 
 def test_dimensions_need_not_be_described(described: Path) -> None:
     fields = {name: value for name, value in DESCRIPTION.items() if name != "dimensions"}
-    write_json(described / OWN, fields)
+    write_json(described / FILE, fields)
     provider = opened(described)
 
     assert (None, (1, 384)) == (
@@ -338,7 +348,7 @@ def test_a_prefix_that_fills_the_input_leaves_room_for_the_text(described: Path)
 
 
 def test_an_input_longer_than_the_model_takes_is_refused(described: Path) -> None:
-    write_json(described / OWN, {**DESCRIPTION, "max_tokens": 1024})
+    write_json(described / FILE, {**DESCRIPTION, "max_tokens": 1024})
 
     with pytest.raises(ModelUnavailableError, match="onnxruntime fails on 1024 tokens"):
         documents(opened(described), "word " * 2000)

@@ -1,8 +1,8 @@
-"""A user's own ONNX model: what its folder says of how the model is to be used.
+"""Reads how to use a user's own ONNX model from its folder.
 
-Either `recollect-model.json` says it, or the files that sentence-transformers writes beside a
-model. Pooling and input length are never guessed: a model run the wrong way finds little, and
-nobody would know why. Running the model is the business of `providers/local.py`.
+Either `recollect-model.json` describes it, or the files that sentence-transformers writes next to a
+model. Pooling and input length are never guessed: a model used the wrong way finds little, and
+nobody would know why. `providers/local.py` runs the model.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.manifest import ARCTIC_S, ENGLISH_PIECES, NO_CARRIER, EmbeddingManifest
+from recollect.providers.models.files import sample_digest
+from recollect.providers.models.manifest import ARCTIC_S, ENGLISH_PIECES, EmbeddingManifest
 from recollect.providers.prompts import Prompts, prompts_of
-from recollect.providers.resolve import sample_digest
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.providers.base import ProviderOptions
-    from recollect.providers.manifest import Pooling
+    from recollect.providers.models.manifest import Pooling
 
-OWN = "recollect-model.json"
-_OWN_FIELDS = ("id", "dimensions", "max_tokens", "pooling", "query_prefix", "document_prefix")
+DESCRIPTION_FILE = "recollect-model.json"
+_FIELDS = ("id", "dimensions", "max_tokens", "pooling", "query_prefix", "document_prefix")
 _WEIGHTS = ("model.onnx", "onnx/model.onnx")
 _VOCABULARY = "vocab.txt"
 _CONFIG = "config.json"
@@ -34,39 +34,39 @@ _POOLING = "1_Pooling/config.json"
 _MODULES = frozenset({"Transformer", "Pooling", "Normalize"})
 
 _BERT_PIECES = frozenset({"[PAD]", "[UNK]", "[CLS]", "[SEP]"})
-_OTHER_PIECE = "<s>"  # MPNet has BERT's pieces too, but opens and closes texts with others
+_OTHER_PIECE = "<s>"  # MPNet has BERT's pieces too, but starts and ends texts with others
 _CAPITALISED = re.compile(r"^(?!\[).*[A-Z]", re.MULTILINE)
-_FEW = 100  # an uncased vocabulary has hardly a capital outside of its control pieces
-_FEWEST_TOKENS = 32  # a prefix and some words
+_FEW = 100  # an uncased vocabulary has hardly any capitals besides its control pieces
+_FEWEST_TOKENS = 32  # a prefix and a few words
 _MOST_TOKENS = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class _Use:
-    """How a model is to be used."""
+class _Usage:
+    """How to use a model."""
 
     id: str
     dimensions: int | None
     max_tokens: int
     pooling: Pooling
     prompts: Prompts | None
-    """None where the folder does not say."""
+    """None if the folder does not say."""
     known_as: str
-    """By what else the model may be known."""
+    """Another name of the model."""
 
 
 def weights_in(folder: Path) -> Path:
-    """Return the path of a folder's ONNX file, whether it is there or not."""
+    """Return the path of a folder's ONNX file, whether it exists or not."""
     paths = [folder / name for name in _WEIGHTS]
     return next((path for path in paths if path.is_file()), paths[0])
 
 
 def is_own(folder: Path) -> bool:
-    """Tell whether a folder holds another model than the default one.
+    """Return whether a folder has another model than the default one.
 
-    A folder without any model counts as the default one's, whose check says what is missing.
+    A folder without a model counts as the default one's, whose check reports what is missing.
     """
-    if (folder / OWN).is_file():
+    if (folder / DESCRIPTION_FILE).is_file():
         return True
     weights = weights_in(folder)
     return weights.is_file() and weights.stat().st_size != ARCTIC_S.files[0].size_bytes
@@ -76,13 +76,14 @@ def describe(folder: Path, options: ProviderOptions) -> tuple[EmbeddingManifest,
     """Return a manifest of the folder's model, and its part of the fingerprint.
 
     Raises:
-        ModelUnavailableError: something is missing or cannot be used.
+        ModelUnavailableError: a file is missing or cannot be used.
 
     """
     vocabulary = _check_files(folder)
-    use = _own(folder) if (folder / OWN).is_file() else _exported(folder)
+    has_description = (folder / DESCRIPTION_FILE).is_file()
+    use = _described(folder) if has_description else _exported(folder)
     if not _FEWEST_TOKENS <= use.max_tokens <= _MOST_TOKENS:
-        raise _unusable(folder, f"an input of {use.max_tokens} tokens is not possible")
+        raise _unusable(folder, f"an input of {use.max_tokens} tokens is not supported")
     prompts = (
         prompts_of(f"{use.id} {use.known_as}", options)
         if use.prompts is None
@@ -92,9 +93,8 @@ def describe(folder: Path, options: ProviderOptions) -> tuple[EmbeddingManifest,
         id=use.id,
         about="local embedding model",
         if_offline="Put the model's files into the folder that local.model_path names.",
-        licence="",
         files=(),
-        carrier=NO_CARRIER,
+        wheel=None,
         hub=None,
         dimensions=use.dimensions,
         max_tokens=use.max_tokens,
@@ -107,24 +107,24 @@ def describe(folder: Path, options: ProviderOptions) -> tuple[EmbeddingManifest,
     return manifest, f"{prompts.identity}-{_digest(folder, use)[:12]}"
 
 
-def _digest(folder: Path, use: _Use) -> str:
-    """Return a digest of all that moves the vectors besides the prompts."""
+def _digest(folder: Path, use: _Usage) -> str:
+    """Return a digest of everything that changes the vectors, except the prompts."""
     weights = weights_in(folder)
-    # Big models keep their weights in a second file, such as model.onnx_data.
+    # Large models keep their weights in a second file, such as model.onnx_data.
     parts = [sample_digest(path) for path in sorted(weights.parent.glob(f"{weights.name}*"))]
     parts += [sample_digest(folder / _VOCABULARY), use.pooling, str(use.max_tokens)]
     return digest_of(" ".join(parts).encode())
 
 
 def _check_files(folder: Path) -> int:
-    """See that the files can be used, and return how many pieces the vocabulary has."""
+    """Check that the files can be used, and return the size of the vocabulary."""
     if not weights_in(folder).is_file():
         raise _unusable(folder, "model.onnx is missing")
     if not (folder / _VOCABULARY).is_file():
         raise _unusable(
             folder,
-            "vocab.txt is missing; only models with a WordPiece vocabulary can be used, and a "
-            "tokenizer.json alone is not read",
+            "vocab.txt is missing; only models with a WordPiece vocabulary can be used, and "
+            "tokenizer.json is not read",
         )
     try:
         vocabulary = (folder / _VOCABULARY).read_text(encoding="utf-8")
@@ -134,35 +134,37 @@ def _check_files(folder: Path) -> int:
     if not pieces >= _BERT_PIECES or _OTHER_PIECE in pieces:
         raise _unusable(folder, "vocab.txt is not the vocabulary of a BERT model")
     if len(_CAPITALISED.findall(vocabulary)) > _FEW:
-        raise _unusable(folder, "vocab.txt tells capital letters apart, which is not supported")
+        raise _unusable(folder, "vocab.txt is cased, which is not supported")
     return len(pieces)
 
 
-def _own(folder: Path) -> _Use:
-    """Read the description made for Recollect."""
-    told = _Json.read(folder, OWN)
-    unknown = sorted(set(told.fields).difference(_OWN_FIELDS))
+def _described(folder: Path) -> _Usage:
+    """Read the description written for Recollect."""
+    description = _JsonFile.read(folder, DESCRIPTION_FILE)
+    unknown = sorted(set(description.fields).difference(_FIELDS))
     if unknown:
-        raise _unusable(folder, f"{OWN} has the unknown field {unknown[0]}")
-    model, max_tokens = told.text("id"), told.count("max_tokens")
-    pooling = _pooling(told.text("pooling"))
+        raise _unusable(folder, f"{DESCRIPTION_FILE} has the unknown field {unknown[0]}")
+    model, max_tokens = description.text("id"), description.count("max_tokens")
+    pooling = _pooling(description.text("pooling"))
     if model is None or max_tokens is None or pooling is None:
-        raise _unusable(folder, f'{OWN} must have id, max_tokens, and pooling "cls" or "mean"')
-    query, document = told.text("query_prefix"), told.text("document_prefix")
-    is_silent = query is None and document is None
-    return _Use(
+        raise _unusable(
+            folder, f'{DESCRIPTION_FILE} must have id, max_tokens, and pooling "cls" or "mean"'
+        )
+    query, document = description.text("query_prefix"), description.text("document_prefix")
+    has_prompts = query is not None or document is not None
+    return _Usage(
         id=model,
-        dimensions=told.count("dimensions"),
+        dimensions=description.count("dimensions"),
         max_tokens=max_tokens,
         pooling=pooling,
-        prompts=None if is_silent else Prompts(query or "", document or ""),
+        prompts=Prompts(query or "", document or "") if has_prompts else None,
         known_as="",
     )
 
 
-def _exported(folder: Path) -> _Use:
-    """Read what sentence-transformers writes beside a model."""
-    config, pool = _Json.read(folder, _CONFIG), _Json.read(folder, _POOLING)
+def _exported(folder: Path) -> _Usage:
+    """Read the files that sentence-transformers writes next to a model."""
+    config, pool = _JsonFile.read(folder, _CONFIG), _JsonFile.read(folder, _POOLING)
     is_cls, is_mean = (
         pool.fields.get(f"pooling_mode_{name}_token{s}") for name, s in (("cls", ""), ("mean", "s"))
     )
@@ -170,18 +172,20 @@ def _exported(folder: Path) -> _Use:
         "cls" if is_cls and not is_mean else "mean" if is_mean and not is_cls else None
     )
     if pooling is None:
-        raise _unusable(folder, f"{_POOLING} names neither cls nor mean as the only pooling")
+        raise _unusable(folder, f"{_POOLING} does not name exactly one of cls and mean")
     _check_modules(folder)
     lengths = (
-        _Json.read(folder, "sentence_bert_config.json", is_optional=True).count("max_seq_length"),
+        _JsonFile.read(folder, "sentence_bert_config.json", is_optional=True).count(
+            "max_seq_length"
+        ),
         config.count("max_position_embeddings"),
     )
     max_tokens = min((length for length in lengths if length is not None), default=None)
     if max_tokens is None:
         raise _unusable(folder, f"{_CONFIG} has no max_position_embeddings")
-    said = _Json.read(folder, "config_sentence_transformers.json", is_optional=True)
-    prompts = said.fields.get("prompts")
-    return _Use(
+    sentence = _JsonFile.read(folder, "config_sentence_transformers.json", is_optional=True)
+    prompts = sentence.fields.get("prompts")
+    return _Usage(
         id=folder.resolve().name,
         dimensions=config.count("hidden_size"),
         max_tokens=max_tokens,
@@ -191,9 +195,9 @@ def _exported(folder: Path) -> _Use:
     )
 
 
-def _prompts(said: Mapping[str, object]) -> Prompts:
-    document = said.get("document", said.get("passage", ""))
-    return Prompts(str(said.get("query", "")), str(document))
+def _prompts(named: Mapping[str, object]) -> Prompts:
+    document = named.get("document", named.get("passage", ""))
+    return Prompts(str(named.get("query", "")), str(document))
 
 
 def _pooling(name: str | None) -> Pooling | None:
@@ -203,7 +207,7 @@ def _pooling(name: str | None) -> Pooling | None:
 
 
 def _check_modules(folder: Path) -> None:
-    """Refuse a model that does more to a text than pooling its tokens."""
+    """Refuse a model with more steps than pooling and normalising."""
     path = folder / "modules.json"
     if not path.is_file():
         return
@@ -214,21 +218,21 @@ def _check_modules(folder: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Json:
-    """The fields of a JSON file, each asked for by its type."""
+class _JsonFile:
+    """The fields of a JSON file, read by type."""
 
     folder: Path
     name: str
     fields: Mapping[str, object]
 
     @classmethod
-    def read(cls, folder: Path, name: str, *, is_optional: bool = False) -> _Json:
-        """Read a JSON object; a file that may be missing then has no fields."""
+    def read(cls, folder: Path, name: str, *, is_optional: bool = False) -> _JsonFile:
+        """Read a JSON object; an optional file that is missing has no fields."""
         path = folder / name
         if not path.is_file():
             if is_optional:
                 return cls(folder, name, {})
-            raise _unusable(folder, f"neither {OWN} nor {name} says how to use it")
+            raise _unusable(folder, f"it has neither {DESCRIPTION_FILE} nor {name}")
         try:
             fields = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -238,14 +242,14 @@ class _Json:
         return cls(folder, name, fields)
 
     def text(self, field: str) -> str | None:
-        """Return a field's text; None where it is missing."""
+        """Return a field's text; None if it is missing."""
         value = self.fields.get(field)
         if value is None or isinstance(value, str):
             return value
         raise _unusable(self.folder, f"{field} in {self.name} is not a text")
 
     def count(self, field: str) -> int | None:
-        """Return a field's positive number; None where it is missing."""
+        """Return a field's positive number; None if it is missing."""
         value = self.fields.get(field)
         if value is None:
             return None
@@ -257,6 +261,6 @@ class _Json:
 def _unusable(folder: Path, reason: str) -> ModelUnavailableError:
     return ModelUnavailableError(
         f"The model in {folder} cannot be used: {reason}.",
-        action=f"Put model.onnx, vocab.txt and {OWN} there (fields {', '.join(_OWN_FIELDS)}), or "
-        "remove the local.model_path setting.",
+        action=f"Put model.onnx, vocab.txt and {DESCRIPTION_FILE} there (with the fields "
+        f"{', '.join(_FIELDS)}), or remove the setting local.model_path.",
     )
