@@ -1,4 +1,4 @@
-"""What most tests need: a workspace, an environment of its own, the real model."""
+"""What most tests need: a workspace, a private environment, the real models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.support.sample import SAMPLE, embed_sample
 
 from recollect.config import Places
 from recollect.providers.models.files import resolve
@@ -23,20 +24,17 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
-ROOT = Path(__file__).parent.parent
-SAMPLE = ROOT / "examples" / "workspace"
-
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
-    """The real model's files, fetched once into the user's cache as any user's would be."""
+    """The files of the real model, fetched once into the user's cache as for any user."""
     cache = Places.of(os.environ).models
     return resolve(ARCTIC_S, configured=None, cache=cache, progress=silent, retry=True)
 
 
 @pytest.fixture(scope="session")
 def reranker_folder() -> Path:
-    """The real rerank model's files, beside the other model's."""
+    """The files of the real rerank model, beside the other model."""
     cache = Places.of(os.environ).models
     return resolve(MS_MARCO_MINILM, configured=None, cache=cache, progress=silent, retry=True)
 
@@ -51,7 +49,7 @@ def gguf_file() -> Path:
 
 @pytest.fixture
 def environ(tmp_path: Path, model_folder: Path) -> dict[str, str]:
-    """An environment that shares nothing with the user's but the model."""
+    """An environment that shares only the model with the user's."""
     return {
         "HOME": str(tmp_path / "user"),
         "PATH": os.environ["PATH"],
@@ -91,3 +89,22 @@ def write(workspace: Path) -> Callable[[str, str], Path]:
 def sample(tmp_path: Path) -> Path:
     """A private copy of the sample workspace."""
     return Path(shutil.copytree(SAMPLE, tmp_path / "sample"))
+
+
+@pytest.fixture(scope="session")
+def fill_home(
+    tmp_path_factory: pytest.TempPathFactory, model_folder: Path
+) -> Callable[[Path], None]:
+    """Put the vectors of the sample workspace into a home's cache."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    return embed_sample(shared, models=model_folder.parent)
+
+
+@pytest.fixture
+def embedded_sample(
+    sample: Path, environ: dict[str, str], fill_home: Callable[[Path], None]
+) -> Path:
+    """A private copy of the sample workspace. Indexing it in `environ` runs no model."""
+    fill_home(Path(environ["RECOLLECT_HOME"]))
+    return sample

@@ -15,6 +15,7 @@ import pytest
 from tests.docs.pages import ROOT, blocks, name_of, pages
 from tests.docs.samples import matches, run_console
 from tests.docs.terminal import Terminal
+from tests.support.commands import bin_folder
 
 from recollect.config.schema import read_setting
 
@@ -54,7 +55,7 @@ def terminal(
         shutil.copytree(ROOT / named, checkout / named)
     environ = {
         "HOME": str(tmp_path / "user"),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{bin_folder()}:{Path(sys.executable).parent}:{os.environ['PATH']}",
         "RECOLLECT_HOME": str(tmp_path / "home"),
         "RECOLLECT_LOCAL_MODEL_CACHE": str(model_folder.parent),
     }

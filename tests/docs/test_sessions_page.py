@@ -7,17 +7,22 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.docs.pages import ROOT, blocks
+from tests.support.commands import bin_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WORKSPACE = "examples/workspace"
 
 
 def test_every_command_finds_the_conversation_until_it_is_forgotten(
-    tmp_path: Path, environ: dict[str, str]
+    tmp_path: Path, environ: dict[str, str], fill_home: Callable[[Path], None]
 ) -> None:
+    fill_home(Path(environ["RECOLLECT_HOME"]))
     workspace = Path(shutil.copytree(ROOT / WORKSPACE, tmp_path / WORKSPACE))
     name = re.sub("[^A-Za-z0-9]", "-", str(workspace))
     folder = tmp_path / "user" / ".claude" / "projects" / name
@@ -36,7 +41,7 @@ def test_every_command_finds_the_conversation_until_it_is_forgotten(
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=tmp_path,
-            env={**environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+            env={**environ, "PATH": f"{bin_folder()}:{os.environ['PATH']}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

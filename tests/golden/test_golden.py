@@ -16,7 +16,7 @@ from recollect import Memory
 from recollect.types import Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from recollect import Results
 
@@ -32,11 +32,15 @@ def cases(name: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def memories(
-    tmp_path_factory: pytest.TempPathFactory, model_folder: Path
+    tmp_path_factory: pytest.TempPathFactory,
+    model_folder: Path,
+    fill_home: Callable[[Path], None],
 ) -> Iterator[dict[str, Memory]]:
+    home = tmp_path_factory.mktemp("home")
+    fill_home(home)
     environ = {
         "HOME": str(tmp_path_factory.mktemp("user")),
-        "RECOLLECT_HOME": str(tmp_path_factory.mktemp("home")),
+        "RECOLLECT_HOME": str(home),
         "RECOLLECT_LOCAL_MODEL_CACHE": str(model_folder.parent),
     }
     with (

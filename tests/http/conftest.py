@@ -11,7 +11,7 @@ import pytest
 from tests.http.servers import SAMPLE, commands, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.http.servers import Command, Serving
 
@@ -24,9 +24,14 @@ def serving() -> Iterator[Serving]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Command]:
-    """One server over the sample workspace, for tests that leave it as it is; all is indexed."""
+def server(
+    tmp_path_factory: pytest.TempPathFactory,
+    model_folder: Path,
+    fill_home: Callable[[Path], None],
+) -> Iterator[Command]:
+    """One server over the indexed sample workspace, for tests that leave it as it is."""
     folder = tmp_path_factory.mktemp("served")
+    fill_home(folder / "home")
     environ = {
         "HOME": str(folder / "user"),
         "PATH": os.environ["PATH"],

@@ -56,15 +56,15 @@ def test_the_twin_has_every_method_with_the_same_arguments() -> None:
             assert inspect.signature(method) == inspect.signature(twin)
 
 
-def test_it_answers_as_the_memory_does(sample: Path, environ: Mapping[str, str]) -> None:
+def test_it_answers_as_the_memory_does(embedded_sample: Path, environ: Mapping[str, str]) -> None:
     async def answers() -> list[str]:
-        async with await AsyncMemory.open(sample, environ=environ) as memory:
+        async with await AsyncMemory.open(embedded_sample, environ=environ) as memory:
             await memory.sync()
             results = await memory.search("how did we roll back")
             return [hit.citation for hit in results.hits]
 
     found = asyncio.run(answers())
-    with Memory.open(sample, environ=environ) as memory:
+    with Memory.open(embedded_sample, environ=environ) as memory:
         expected = [hit.citation for hit in memory.search("how did we roll back").hits]
 
     assert expected

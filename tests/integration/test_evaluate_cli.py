@@ -22,11 +22,11 @@ WIDEST = 100
 
 
 @pytest.fixture
-def hybrid(sample: Path, environ: dict[str, str]) -> Cli:
+def hybrid(embedded_sample: Path, environ: dict[str, str]) -> Cli:
     def run(*arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*recollect_command(), *arguments],
-            cwd=sample,
+            cwd=embedded_sample,
             env={**environ, **more},
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -276,12 +276,14 @@ def test_an_identifier_is_first_whatever_its_age(
     assert sorted((hit.score for hit in hits), reverse=True) == [hit.score for hit in hits]
 
 
-def test_sqlite_vec_and_numpy_give_the_same_answer(sample: Path, environ: dict[str, str]) -> None:
-    with Memory.open(sample, environ=environ) as memory:
+def test_sqlite_vec_and_numpy_give_the_same_answer(
+    embedded_sample: Path, environ: dict[str, str]
+) -> None:
+    with Memory.open(embedded_sample, environ=environ) as memory:
         memory.sync()
         numpy = memory.search("who looks after the database", max_results=20).hits
     settings = {"vector.engine": "sqlite-vec"}
-    with Memory.open(sample, environ=environ, settings=settings) as memory:
+    with Memory.open(embedded_sample, environ=environ, settings=settings) as memory:
         vec = memory.search("who looks after the database", max_results=20).hits
 
     assert [hit.citation for hit in numpy] == [hit.citation for hit in vec]

@@ -25,7 +25,7 @@ HIT = {
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_search_answers_in_openclaws_shape(
-    sample: Path, environ: Mapping[str, str], mode: str
+    embedded_sample: Path, environ: Mapping[str, str], mode: str
 ) -> None:
     async def conversation(client: Client) -> None:
         await synced(client)
@@ -44,7 +44,7 @@ def test_a_search_answers_in_openclaws_shape(
         assert hit["citation"] in text_of(result)
         assert text_of(result).startswith("3 results (hybrid), best first:\n<recollect-memory>")
 
-    talk(sample, environ, conversation, mode=mode)
+    talk(embedded_sample, environ, conversation, mode=mode)
 
 
 def test_arguments_narrow_a_search_by_any_name(
@@ -188,7 +188,7 @@ def test_a_fact_is_remembered_found_superseded_and_forgotten(
 
 
 def test_search_and_fetch_have_the_shapes_of_connectors(
-    sample: Path, environ: Mapping[str, str]
+    embedded_sample: Path, environ: Mapping[str, str]
 ) -> None:
     async def conversation(client: Client) -> None:
         await synced(client)
@@ -204,11 +204,11 @@ def test_search_and_fetch_have_the_shapes_of_connectors(
         assert {"id", "title", "text", "url", "metadata"} == set(document)
         assert hit["id"] == document["id"]
         assert hit["url"].startswith("memory:///memory/")
-        assert document["text"] == (sample / document["title"]).read_text(
+        assert document["text"] == (embedded_sample / document["title"]).read_text(
             encoding="utf-8"
         ).removesuffix("\n")
 
-    talk(sample, environ, conversation)
+    talk(embedded_sample, environ, conversation)
 
 
 def test_resources_are_listed_page_by_page_and_read(

@@ -23,9 +23,14 @@ WORDS = {"provider": "none"}
 
 
 @pytest.fixture(scope="session")
-def wren(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Memory]:
+def wren(
+    tmp_path_factory: pytest.TempPathFactory,
+    model_folder: Path,
+    fill_home: Callable[[Path], None],
+) -> Iterator[Memory]:
     """The sample workspace, embedded by the real model."""
     folder = tmp_path_factory.mktemp("overview")
+    fill_home(folder / "home")
     environ = private_environ(folder, models=model_folder.parent)
     with Memory.open(copy_sample(folder / "wren"), environ=environ) as memory:
         memory.sync()
