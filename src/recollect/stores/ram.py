@@ -61,6 +61,7 @@ LOCATION = "ram:"
 @dataclass(frozen=True, slots=True)
 class _Row:
     chunk: Chunk
+    digest: str
     words: frozenset[str]
     length: int
     bag: bytes
@@ -133,7 +134,7 @@ class RamStore(Store):
             fields = bag.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
             key = ChunkKey(next(self._all.keys))
-            self._all.rows[key] = _Row(chunk, words, len(fields[0]), bag.pack(fields))
+            self._all.rows[key] = _Row(chunk, chunk.digest, words, len(fields[0]), bag.pack(fields))
             self._all.changes += 1
         return True
 
@@ -225,8 +226,8 @@ class RamStore(Store):
     def missing(
         self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
     ) -> Sequence[Missing]:
-        chunks = [row.chunk for row in self._all.rows.values() if bool(row.chunk.media) == media]
-        first = {chunk.digest: chunk for chunk in reversed(chunks)}
+        rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == media]
+        first = {row.digest: row.chunk for row in reversed(rows)}
         wanted = (
             self._missing(digest, chunk)
             for digest, chunk in sorted(first.items())
@@ -278,7 +279,7 @@ class RamStore(Store):
 
     @synchronized
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
-        used = {row.chunk.digest for row in self._all.rows.values()}
+        used = {row.digest for row in self._all.rows.values()}
         kept = {str(fingerprint) for fingerprint in keep}
         unused = [key for key in self._all.vectors if key[0] not in kept or key[1] not in used]
         for key in unused:
@@ -500,7 +501,7 @@ class RamStore(Store):
         return ((key, row) for key, row in self._all.rows.items() if _in_scope(row.chunk, scope))
 
     def _vector(self, fingerprint: Fingerprint | None, row: _Row) -> Vector | None:
-        return self._all.vectors.get((str(fingerprint), row.chunk.digest))
+        return self._all.vectors.get((str(fingerprint), row.digest))
 
     def _has_vector(self, fingerprint: Fingerprint | None, row: _Row) -> bool:
         return self._vector(fingerprint, row) is not None
