@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.commands import recollect_command
 
 from recollect import Memory, Report, StoreError
 from recollect.errors import ConfigError, UsageError
@@ -74,6 +76,24 @@ def test_another_process_cannot_finish_it_and_the_error_says_why(memory: Memory)
         memory.finish_in_background()
 
     assert "file:" in raised.value.action
+
+
+@pytest.mark.parametrize("command", ["index", "watch"])
+def test_a_command_refuses_to_build_an_index_that_ends_with_it(
+    workspace: Path, environ: dict[str, str], command: str
+) -> None:
+    done = subprocess.run(
+        [*recollect_command(), "-w", str(workspace), command],
+        env={**environ, "RECOLLECT_STORE": "ram:"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert 0 != done.returncode
+    assert "would be lost when this command ends" in done.stderr
+    assert "`file:`" in done.stderr
 
 
 def test_a_workspace_cannot_choose_the_store(workspace: Path, environ: dict[str, str]) -> None:

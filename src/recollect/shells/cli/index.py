@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, UsageError
 from recollect.shells.cli.shared import (
     SharedOptions,
     notify,
@@ -21,9 +21,19 @@ from recollect.shells.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from recollect.memory import Memory
     from recollect.reports import Report
 
 _WAKE_SECONDS = 0.5
+
+
+def _require_file(memory: Memory) -> None:
+    """Refuse to build an index that would be gone when the command ends."""
+    if memory.config.store == "ram:":
+        raise UsageError(
+            "The setting `store` is `ram:`: the index would be lost when this command ends.",
+            action="Set it to `file:`, or use `recollect serve`, which keeps its own index.",
+        )
 
 
 @click.command("index")
@@ -34,6 +44,7 @@ def index_command(options: SharedOptions, *, force: bool) -> None:
     from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
 
     with options.open_memory() as memory, progress_bar() as progress:
+        _require_file(memory)
         report = memory.sync(force=force, progress=progress, on_wait=notify)
     print_remarks(render.report_remarks(report))
     options.print(render.report_json(report), render.report_text(report))
@@ -47,6 +58,7 @@ def watch_command(options: SharedOptions) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda number, _: signals.append(number))
     with options.open_memory() as memory:
+        _require_file(memory)
         worker = memory.worker(
             on_sync=lambda ended: _print_sync(ended, as_json=options.as_json), on_notice=notify
         )
