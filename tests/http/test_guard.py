@@ -9,8 +9,8 @@ import pytest
 from recollect.errors import UsageError
 from recollect.shells.guard import (
     TOKEN_VARIABLE,
-    Asked,
     Guard,
+    RequestOrigin,
     is_loopback,
     is_same_origin,
     is_token,
@@ -25,7 +25,7 @@ LOCAL = Guard("127.0.0.1", 7717)
 TOKEN = "0123456789abcdef-secret"  # noqa: S105 - of no server
 
 
-def outcome(guard: Guard, asked: Asked) -> tuple[int, str] | None:
+def outcome(guard: Guard, asked: RequestOrigin) -> tuple[int, str] | None:
     refused = guard.refusal(asked)
     return None if refused is None else (refused.status, refused.kind)
 
@@ -34,7 +34,7 @@ def outcome(guard: Guard, asked: Asked) -> tuple[int, str] | None:
     "host", ["127.0.0.1:7717", "localhost:7717", "LOCALHOST:7717", "[::1]:7717"]
 )
 def test_our_own_names_are_let_in(host: str) -> None:
-    assert outcome(LOCAL, Asked(host)) is None
+    assert outcome(LOCAL, RequestOrigin(host)) is None
 
 
 @pytest.mark.parametrize(
@@ -56,27 +56,27 @@ def test_our_own_names_are_let_in(host: str) -> None:
     ],
 )
 def test_a_host_that_is_not_ours_is_refused(host: str | None) -> None:
-    assert (403, "host") == outcome(LOCAL, Asked(host))
+    assert (403, "host") == outcome(LOCAL, RequestOrigin(host))
 
 
 def test_on_port_80_no_port_has_to_be_named() -> None:
-    assert outcome(Guard("127.0.0.1", 80), Asked("localhost")) is None
+    assert outcome(Guard("127.0.0.1", 80), RequestOrigin("localhost")) is None
 
 
 def test_a_name_that_is_allowed_may_have_any_port_or_the_one_that_was_named() -> None:
     any_port = Guard("127.0.0.1", 7717, names=("memory.example.org",))
     one_port = Guard("127.0.0.1", 7717, names=("memory.example.org:8443",))
 
-    assert outcome(any_port, Asked("memory.example.org")) is None
-    assert outcome(any_port, Asked("memory.example.org:8443")) is None
-    assert outcome(one_port, Asked("memory.example.org:8443")) is None
-    assert (403, "host") == outcome(one_port, Asked("memory.example.org"))
-    assert (403, "host") == outcome(any_port, Asked("other.example.org"))
+    assert outcome(any_port, RequestOrigin("memory.example.org")) is None
+    assert outcome(any_port, RequestOrigin("memory.example.org:8443")) is None
+    assert outcome(one_port, RequestOrigin("memory.example.org:8443")) is None
+    assert (403, "host") == outcome(one_port, RequestOrigin("memory.example.org"))
+    assert (403, "host") == outcome(any_port, RequestOrigin("other.example.org"))
 
 
 @pytest.mark.parametrize("name", ["https://memory.example.org", "memory.example.org/x", "", "*"])
 def test_a_name_that_no_request_could_bring_is_refused_at_once(name: str) -> None:
-    with pytest.raises(UsageError, match="not the name of a host"):
+    with pytest.raises(UsageError, match="is not a host name"):
         Guard("127.0.0.1", 7717, names=(name,))
 
 
@@ -84,9 +84,11 @@ def test_bound_to_every_address_it_answers_to_addresses_but_to_no_strange_name()
     everywhere = Guard("0.0.0.0", 7717, token=TOKEN)  # noqa: S104 - the case that is tested
     bearer = f"Bearer {TOKEN}"
 
-    assert outcome(everywhere, Asked("192.168.1.5:7717", authorization=bearer)) is None
-    assert outcome(everywhere, Asked("[fe80::1]:7717", authorization=bearer)) is None
-    assert (403, "host") == outcome(everywhere, Asked("evil.example:7717", authorization=bearer))
+    assert outcome(everywhere, RequestOrigin("192.168.1.5:7717", authorization=bearer)) is None
+    assert outcome(everywhere, RequestOrigin("[fe80::1]:7717", authorization=bearer)) is None
+    assert (403, "host") == outcome(
+        everywhere, RequestOrigin("evil.example:7717", authorization=bearer)
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,13 +122,13 @@ def test_our_own_page_may_ask(origin: str | None, host: str) -> None:
     ],
 )
 def test_any_other_page_is_refused(origin: str) -> None:
-    assert (403, "origin") == outcome(LOCAL, Asked("127.0.0.1:7717", origin))
+    assert (403, "origin") == outcome(LOCAL, RequestOrigin("127.0.0.1:7717", origin))
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
 def test_another_site_is_refused_but_may_link_to_the_page(site: str) -> None:
-    asked = Asked("127.0.0.1:7717", fetch_site=site)
-    opened = Asked("127.0.0.1:7717", fetch_site=site, is_navigation=True)
+    asked = RequestOrigin("127.0.0.1:7717", fetch_site=site)
+    opened = RequestOrigin("127.0.0.1:7717", fetch_site=site, is_navigation=True)
 
     assert (403, "origin") == outcome(LOCAL, asked)
     assert outcome(LOCAL, opened) is None
@@ -134,7 +136,7 @@ def test_another_site_is_refused_but_may_link_to_the_page(site: str) -> None:
 
 @pytest.mark.parametrize("site", [None, "same-origin", "none"])
 def test_our_site_and_the_address_bar_are_let_in(site: str | None) -> None:
-    assert outcome(LOCAL, Asked("127.0.0.1:7717", fetch_site=site)) is None
+    assert outcome(LOCAL, RequestOrigin("127.0.0.1:7717", fetch_site=site)) is None
 
 
 @pytest.mark.parametrize(
@@ -159,15 +161,15 @@ def test_the_token_has_to_be_the_very_one(authorization: str | None, is_right: b
 def test_without_the_token_only_what_is_open_is_answered() -> None:
     guard = Guard("127.0.0.1", 7717, token=TOKEN)
 
-    assert (401, "token") == outcome(guard, Asked("127.0.0.1:7717"))
-    assert outcome(guard, Asked("127.0.0.1:7717", is_open=True)) is None
-    assert outcome(guard, Asked("127.0.0.1:7717", authorization=f"Bearer {TOKEN}")) is None
+    assert (401, "token") == outcome(guard, RequestOrigin("127.0.0.1:7717"))
+    assert outcome(guard, RequestOrigin("127.0.0.1:7717", is_open=True)) is None
+    assert outcome(guard, RequestOrigin("127.0.0.1:7717", authorization=f"Bearer {TOKEN}")) is None
 
 
 def test_a_token_does_not_make_up_for_a_strange_host() -> None:
     guard = Guard("127.0.0.1", 7717, token=TOKEN)
 
-    asked = Asked("evil.example:7717", authorization=f"Bearer {TOKEN}")
+    asked = RequestOrigin("evil.example:7717", authorization=f"Bearer {TOKEN}")
 
     assert (403, "host") == outcome(guard, asked)
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from recollect.errors import NotFoundError, StoreError, UsageError
 from recollect.reports import Excerpt
-from recollect.shells.location import Location, parse_location
 from recollect.shells.mcp.http import parse_address
 from recollect.shells.mcp.render import (
     excerpt_failed,
@@ -22,6 +21,7 @@ from recollect.shells.mcp.render import (
 )
 from recollect.shells.mcp.resources import path_of, uri_of
 from recollect.shells.mcp.stdio import MAX_LINE_BYTES, StdioTransport
+from recollect.shells.parse import Location, parse_location
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Hit, Mode, Results, SourceKind
 

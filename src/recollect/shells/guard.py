@@ -1,9 +1,9 @@
-"""Who may ask a server of ours: the Host, the Origin, the site that fetches, the token.
+"""Which requests a server accepts: checks Host, Origin, Sec-Fetch-Site and the token.
 
-Threats. A web page in the user's browser may send requests to 127.0.0.1: across sites, or, by a
-name of its own that it lets point there (DNS rebinding), as if it were our page. Other users of the
-network may reach whatever is bound to more than loopback. Therefore: only names that are ours, only
-our own page, and beyond loopback only with a token. Nothing here knows a web framework.
+Threats. A web page in the user's browser can send requests to 127.0.0.1: cross-site, or as if it
+were our page, if its own name resolves there (DNS rebinding). Anyone on the network can reach an
+address other than loopback. Therefore: only our own host names, only our own page, and beyond
+loopback only with a token. Nothing here knows a web framework.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKEN_VARIABLE = "RECOLLECT_TOKEN"  # noqa: S105 - the variable's name, not a token
-LEAST_TOKEN_CHARS = 16
+MIN_TOKEN_CHARS = 16
 """A shorter token could be guessed."""
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -38,46 +38,46 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request says of where it comes from; None is a header that is not there."""
+class RequestOrigin:
+    """What a request says about where it comes from; None for a missing header."""
 
     host: str | None
     origin: str | None = None
     fetch_site: str | None = None
-    """Sec-Fetch-Site: browsers say by it which site fetches."""
+    """Sec-Fetch-Site: how the page that sent the request relates to us."""
     authorization: str | None = None
     is_navigation: bool = False
-    """A person opens our page, perhaps by a link elsewhere: nothing is changed or told by that."""
+    """A person opens our page, perhaps from a link elsewhere. That changes and reveals nothing."""
     is_open: bool = False
-    """What is asked for needs no token."""
+    """The path needs no token."""
 
     @classmethod
-    def by(
+    def from_headers(
         cls,
         headers: Iterable[tuple[bytes, bytes]],
         *,
         is_navigation: bool = False,
         is_open: bool = False,
-    ) -> Asked:
-        """Return what the headers of a request say, their names in lower case."""
-        said: dict[bytes, str] = {}
+    ) -> RequestOrigin:
+        """Read the headers of a request, whose names are in lower case."""
+        values: dict[bytes, str] = {}
         for name, value in headers:
-            # One that is given twice is none that can be trusted: joined, it is nothing we know.
+            # A repeated header cannot be trusted: joined, it matches nothing that we accept.
             text = value.decode("latin-1")
-            said[name] = f"{said[name]}, {text}" if name in said else text
+            values[name] = f"{values[name]}, {text}" if name in values else text
         return cls(
-            host=said.get(b"host"),
-            origin=said.get(b"origin"),
-            fetch_site=said.get(b"sec-fetch-site"),
-            authorization=said.get(b"authorization"),
+            host=values.get(b"host"),
+            origin=values.get(b"origin"),
+            fetch_site=values.get(b"sec-fetch-site"),
+            authorization=values.get(b"authorization"),
             is_navigation=is_navigation,
             is_open=is_open,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """Why a request is not answered."""
+class Refusal:
+    """Why a request is refused."""
 
     status: int
     kind: str
@@ -87,58 +87,58 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What one server lets in."""
+    """The rules of one server."""
 
     host: str
-    """The address it is bound to."""
+    """The address that it listens on."""
     port: int
     names: tuple[str, ...] = ()
-    """Besides: `NAME` with any port, or `NAME:PORT`."""
+    """More host names: `NAME` with any port, or `NAME:PORT`."""
     token: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a name that no request could ever bring."""
+        """Refuse a name that no request could ever send."""
         for name in self.names:
             if _parsed(name) is None:
                 raise UsageError(
-                    f"{name!r} is not the name of a host.",
+                    f"{name!r} is not a host name.",
                     action="Give NAME or NAME:PORT, without http:// and without a path.",
                 )
 
-    def refusal(self, asked: Asked) -> Refused | None:
-        """Return why a request is refused; None lets it in."""
-        if not self.is_own(asked.host):
-            return Refused(
+    def refusal(self, origin: RequestOrigin) -> Refusal | None:
+        """Return why a request is refused; None if it is accepted."""
+        if not self.is_own(origin.host):
+            return Refusal(
                 403,
                 "host",
-                "This server does not answer to that Host.",
-                "Use the address it printed, or start it with --allow-host NAME.",
+                "This server does not accept that Host.",
+                "Use the address that it printed, or start it with --allow-host NAME.",
             )
-        if not is_same_origin(asked.origin, host=asked.host):
-            return Refused(
+        if not is_same_origin(origin.origin, host=origin.host):
+            return Refusal(
                 403,
                 "origin",
-                "Requests of other web pages are not answered.",
-                "Ask from the page of this server, or without a browser.",
+                "Requests from other web pages are refused.",
+                "Use the page of this server, or a program other than a browser.",
             )
-        if asked.fetch_site not in _OWN_SITES and not asked.is_navigation:
-            return Refused(
+        if origin.fetch_site not in _OWN_SITES and not origin.is_navigation:
+            return Refusal(
                 403,
                 "origin",
-                "Requests from other sites are not answered.",
-                "Ask from the page of this server, or without a browser.",
+                "Requests from other sites are refused.",
+                "Use the page of this server, or a program other than a browser.",
             )
-        if asked.is_open or self.token is None or is_token(asked.authorization, self.token):
+        if origin.is_open or self.token is None or is_token(origin.authorization, self.token):
             return None
-        return Refused(
+        return Refusal(
             401,
             "token",
-            "This needs the token of the server.",
+            "This request needs the server's token.",
             "Send it as `Authorization: Bearer TOKEN`.",
         )
 
     def is_own(self, host: str | None) -> bool:
-        """Tell whether a Host names this server."""
+        """Tell whether a Host header names this server."""
         found = _parsed(host)
         if found is None:
             return False
@@ -149,12 +149,12 @@ class Guard:
             return False
         if name == self.host.lower() or name in _LOOPBACK_NAMES:
             return True
-        # Bound to every address, it is reached by each of them. A rebinding needs a name.
+        # Listening on every address, we accept each of them: rebinding needs a name.
         return self.host in WILDCARDS and _is_address(name)
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches what is bound to a host."""
+    """Tell whether only this machine can reach a host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -162,7 +162,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_same_origin(origin: str | None, *, host: str | None) -> bool:
-    """Tell whether a page of this very host asks, or no page at all."""
+    """Tell whether a request comes from a page of this host, or from no page."""
     if origin is None:
         return True
     parts = _ORIGIN.fullmatch(origin.lower())
@@ -176,7 +176,7 @@ def is_same_origin(origin: str | None, *, host: str | None) -> bool:
 
 
 def is_token(authorization: str | None, token: str) -> bool:
-    """Tell whether a header brings the token; how long that takes tells nothing of it."""
+    """Tell whether a header has the token, in a time that does not depend on it."""
     if authorization is None or authorization[: len(_BEARER)].lower() != _BEARER:
         return False
     given = authorization[len(_BEARER) :].strip()
@@ -184,10 +184,10 @@ def is_token(authorization: str | None, token: str) -> bool:
 
 
 def read_token(environ: Mapping[str, str], *, file: Path | None) -> str | None:
-    """Return the token of a server, from a file or else the environment; None where none is set.
+    """Return the token from a file, or else from the environment; None if there is none.
 
     Raises:
-        UsageError: there is no such file, others may read it, or what it holds is no token.
+        UsageError: the file is missing, others may read it, or its token is not usable.
 
     """
     if file is None:
@@ -197,25 +197,25 @@ def read_token(environ: Mapping[str, str], *, file: Path | None) -> str | None:
     if given is None:
         return None
     token = given.strip()
-    if len(token) < LEAST_TOKEN_CHARS or not _TOKEN.fullmatch(token):
+    if len(token) < MIN_TOKEN_CHARS or not _TOKEN.fullmatch(token):
         raise UsageError(
-            f"{origin} holds no token that can be used.",
-            action=f"Use {LEAST_TOKEN_CHARS} or more letters and digits: `openssl rand -hex 32`.",
+            f"{origin} has no usable token.",
+            action=f"Use {MIN_TOKEN_CHARS} or more letters and digits: `openssl rand -hex 32`.",
         )
     return token
 
 
 def require_token(host: str, *, token: str | None) -> None:
-    """Refuse to be reached from other machines without a token.
+    """Require a token if other machines can reach the server.
 
     Raises:
-        UsageError: it would be.
+        UsageError: there is none.
 
     """
     if token is None and not is_loopback(host):
         raise UsageError(
-            f"Bound to {host or 'every address'}, anyone on the network could read this memory.",
-            action=f"Set {TOKEN_VARIABLE} or --token-file, or bind to 127.0.0.1.",
+            f"On {host or 'every address'}, anyone on the network could read this memory.",
+            action=f"Set {TOKEN_VARIABLE} or --token-file, or use 127.0.0.1.",
         )
 
 
@@ -225,17 +225,17 @@ def _content(file: Path) -> str:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"The token file {file} cannot be read.", action="Name a file that holds the token."
+            f"The token file {file} cannot be read.", action="Name a file that contains the token."
         ) from error
     if mode & (stat.S_IRGRP | stat.S_IROTH):
         raise UsageError(
-            f"Other users of this machine may read {file}.", action=f"Run `chmod 600 {file}`."
+            f"Other users of this machine can read {file}.", action=f"Run `chmod 600 {file}`."
         )
     return text
 
 
 def _parsed(authority: str | None) -> tuple[str, int | None] | None:
-    """Return the name and the port of `name:port`; None where it is nothing like that."""
+    """Return the name and the port of `name:port`; None if it is not one."""
     parts = _AUTHORITY.fullmatch((authority or "").lower())
     if parts is None:
         return None

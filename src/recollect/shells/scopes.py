@@ -1,6 +1,6 @@
-"""What a server shows of facts: those of the scopes it was started with, whatever it is asked.
+"""Which facts a server shows: those of the scopes it was started with, whatever a request asks.
 
-To whoever asks, a fact of another scope is like one that does not exist, word for word.
+To a caller, a fact of another scope is indistinguishable from one that does not exist.
 """
 
 from __future__ import annotations
@@ -21,33 +21,32 @@ if TYPE_CHECKING:
 
 
 class ScopeError(UsageError):
-    """A scope was named that the server does not have."""
+    """A request named a scope that the server may not show."""
 
     kind = "scope"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The scopes of one server, besides the global one."""
+class VisibleScopes:
+    """The scopes that one server shows, besides the global one."""
 
     names: frozenset[str] | None
-    """None is all of them, for their owner."""
+    """None for all of them, as for their owner."""
 
     @property
-    def scopes(self) -> frozenset[FactScope] | None:
-        """The same, parsed."""
+    def _parsed(self) -> frozenset[FactScope] | None:
         return None if self.names is None else frozenset(map(FactScope.parse, self.names))
 
-    def seen(self, asked: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes that a question is answered in: those it names, else all it may.
+    def resolve(self, requested: Iterable[str]) -> tuple[str, ...]:
+        """Return the scopes to answer a request in: those it names, or else all visible ones.
 
         Raises:
-            ScopeError: it names one that is not held here.
-            UsageError: it names what is no scope.
+            ScopeError: it names a scope that is not visible here.
+            UsageError: it names something that is not a scope.
 
         """
-        named = tuple(asked)
-        refused = denied(self.scopes, map(FactScope.parse, named))
+        named = tuple(requested)
+        refused = denied(self._parsed, map(FactScope.parse, named))
         if refused:
             known = ", ".join([GLOBAL, *sorted((self.names or frozenset()) - {GLOBAL})])
             raise ScopeError(
@@ -56,24 +55,21 @@ class Held:
             )
         return named or tuple(sorted(self.names or ()))
 
-    def shows(self, fact: Fact) -> bool:
-        """Tell whether a fact may be seen here."""
-        return is_visible(fact.scope, scopes=self.scopes)
-
     def history(self, memory: Memory, fact_id: str) -> tuple[Fact, ...]:
-        """Return the history of a fact that may be seen here, without what may not.
+        """Return the visible part of the history of a visible fact.
 
         Raises:
-            NotFoundError: there is none that may.
+            NotFoundError: there is no such fact, or it is not visible here.
 
         """
         wanted = parse_id(fact_id)
         try:
-            shown = tuple(filter(self.shows, memory.facts.history(wanted)))
+            history = memory.facts.history(wanted)
         except NotFoundError:
-            shown = ()
-        if not any(fact.id == wanted for fact in shown):
+            history = ()
+        visible = tuple(fact for fact in history if is_visible(fact.scope, scopes=self._parsed))
+        if not any(fact.id == wanted for fact in visible):
             raise NotFoundError(
-                f"There is no fact {fact_id}.", action="A search for facts shows their ids."
+                f"There is no fact {fact_id}.", action="Search for facts to see their ids."
             )
-        return shown
+        return visible

@@ -20,7 +20,7 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
-from recollect.shells.dates import end_of, start_of
+from recollect.shells.parse import end_of, start_of
 
 if TYPE_CHECKING:
     from datetime import date

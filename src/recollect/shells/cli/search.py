@@ -15,8 +15,7 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
-from recollect.shells.dates import end_of
-from recollect.shells.location import parse_location
+from recollect.shells.parse import end_of, parse_location
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:

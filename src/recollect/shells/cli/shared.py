@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from recollect.shells.dates import DAY_EXAMPLES, parse_day
+from recollect.shells.parse import DAY_EXAMPLES, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from recollect.errors import RecollectError
-from recollect.shells.guard import Asked
+from recollect.shells.guard import RequestOrigin
 from recollect.shells.http.errors import (
     JsonResponse,
     ParameterError,
@@ -135,10 +135,10 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
     await error_response(error, path=scope["path"])(scope, receive, send)
 
 
-def _origin(scope: Scope) -> Asked:
+def _origin(scope: Scope) -> RequestOrigin:
     path = scope["path"]
     is_page = path == "/" and scope["method"] in {"GET", "HEAD"}
-    return Asked.by(
+    return RequestOrigin.from_headers(
         scope["headers"],
         is_navigation=is_page and Headers(scope=scope).get("sec-fetch-mode") == "navigate",
         is_open=any(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recollect.evaluate.run import CaseAnswer
     from recollect.shells.http.state import ServerState
     from recollect.shells.http.status import NoParameters
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
 
 EVALUATION_SECONDS = 600.0
 """Enough for a hundred questions asked in five ways on a slow machine."""

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, ID_PATTERN, MOST_FACT_CHARS
 from recollect.facts.rules import Verdict
-from recollect.shells.dates import end_of, start_of
 from recollect.shells.http.errors import JsonResponse, RequestError
 from recollect.shells.http.models import (
     Day,
@@ -19,6 +18,7 @@ from recollect.shells.http.models import (
     ScopeName,
     must_be,
 )
+from recollect.shells.parse import end_of, start_of
 from recollect.shells.render import facts as render_facts
 from recollect.types import GLOBAL
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from recollect.memory import Memory
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.search import Json
-    from recollect.shells.scopes import Held
+    from recollect.shells.render.shared import Json
+    from recollect.shells.scopes import VisibleScopes
 
 _MAX_NAME_CHARS = 500
 
@@ -168,7 +168,7 @@ async def facts(state: ServerState, given: ListParameters) -> Json:
     """List the facts that are valid."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - only where facts are asked for
 
-    scopes = state.scopes.seen(given.scope)
+    scopes = state.scopes.resolve(given.scope)
     if state.scopes.names is not None and not given.scope:
         scopes = (GLOBAL, *scopes)
     wanted = FactFilter(
@@ -195,7 +195,7 @@ async def fact(state: ServerState, given: IdParameters) -> Json:
 async def remember(state: ServerState, given: RememberParameters) -> Response:
     """Remember a fact, unless it is already known."""
     scope = given.scope or GLOBAL
-    state.scopes.seen([scope])
+    state.scopes.resolve([scope])
 
     def work(memory: Memory) -> Json:
         for each in given.supersedes:
@@ -253,7 +253,7 @@ async def forget(state: ServerState, given: IdParameters) -> Json:
     return shown
 
 
-def _check_scope(memory: Memory, fact_id: str, *, scope: str, scopes: Held) -> None:
+def _check_scope(memory: Memory, fact_id: str, *, scope: str, scopes: VisibleScopes) -> None:
     """Check that a fact exists and has this scope.
 
     Raises:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
     from pydantic_core.core_schema import WithDefaultSchema
 
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
 
 A = TypeVar("A", bound=BaseModel)
 

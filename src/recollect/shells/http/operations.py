@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
 
 _BEARER = "bearer"
 _EVERY_ERROR = (400, 403, 405, 414, 503)

@@ -22,7 +22,7 @@ from recollect.shells.render import overview as render_overview
 
 if TYPE_CHECKING:
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
 
 
 class TimelineParameters(Parameters):
@@ -130,7 +130,7 @@ class MapResponse(ResponseModel):
 
 async def documents(state: ServerState, given: DocumentsParameters) -> Json:
     """List the documents, newest first, undated last."""
-    scopes = state.scopes.seen(given.scope)
+    scopes = state.scopes.resolve(given.scope)
     found = await state.memory.run(
         lambda memory: memory.overview.documents(
             limit=given.limit,
@@ -147,14 +147,14 @@ async def documents(state: ServerState, given: DocumentsParameters) -> Json:
 
 async def timeline(state: ServerState, given: TimelineParameters) -> Json:
     """Count what is stored of each day."""
-    scopes = state.scopes.seen(given.scope)
+    scopes = state.scopes.resolve(given.scope)
     found = await state.memory.run(lambda memory: memory.overview.timeline(scopes=scopes))
     return render_overview.timeline_json(found)
 
 
 async def chunk_map(state: ServerState, given: MapParameters) -> Json:
     """Place chunks on a map by meaning, with a question among them."""
-    scopes = state.scopes.seen(given.scope)
+    scopes = state.scopes.resolve(given.scope)
     found = await state.memory.run(
         lambda memory: memory.overview.map(given.query, most=given.most, scopes=scopes)
     )

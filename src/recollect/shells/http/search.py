@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from recollect.reports import RecallForm
-from recollect.shells.dates import end_of
 from recollect.shells.http.models import (
     SOMETIMES,
     Day,
@@ -20,11 +19,12 @@ from recollect.shells.http.models import (
     SourceName,
     SourceOrAll,
 )
+from recollect.shells.parse import end_of
 from recollect.shells.render import search as render_search
 
 if TYPE_CHECKING:
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
 
 _SCOPES = "Also facts of this scope, such as user:ada."
 
@@ -140,7 +140,7 @@ class FileResponse(ResponseModel):
 async def search(state: ServerState, given: SearchParameters) -> Json:
     """Search for passages that answer a question."""
     synced = state.needs_sync
-    scopes = state.scopes.seen(given.scope)
+    scopes = state.scopes.resolve(given.scope)
     results = await state.memory.run(
         lambda memory: memory.search(
             given.query,
@@ -164,7 +164,7 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
 
 async def recall_block(state: ServerState, given: RecallParameters) -> Json:
     """Return the memory block for the start of a turn, within a token budget."""
-    scopes = state.scopes.seen(given.scope)
+    scopes = state.scopes.resolve(given.scope)
     recalled, synced = await state.memory.run(
         lambda memory: (
             memory.recall(given.prompt, budget_tokens=given.budget, form=given.form, scopes=scopes),

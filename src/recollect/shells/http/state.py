@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
 from recollect.shells.http.metrics import Metrics
-from recollect.shells.scopes import Held
+from recollect.shells.scopes import VisibleScopes
 
 if TYPE_CHECKING:
     from recollect.reports import StoreStatus
@@ -45,7 +45,7 @@ class ServerState:
 
         """
         self.memory = memory
-        self.scopes = Held(scopes)
+        self.scopes = VisibleScopes(scopes)
         self.is_read_only = is_read_only
         self.needs_token = needs_token
         self.program = program

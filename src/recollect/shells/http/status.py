@@ -11,8 +11,8 @@ from starlette.responses import Response
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, gauge
 from recollect.shells.http.models import Parameters, ResponseModel
-from recollect.shells.render import search as render_search
 from recollect.shells.render import status as render_status
+from recollect.shells.render.index import report_json
 from recollect.shells.serving import STATES
 from recollect.version import __version__
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recollect.reports import StoreStatus
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
 
 WorkerState = Literal["syncing", "idle", "failing", "stopped"]
 
@@ -101,7 +101,7 @@ async def status(state: ServerState, given: StatusParameters) -> Json:
     error = last.error
     worker = {
         "state": state.memory.state,
-        "lastReport": render_search.report_json(last.report) if last.report else None,
+        "lastReport": report_json(last.report) if last.report else None,
         "lastError": None
         if error is None
         else {"type": error.kind, "message": error.message, "action": error.action},

@@ -22,7 +22,7 @@ from recollect.shells.render import vector_stores as render_openai
 
 if TYPE_CHECKING:
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.search import Json
+    from recollect.shells.render.shared import Json
     from recollect.types import Hit, Results
 
 _DEFAULT_ID = "default"
@@ -226,7 +226,7 @@ async def _search(
 ) -> Results:
     ranking = given.ranking_options or RankingOptions()
     synced = state.needs_sync
-    scopes = state.scopes.seen(())
+    scopes = state.scopes.resolve(())
     results = await state.memory.run(
         lambda memory: memory.search(
             question,

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.shells.dates import DAY_EXAMPLES, parse_day
+from recollect.shells.parse import DAY_EXAMPLES, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

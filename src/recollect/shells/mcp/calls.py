@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError, UsageError, WorkspaceError
 from recollect.facts.record import Provenance
-from recollect.shells.dates import end_of, start_of
-from recollect.shells.location import Location, parse_location
 from recollect.shells.mcp import render
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of
+from recollect.shells.parse import Location, end_of, parse_location, start_of
 from recollect.shells.render.facts import fact_json
-from recollect.shells.scopes import Held
+from recollect.shells.scopes import VisibleScopes
 from recollect.types import GLOBAL, SearchRequest
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ class Calls:
     def __init__(self, served: ServedMemory, *, scopes: frozenset[str]) -> None:
         self._served = served
         self._own_scope = next(iter(scopes)) if len(scopes) == 1 else GLOBAL
-        self._visible = Held(scopes)
+        self._visible = VisibleScopes(scopes)
 
     async def call(self, tool: Tool, given: Mapping[str, object]) -> ToolResult:
         """Call a tool; a failure is a result as well."""
@@ -88,7 +87,7 @@ class Calls:
     async def memory_remember(self, given: Arguments) -> ToolResult:
         """Save a fact; without a scope, in the one that the server is for."""
         scope = given.text("scope") or self._own_scope
-        self._visible.seen([scope])
+        self._visible.resolve([scope])
         supersedes = given.words("supersedes")
 
         def work(memory: Memory) -> Remembered:
@@ -151,7 +150,7 @@ class Calls:
             since=given.day("since"),
             before=given.day("before"),
             path=given.text("path") or None,
-            scopes=self._visible.seen(given.words("scope")),
+            scopes=self._visible.resolve(given.words("scope")),
             as_of=end_of(given.day("asOf")),
             include_superseded=bool(given.values.get("includeSuperseded")),
         )

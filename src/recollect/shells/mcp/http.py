@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcp.server.transport_security import TransportSecuritySettings
 
 from recollect.errors import UsageError
-from recollect.shells.guard import Asked, Guard, read_token, require_token
+from recollect.shells.guard import Guard, RequestOrigin, read_token, require_token
 from recollect.shells.http.errors import refused_response
 from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
 from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
@@ -90,7 +90,7 @@ def guarded(app: ASGIApp, guard: Guard) -> ASGIApp:
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refused = guard.refusal(Asked.by(scope["headers"]))
+            refused = guard.refusal(RequestOrigin.from_headers(scope["headers"]))
             if refused is not None:
                 await refused_response(refused, path=scope["path"])(scope, receive, send)
                 return

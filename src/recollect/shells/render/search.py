@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.index import report_json as report_json  # noqa: PLC0414 - for http
 from recollect.shells.render.shared import DIGITS, degraded_json, warning_lines
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.reports import Excerpt, Recalled
-    from recollect.shells.render.shared import Json as Json  # noqa: PLC0414 - for http
-    from recollect.shells.render.shared import Line
+    from recollect.shells.render.shared import Json, Line
     from recollect.types import Hit, Results, Trace
 
 

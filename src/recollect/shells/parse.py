@@ -1,8 +1,9 @@
-"""Days as people write them: 2026-02-01, today, yesterday, 7d or 2w ago."""
+"""Parses what people and agents write for days (2026-02-01, yesterday, 7d) and file locations."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 _AGO = re.compile(r"(\d{1,5})([dw])")
@@ -11,6 +12,12 @@ _FIRST_YEAR = 2
 _LAST_YEAR = 9998
 """Earlier or later days do not start or end in every time zone."""
 DAY_EXAMPLES = "2026-02-01, yesterday or 7d"
+_LOCATION = re.compile(
+    r"(?P<path>.+?)"
+    r"(?:(?::|\#L)(?P<start>[1-9][0-9]{0,8})"
+    r"(?:-L?(?P<end>[1-9][0-9]{0,8})|:(?P<lines>[1-9][0-9]{0,8}))?)?",
+    re.DOTALL,
+)
 
 
 def parse_day(text: str) -> date:
@@ -40,3 +47,33 @@ def end_of(day: date | None) -> datetime | None:
 def start_of(day: date | None) -> datetime | None:
     """Return the first moment of a day in the local time zone."""
     return None if day is None else datetime.combine(day, time.min).astimezone(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A file, and the lines of it if any were given."""
+
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+    """The last line, if one was given."""
+    lines: int | None = None
+    """The number of lines, if it was given."""
+
+    def lines_from(self, first: int) -> int | None:
+        """Return how many lines to read from this one; None if that was not given."""
+        return self.lines if self.end_line is None else max(self.end_line - first + 1, 1)
+
+
+def parse_location(text: str) -> Location:
+    """Parse PATH, PATH:FROM, PATH:FROM:LINES, PATH:FROM-TO or PATH#LFROM-LTO."""
+    parts = _LOCATION.fullmatch(text)
+    if parts is None or parts["start"] is None:
+        return Location(text)
+    end, lines = parts["end"], parts["lines"]
+    return Location(
+        parts["path"],
+        int(parts["start"]),
+        end_line=int(end) if end else None,
+        lines=int(lines) if lines else None,
+    )
