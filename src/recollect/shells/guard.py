@@ -76,7 +76,7 @@ class RequestOrigin:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedRequest:
     """Why a request is refused."""
 
     status: int
@@ -105,24 +105,24 @@ class Guard:
                     action="Give NAME or NAME:PORT, without http:// and without a path.",
                 )
 
-    def refusal(self, origin: RequestOrigin) -> Refusal | None:
+    def refusal(self, origin: RequestOrigin) -> RefusedRequest | None:
         """Return why a request is refused; None if it is accepted."""
         if not self.is_own(origin.host):
-            return Refusal(
+            return RefusedRequest(
                 403,
                 "host",
                 "This server does not accept that Host.",
                 "Use the address that it printed, or start it with --allow-host NAME.",
             )
         if not is_same_origin(origin.origin, host=origin.host):
-            return Refusal(
+            return RefusedRequest(
                 403,
                 "origin",
                 "Requests from other web pages are refused.",
                 "Use the page of this server, or a program other than a browser.",
             )
         if origin.fetch_site not in _OWN_SITES and not origin.is_navigation:
-            return Refusal(
+            return RefusedRequest(
                 403,
                 "origin",
                 "Requests from other sites are refused.",
@@ -130,7 +130,7 @@ class Guard:
             )
         if origin.is_open or self.token is None or is_token(origin.authorization, self.token):
             return None
-        return Refusal(
+        return RefusedRequest(
             401,
             "token",
             "This request needs the server's token.",

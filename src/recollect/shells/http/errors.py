@@ -25,7 +25,7 @@ from recollect.shells.scopes import ScopeError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from recollect.shells.guard import Refusal
+    from recollect.shells.guard import RefusedRequest
     from recollect.shells.render.shared import Json
 
 OPENAI_PREFIX = "/v1/"
@@ -115,7 +115,7 @@ def error_response(error: RecollectError, *, path: str) -> Response:
     return JsonResponse(body, status=status, headers=headers)
 
 
-def refused_response(refused: Refusal, *, path: str) -> Response:
+def refused_response(refused: RefusedRequest, *, path: str) -> Response:
     """Return the response for a request that the guard refused."""
     headers = {"WWW-Authenticate": "Bearer"} if refused.status == _UNAUTHORIZED else {}
     error = RequestError(
