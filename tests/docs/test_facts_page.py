@@ -51,7 +51,7 @@ def test_confidences_are_those_of_the_code() -> None:
     rows = {row[0]: row[1] for row in table("`by`")}
 
     assert {f"`{by}`": str(confidence) for by, confidence in CONFIDENCES.items()} == rows
-    assert "In the last quarter of its lifetime a\nfact counts half as sure" in PAGE
+    assert "In the last quarter of its lifetime a fact counts half as\nsure" in PAGE
     assert (0.25, 0.5) == (1 - FADING_SHARE, FADED_FACTOR)
     assert f"less sure than {LEAST_CONFIDENCE}" in PAGE
 
@@ -60,7 +60,7 @@ def test_lifetimes_are_those_of_the_code() -> None:
     def shown(decay: DecayClass) -> str:
         lifetime = LIFETIMES[decay]
         if lifetime is None:
-            return "ever"
+            return "unlimited"
         hours = lifetime.total_seconds() / 3600
         count, unit = (hours / 24, "day") if hours >= 24 else (hours, "hour")
         return f"{count:.0f} {unit}{'s' if count > 1 else ''}"
@@ -71,10 +71,10 @@ def test_lifetimes_are_those_of_the_code() -> None:
 
 
 def test_words_that_limit_what_is_said_on_purpose_do() -> None:
-    [told] = re.findall(r"says itself that it passes:\n(.+?) `remember` says", PAGE, re.DOTALL)
+    [told] = re.findall(r"says itself that it is temporary:(.+?) `remember` tells", PAGE, re.DOTALL)
     words = re.findall('"([^"]+)"', told)
     keys = re.findall("`([^`]+)`", told)
-    [kept] = re.findall(r"fact that is known\. A\n(.+?) is kept whatever", PAGE, re.DOTALL)
+    [kept] = re.findall(r"for a known fact\. A(.+?) is kept whatever", PAGE, re.DOTALL)
 
     def ends(text: str, *, key: str = "", category: str = "other") -> bool:
         now = datetime(2026, 2, 1, tzinfo=UTC)

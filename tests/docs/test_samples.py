@@ -32,7 +32,7 @@ NOT_RUN = {
     "docs/how-to/provider.md": 3,
     "docs/http.md": 6,
     "docs/integrations.md": 7,
-    "docs/mcp.md": 3,
+    "docs/mcp.md": 2,
     "docs/start.md": 1,
     "docs/web.md": 1,
 }
