@@ -130,8 +130,8 @@ class FactBook:
             key: the property of the entity.
             value: the value of the property. Facts with all three are compared with each other.
             tags: words to find it by.
-            scope: for whom it holds.
-            valid_from: when it began to hold; None is now.
+            scope: who it applies to.
+            valid_from: when it became valid; None is now.
             expires: when it expires, or `never`; None decides by its words, see docs/facts.md.
             supersedes: ids of the facts that it replaces.
             provenance: who stated it.
@@ -195,7 +195,7 @@ class FactBook:
         as_of: datetime | None = None,
         include_superseded: bool = False,
     ) -> list[Fact]:
-        """Return the facts that hold; `scopes` None is the owner, who sees all of them."""
+        """Return the valid facts; `scopes` None is the owner, who sees all of them."""
         facts = active(
             self._ledger.read().facts,
             now=self._now(),
@@ -211,7 +211,7 @@ class FactBook:
         as_of: datetime | None = None,
         include_superseded: bool = False,
     ) -> Listing:
-        """Return the facts that hold and match, with contradictions and problems in the ledger.
+        """Return the valid facts that match, with contradictions and problems in the ledger.
 
         Raises:
             UsageError: the filter names an unknown category or an invalid scope.
@@ -221,8 +221,8 @@ class FactBook:
         matches = _matcher(wanted, state.facts.values())
 
         def found(*, superseded: bool) -> tuple[Fact, ...]:
-            held = active(state.facts, now=now, as_of=as_of, include_superseded=superseded)
-            return tuple(filter(matches, held))
+            valid = active(state.facts, now=now, as_of=as_of, include_superseded=superseded)
+            return tuple(filter(matches, valid))
 
         shown = found(superseded=include_superseded)
         return Listing(
@@ -253,7 +253,7 @@ class FactBook:
         return self._ledger.edit(lambda draft: supersede(draft, old, by_id=new))
 
     def restore(self, old_id: str) -> Restored:
-        """Make a superseded fact hold again, beside its successors.
+        """Make a superseded fact valid again; its successors stay.
 
         Raises:
             NotFoundError: there is no such fact.
@@ -266,7 +266,7 @@ class FactBook:
     def forget(self, fact_id: str) -> Fact:
         """Remove a fact for good; extraction never brings it back.
 
-        The facts it superseded hold again, unless the fact itself was superseded.
+        The facts it superseded are valid again, unless the fact itself was superseded.
 
         Raises:
             NotFoundError: there is no such fact.

@@ -2,7 +2,7 @@
 
 A class gives a lifetime; a fact carries the moment at which it expires. The words that decide the
 class are those of openclaw-hybrid-memory, in its order: the first match counts. Fewer words limit
-what was stated on purpose: a rule that holds for years may mention a sprint. That memory halves
+what was stated on purpose: a rule that is valid for years may mention a sprint. That memory halves
 a confidence each time it prunes, so a fact's fate depends on how often somebody looks; here fading
 is computed from age alone and nothing is stored.
 """

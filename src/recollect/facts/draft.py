@@ -105,12 +105,7 @@ class Draft:
         return tuple(self._forgotten)
 
     def fact(self, fact_id: str) -> Fact:
-        """Return a fact with the changes applied.
-
-        Raises:
-            NotFoundError: there is no such fact.
-
-        """
+        """Return a fact with the changes applied; raise NotFoundError if there is none."""
         if fact_id not in self._facts:
             raise no_such_fact(fact_id)
         return self._facts[fact_id]
@@ -124,12 +119,7 @@ class Draft:
         return fact
 
     def put(self, fact: Fact) -> Fact:
-        """Replace the fact with the same id, and return the new one.
-
-        Raises:
-            NotFoundError: there is no fact with its id.
-
-        """
+        """Replace the stored fact with the same id, and return the new one."""
         if fact != self.fact(fact.id):
             self._facts[fact.id] = fact
             if fact.id not in self._added:
@@ -137,12 +127,7 @@ class Draft:
         return fact
 
     def remove(self, fact_id: str) -> Fact:
-        """Remove a fact and return it.
-
-        Raises:
-            NotFoundError: there is no such fact.
-
-        """
+        """Remove a fact and return it."""
         fact = self.fact(fact_id)
         del self._facts[fact_id]
         if self._added.pop(fact_id, None) is None:
@@ -150,12 +135,7 @@ class Draft:
         return fact
 
     def forget(self, fact_id: str) -> Fact:
-        """Remove a fact for good: later extraction cannot bring it back.
-
-        Raises:
-            NotFoundError: there is no such fact.
-
-        """
+        """Remove a fact for good: later extraction cannot bring it back."""
         fact = self.remove(fact_id)
         self._forgotten[normalised_digest(fact.text)] = None
         return fact

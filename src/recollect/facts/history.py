@@ -1,4 +1,4 @@
-"""Which facts hold at a moment, and which superseded which.
+"""Tells which facts are valid at a moment, and which superseded which.
 
 Supersession goes by id, never by text: what was withdrawn may be stated again. A fact is superseded
 if it says so itself or if another fact of the same scope says so, so that a link that was half
@@ -31,17 +31,17 @@ def active(
     as_of: datetime | None = None,
     include_superseded: bool = False,
 ) -> tuple[Fact, ...]:
-    """Return the facts that hold, in order.
+    """Return the valid facts, in order.
 
-    A fact holds from its `valid_from`, or else from its creation, until its `valid_until`, until
+    A fact is valid from its `valid_from`, or else from its creation, until its `valid_until`, until
     its successor begins, or until it expires. One that was struck out by hand has no known end and
-    never holds.
+    is never valid.
 
     Args:
         facts: all of them, by id.
         now: the current time.
         as_of: another moment to ask about.
-        include_superseded: also return facts that no longer hold because they were superseded.
+        include_superseded: also return facts that are no longer valid because of a successor.
 
     """
     at = as_of or now
@@ -97,18 +97,12 @@ def cycles(facts: Mapping[str, Fact]) -> list[tuple[str, ...]]:
 
 
 def head(facts: Mapping[str, Fact], fact_id: str) -> Fact:
-    """Return the last fact in a fact's chain of successors. Raises as `chain` does."""
+    """Return the last fact in a fact's chain of successors."""
     return chain(facts, fact_id)[-1]
 
 
 def chain(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
-    """Return a fact followed by its successors.
-
-    Raises:
-        NotFoundError: there is no such fact.
-        UsageError: the chain, edited by hand, is a cycle.
-
-    """
+    """Return a fact followed by its successors; raise UsageError if they form a cycle."""
     if fact_id not in facts:
         raise no_such_fact(fact_id)
     successors = successors_of(facts)
@@ -136,7 +130,7 @@ def ancestors(fact: Fact, facts: Mapping[str, Fact]) -> list[Fact]:
 
 
 def lineage(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
-    """Return a fact with its predecessors and successors, oldest first. Raises as `chain` does."""
+    """Return a fact with its predecessors and successors, oldest first."""
     after = chain(facts, fact_id)
     before = [each for each in ancestors(facts[fact_id], facts) if each not in after]
     return (*before, *after)
@@ -145,7 +139,7 @@ def lineage(facts: Mapping[str, Fact], fact_id: str) -> tuple[Fact, ...]:
 def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) -> dict[str, Fact]:
     """Return the changed facts, by id, when one fact supersedes others.
 
-    An old fact that already has a successor stands for the end of its chain.
+    For an old fact that already has a successor, the end of its chain is superseded.
 
     Args:
         facts: all of them, by id.
@@ -153,7 +147,6 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
         by: the successor, new or stored.
 
     Raises:
-        NotFoundError: one of the old facts does not exist.
         UsageError: the scopes differ, or the chain would become a cycle.
 
     """
@@ -186,10 +179,9 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
 
 
 def restored(facts: Mapping[str, Fact], fact_id: str) -> dict[str, Fact]:
-    """Return the changed facts, by id, when a superseded fact holds again: it and its successors.
+    """Return the changed facts, by id, when a superseded fact is valid again.
 
     Raises:
-        NotFoundError: there is no such fact.
         UsageError: it is not superseded.
 
     """
@@ -211,7 +203,7 @@ def restored(facts: Mapping[str, Fact], fact_id: str) -> dict[str, Fact]:
 
 
 def resumed(fact: Fact, *, after: Fact | None) -> Fact:
-    """Return a fact that holds again because its successor no longer does.
+    """Return a fact that is valid again because its successor no longer is.
 
     An end before its successor began is the fact's own and stays.
     """

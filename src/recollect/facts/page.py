@@ -144,12 +144,12 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
         scopes: the reader's, besides the global one.
 
     """
-    held = frozenset(map(FactScope.parse, scopes))
+    allowed = frozenset(map(FactScope.parse, scopes))
     page = parse_page(name, text, derive=BulletIds())
     kept = {
         line
         for placed in page.entries
-        if is_visible(placed.entry.fact.scope, scopes=held)
+        if is_visible(placed.entry.fact.scope, scopes=allowed)
         for line in range(placed.first, placed.end)
     }
     return "".join(

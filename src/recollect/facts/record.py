@@ -97,7 +97,7 @@ class Fact:
     confidence: float = 1.0
     valid_from: datetime | None = None
     valid_until: datetime | None = None
-    """First moment at which it no longer holds."""
+    """First moment at which it is no longer valid."""
     expires: datetime | None = None
     """First moment at which it may be pruned."""
     supersedes: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ class Fact:
 
     @property
     def begins(self) -> datetime | None:
-        """When it began to hold, if known."""
+        """When it became valid, if known."""
         return self.valid_from or self.created
 
     @property

@@ -1,6 +1,7 @@
 """Applies changes to a draft of the ledger: remember, supersede, restore, forget, prune.
 
 Call these inside `Ledger.edit`: then two processes that state the same fact at once store it once.
+`FactBook` documents the errors.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Remembered:
     notices: tuple[str, ...] = ()
     """Remarks for whoever stated it."""
     contradicts: tuple[Fact, ...] = ()
-    """Facts that it contradicts and that still hold: a person has to decide."""
+    """Valid facts that it contradicts: a person has to decide."""
     because: str = ""
     """Why it expires, if nobody chose when."""
 
@@ -41,7 +42,7 @@ class Superseded:
     """The outcome of superseding a fact."""
 
     old: Fact
-    """The fact that no longer holds: the end of its chain if it was already superseded."""
+    """The fact that is no longer valid: the end of its chain if it was already superseded."""
     by: Fact
 
 
@@ -50,9 +51,9 @@ class Restored:
     """The outcome of restoring a superseded fact."""
 
     fact: Fact
-    """The fact, which holds again."""
+    """The fact, which is valid again."""
     others: tuple[Fact, ...]
-    """The facts that superseded it; they still hold if they did before."""
+    """The facts that superseded it, unchanged."""
 
 
 def remember(
@@ -72,10 +73,6 @@ def remember(
         nearest: the stored fact with the nearest vector, if known.
         has_ending: its expiry was chosen explicitly and applies even if the fact is known.
 
-    Raises:
-        NotFoundError: a fact that it supersedes does not exist.
-        UsageError: a fact that it supersedes has another scope.
-
     """
     decision = decide(fact, draft.facts, now=now, nearest=nearest, forgotten=draft.state.forgotten)
     done = _applied(draft, fact, decision, has_ending=has_ending)
@@ -94,7 +91,7 @@ def _applied(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) 
         case Verdict.UPDATE:
             return Remembered(draft.put(fact), decision)
         case Verdict.SUPERSEDE:
-            bare = replace(fact, supersedes=())  # superseding fills in the ids that hold
+            bare = replace(fact, supersedes=())  # superseding fills in the ids that are valid
             return Remembered(_supersede(draft, bare, decision.others), decision)
         case Verdict.CONTRADICTS:
             # Only a proposal: it must not count as superseding until a person says so.
@@ -104,13 +101,7 @@ def _applied(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) 
 
 
 def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
-    """Mark a fact as superseded by another stored fact.
-
-    Raises:
-        NotFoundError: one of them does not exist.
-        UsageError: their scopes differ, or they would supersede each other.
-
-    """
+    """Mark a fact as superseded by another stored fact."""
     by = draft.fact(by_id)
     old = draft.fact(old_id)
     ended = head(draft.facts, old.id)
@@ -119,13 +110,7 @@ def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
 
 
 def restore(draft: Draft, fact_id: str) -> Restored:
-    """Make a superseded fact hold again, beside its successors.
-
-    Raises:
-        NotFoundError: there is no such fact.
-        UsageError: it is not superseded.
-
-    """
+    """Make a superseded fact valid again; its successors stay."""
     before = draft.fact(fact_id)
     changed = restored(draft.facts, fact_id)
     for after in changed.values():
@@ -136,12 +121,7 @@ def restore(draft: Draft, fact_id: str) -> Restored:
 
 
 def forget(draft: Draft, fact_id: str) -> Fact:
-    """Remove a fact for good; what it superseded goes to its own successor, or holds again.
-
-    Raises:
-        NotFoundError: there is no such fact.
-
-    """
+    """Remove a fact for good; what it superseded goes to its own successor, or is valid again."""
     successors = successors_of(draft.facts)
     heir = draft.facts.get(successors.get(fact_id, ""))
     forgotten = draft.forget(fact_id)

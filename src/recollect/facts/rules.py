@@ -6,7 +6,7 @@ The rules, in order; the first match decides:
 2. It names what it supersedes: that is done, if the scope is the same. An extracted fact may name
    only extracted ones.
 3. Forgotten on purpose: an extracted fact does not come back; an explicit one does.
-4. Same normalised text in the same scope, and that fact holds: known.
+4. Same normalised text as a valid fact of the same scope: known.
 5. Same entity and key in the same scope with another value: a contradiction. The new fact
    supersedes the old one if it is not older, not less confident, and either explicit (from the
    owner, or from an agent by a call) or extracted from the same file. Otherwise both are stored and
@@ -95,7 +95,7 @@ def decide(
     Args:
         fact: the new fact.
         facts: all stored facts, by id.
-        now: the current time, which tells which of them hold.
+        now: the current time, which tells which of them are valid.
         nearest: the nearest stored fact by vector, if known.
         forgotten: digests of normalised texts that extraction must not store again.
 
@@ -127,26 +127,18 @@ def decide(
     )
 
 
-def contradictions(facts: Mapping[str, Fact], *, now: datetime) -> tuple[tuple[Fact, ...], ...]:
-    """Return the groups of current facts that contradict each other."""
+def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tuple[Fact, ...]]:
+    """Return the valid facts that each valid fact contradicts, by its id."""
     groups: dict[tuple[str, str, str], list[Fact]] = {}
     for fact in active(facts, now=now):
         if subject := _subject(fact):
             groups.setdefault((str(fact.scope), *subject), []).append(fact)
-    return tuple(
-        tuple(group)
-        for group in groups.values()
-        if len({normalised(fact.value) for fact in group}) > 1
-    )
-
-
-def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tuple[Fact, ...]]:
-    """Return, by id, the facts that each contradicted fact contradicts."""
-    return {
+    found = {
         fact.id: tuple(each for each in group if normalised(each.value) != normalised(fact.value))
-        for group in contradictions(facts, now=now)
+        for group in groups.values()
         for fact in group
     }
+    return {fact_id: others for fact_id, others in found.items() if others}
 
 
 def _requested(fact: Fact, others: tuple[Fact, ...]) -> Decision:

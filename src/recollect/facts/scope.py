@@ -1,4 +1,4 @@
-"""FactScope: for whom a fact holds, and who may see it.
+"""FactScope: who a fact applies to, and who may see it.
 
 Threat: an agent's tool call names a scope it was not given, by mistake or because a text told it
 to. A request can therefore only narrow the scopes that the server was started with.
@@ -30,7 +30,7 @@ class ScopeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FactScope:
-    """For whom a fact holds: everyone, or one user, agent or session."""
+    """Who a fact applies to: everyone, or one user, agent or session."""
 
     kind: ScopeKind = ScopeKind.GLOBAL
     name: str = ""
@@ -92,8 +92,8 @@ def audience_of(requested: Iterable[str], *, allowed: frozenset[str] | None) -> 
         UsageError: one of them is not a scope.
 
     """
-    held = None if allowed is None else frozenset(map(FactScope.parse, allowed))
-    visible = (each for each in map(FactScope.parse, requested) if is_visible(each, scopes=held))
+    known = None if allowed is None else frozenset(map(FactScope.parse, allowed))
+    visible = (each for each in map(FactScope.parse, requested) if is_visible(each, scopes=known))
     return frozenset({str(GLOBAL), *map(str, visible)})
 
 

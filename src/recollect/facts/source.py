@@ -1,6 +1,6 @@
 """The source of facts: each file of the ledger is a document, each fact a chunk.
 
-The ledger in memory/facts/ is the truth. Each chunk knows for whom its fact holds and when, so that
+The ledger in memory/facts/ is the truth. Each chunk knows who its fact applies to and when, so that
 no search finds what it must not. An unchanged ledger is not read again: its files' stats tell.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recollect.facts.draft import LedgerState
     from recollect.facts.record import Fact
     from recollect.reports import Failure
-    from recollect.stores.base import Store
+    from recollect.stores.base import DocumentStore
     from recollect.types import Document
 
 FACTS_FOLDER = "memory/facts"
@@ -69,12 +69,12 @@ class FactsSource:
 
     kind = SourceKind.FACTS
 
-    def __init__(self, workspace: Path, *, store: Store) -> None:
+    def __init__(self, workspace: Path, *, store: DocumentStore) -> None:
         """Store the arguments.
 
         Args:
             workspace: the workspace whose ledger is read.
-            store: knows what is indexed of each file; an unchanged ledger is not read again.
+            store: the index, which tells whether the ledger changed.
 
         """
         self._folder = workspace / FACTS_FOLDER
@@ -175,7 +175,7 @@ def _chunk(fact: Fact, snapshot: _LedgerSnapshot, document: Document) -> Chunk:
 
 
 def mark_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> FactMark:
-    """Return for whom and when a fact holds, which every leg filters by."""
+    """Return who a fact applies to and when, which every leg filters by."""
     ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
     if successor:
         by = facts.get(successor)

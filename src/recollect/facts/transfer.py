@@ -127,7 +127,7 @@ def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: dateti
     Args:
         given: the facts to import.
         facts: the stored facts, by id.
-        now: the current time: a text is known if a fact with it still holds.
+        now: the current time: a text is known if a valid fact has it.
 
     """
     known = {(fact.scope, normalised(fact.text)) for fact in active(facts, now=now)}

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from recollect.reports import Failure
     from recollect.sessions.find import FoundTranscript
     from recollect.sessions.source import SessionSource
-    from recollect.stores.base import Store
+    from recollect.stores.base import DocumentStore
 
 
 class SessionBook:
     """The conversations of a memory, and what you can do with them."""
 
-    def __init__(self, source: SessionSource, *, store: Store, lock: RLock) -> None:
+    def __init__(self, source: SessionSource, *, store: DocumentStore, lock: RLock) -> None:
         """Store the arguments.
 
         Args:

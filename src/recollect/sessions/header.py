@@ -1,15 +1,15 @@
-"""What a transcript's place and first rows tell: its format, and the workspace it belongs to.
+"""Tells the format of a transcript, and whether it belongs to a workspace, from its first rows.
 
 The rest of the file is not read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from recollect.sessions.names import COMPRESSED, agent_of, slug_of
+from recollect.sessions.names import COMPRESSED, slug_of
 from recollect.sessions.read import open_transcript
 from recollect.sessions.rows import mapping, row_of, string
 from recollect.sessions.transcript import TranscriptFormat
@@ -49,15 +49,11 @@ _CODEX_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The format of a transcript, and where the conversation took place."""
+    """What the first rows of a transcript say."""
 
     format: TranscriptFormat
     cwd: str | None = None
     """Working folder of the conversation."""
-    agent: str | None = None
-    """OpenClaw agent in whose folder the file is."""
-    project: str | None = None
-    """Claude Code's folder the file is in: the slug of the working folder."""
 
 
 def format_of(row: Row) -> TranscriptFormat | None:
@@ -103,7 +99,7 @@ def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header |
 
     """
     if file.name.endswith(COMPRESSED):
-        return _placed(Header(TranscriptFormat.OPENCLAW), file)  # only OpenClaw compresses
+        return Header(TranscriptFormat.OPENCLAW)  # no other agent compresses
     room = _HEADER_BYTES
     with open_transcript(file) as stream:
         for _ in range(_HEADER_ROWS):
@@ -114,59 +110,36 @@ def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header |
                 continue
             form = form or format_of(row)
             if form is not None and (header := header_of(row, form)) is not None:
-                return _placed(header, file)
-    return _placed(Header(form), file) if form is not None else None
-
-
-def belongs_to(header: Header, *, workspace: Path, agent: str | None) -> bool:
-    """Return whether a transcript is part of a workspace's memory.
-
-    An OpenClaw transcript is if its agent is the given one. Without an agent, and for the other
-    formats, it is if the conversation took place in the workspace or below it.
-
-    Args:
-        header: what the transcript says about itself.
-        workspace: the folder.
-        agent: OpenClaw agent of that workspace, if it has one.
-
-    """
-    if header.agent is not None and agent is not None:
-        return header.agent.casefold() == agent.casefold()
-    places = (workspace.absolute(), workspace.resolve())
-    if header.cwd is None:
-        return header.project is not None and header.project in map(slug_of, places)
-    return any(PurePath(header.cwd).is_relative_to(place) for place in places)
+                return header
+    return Header(form) if form is not None else None
 
 
 def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | None) -> bool:
     """Return whether a transcript is part of a workspace's memory.
 
-    Its first rows are read only if its place does not decide.
+    An OpenClaw transcript is if its agent is the given one. Without an agent, and for the other
+    formats, it is if the conversation took place in the workspace or below it. The file is opened
+    only if its folder does not decide.
+
+    Args:
+        found: the transcript.
+        workspace: the folder.
+        agent: OpenClaw agent of that workspace, if it has one.
 
     Raises:
-        OSError: they cannot be read.
+        OSError: the file had to be read and cannot be.
 
     """
-    placed = _placed(Header(found.format), found.file)
-    if placed.agent is not None and agent is not None:
-        return belongs_to(placed, workspace=workspace, agent=agent)
-    if placed.project is not None and not _could_hold(placed.project, workspace):
+    if found.agent is not None and agent is not None:
+        return found.agent.casefold() == agent.casefold()
+    places = (workspace.absolute(), workspace.resolve())
+    slugs = [slug_of(place) for place in places]
+    is_claude = found.format is TranscriptFormat.CLAUDE_CODE
+    project = found.file.parent.name
+    # Not a proof: the folder `app/two` has the same slug as a sibling of `app` named `app-two`.
+    if is_claude and not any(project.startswith(slug[:_MAX_SLUG_CHARS]) for slug in slugs):
         return False
     header = read_header(found.file, form=found.format)
-    return header is not None and belongs_to(header, workspace=workspace, agent=agent)
-
-
-def _placed(header: Header, file: Path) -> Header:
-    match header.format:
-        case TranscriptFormat.OPENCLAW:
-            return replace(header, agent=agent_of(file))
-        case TranscriptFormat.CLAUDE_CODE:
-            return replace(header, project=file.parent.name)
-        case TranscriptFormat.CODEX:
-            return header
-
-
-def _could_hold(project: str, workspace: Path) -> bool:
-    # Not a proof: the folder `app/two` has the same slug as a sibling of `app` named `app-two`.
-    slugs = map(slug_of, (workspace.absolute(), workspace.resolve()))
-    return any(project.startswith(slug[:_MAX_SLUG_CHARS]) for slug in slugs)
+    if header is None or header.cwd is None:
+        return header is not None and is_claude and project in slugs
+    return any(PurePath(header.cwd).is_relative_to(place) for place in places)

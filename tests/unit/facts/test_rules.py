@@ -16,7 +16,7 @@ from recollect.facts.history import (
     superseded,
 )
 from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance, mint_id, normalised_digest
-from recollect.facts.rules import Nearest, Verdict, contradicting, contradictions, decide
+from recollect.facts.rules import Nearest, Verdict, contradicting, decide
 from recollect.facts.scope import FactScope
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
@@ -176,8 +176,8 @@ def test_what_was_forgotten_stays_so_for_models_only() -> None:
 def test_contradictions_are_found_until_they_are_decided() -> None:
     facts = by_id(OLD, NEW, replace(OLD, id=C, key="editor"))
 
-    assert ((OLD, NEW),) == contradictions(facts, now=NOW)
-    assert () == contradictions({**facts, **superseded(facts, (A,), NEW)}, now=NOW)
+    assert {A: (NEW,), B: (OLD,)} == contradicting(facts, now=NOW)
+    assert {} == contradicting({**facts, **superseded(facts, (A,), NEW)}, now=NOW)
 
 
 def test_each_fact_knows_which_others_say_otherwise() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from recollect.sessions.find import FoundTranscript
-from recollect.sessions.header import Header, belongs_to, is_of_workspace, read_header
-from recollect.sessions.names import slug_of
+from recollect.sessions.header import Header, is_of_workspace, read_header
+from recollect.sessions.names import agent_of, slug_of
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 
@@ -20,27 +20,14 @@ def write(file: Path, text: str) -> Path:
 
 
 def found(file: Path, form: TranscriptFormat) -> FoundTranscript:
-    return FoundTranscript("sessions/x", file, Stat(0, 0), form)
+    return FoundTranscript("sessions/x", file, Stat(0, 0), form, agent_of(file))
 
 
 def test_the_first_rows_tell_where_a_conversation_was_held(tmp_path: Path) -> None:
     row = '{"type":"user","cwd":"/w","sessionId":"s","timestamp":"2026-02-01T10:00:00Z"}\n'
     file = write(tmp_path / "-w/c.jsonl", '{"type":"summary","leafUuid":"1"}\nbroken\n' + row)
 
-    expected = Header(
-        TranscriptFormat.CLAUDE_CODE,
-        cwd="/w",
-        project="-w",
-    )
-
-    assert expected == read_header(file)
-
-
-def test_openclaws_header_knows_the_agent_by_its_folder(tmp_path: Path) -> None:
-    row = '{"type":"session","version":3,"id":"s","cwd":"/w"}\n'
-    file = write(tmp_path / "agents/main/sessions/s.jsonl", row)
-
-    assert Header(TranscriptFormat.OPENCLAW, "/w", agent="main") == read_header(file)
+    assert Header(TranscriptFormat.CLAUDE_CODE, cwd="/w") == read_header(file)
 
 
 def test_what_comes_late_is_not_looked_for(tmp_path: Path) -> None:
@@ -57,7 +44,7 @@ def test_a_file_of_no_format_has_no_header(tmp_path: Path) -> None:
 def test_of_a_compressed_file_the_name_is_enough(tmp_path: Path) -> None:
     name = "agents/main/sessions/s.jsonl.reset.2026-02-01T10-00-00.000Z.zst"
 
-    assert Header(TranscriptFormat.OPENCLAW, agent="main") == read_header(tmp_path / name)
+    assert Header(TranscriptFormat.OPENCLAW) == read_header(tmp_path / name)
 
 
 def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:
@@ -65,42 +52,46 @@ def test_a_file_that_is_gone_raises(tmp_path: Path) -> None:
         read_header(tmp_path / "none.jsonl")
 
 
+OPENCLAW_ROW = '{{"type":"session","id":"s","cwd":"{}"}}\n'
+CODEX_ROW = '{{"type":"session_meta","payload":{{"id":"t","cwd":"{}"}}}}\n'
+CLAUDE_ROW = '{{"type":"user","sessionId":"s","cwd":"{}"}}\n'
+GARDEN = "/home/ada/garden"
+
+
 @pytest.mark.parametrize(
-    ("header", "agent", "expected"),
+    ("form", "path", "text", "agent", "expected"),
     [
-        (Header(TranscriptFormat.OPENCLAW, agent="main", cwd="/else"), "main", True),
-        (Header(TranscriptFormat.OPENCLAW, agent="Main"), "main", True),
-        (Header(TranscriptFormat.OPENCLAW, agent="ops", cwd="/home/ada/garden"), "main", False),
-        (Header(TranscriptFormat.OPENCLAW, agent="ops", cwd="/home/ada/garden"), None, True),
-        (Header(TranscriptFormat.OPENCLAW, cwd="/home/ada/garden"), "main", True),
-        (Header(TranscriptFormat.CODEX, cwd="/home/ada/garden"), "main", True),
-        (Header(TranscriptFormat.CODEX, cwd="/home/ada/garden/beds/roses"), None, True),
-        (Header(TranscriptFormat.CODEX, cwd="/home/ada/garden-two"), None, False),
-        (Header(TranscriptFormat.CODEX, cwd="/home/ada"), None, False),
-        (Header(TranscriptFormat.CODEX), None, False),
-        (Header(TranscriptFormat.CLAUDE_CODE, project="-home-ada-garden"), None, True),
-        (
-            Header(TranscriptFormat.CLAUDE_CODE, project="-home-ada-garden", cwd="/else"),
-            None,
-            False,
-        ),
-        (Header(TranscriptFormat.CLAUDE_CODE, project="-work"), None, False),
+        ("openclaw", "agents/main/sessions/s.jsonl", OPENCLAW_ROW.format("/x"), "main", True),
+        ("openclaw", "agents/Main/sessions/s.jsonl", "", "main", True),
+        ("openclaw", "agents/ops/sessions/s.jsonl", OPENCLAW_ROW.format(GARDEN), "main", False),
+        ("openclaw", "agents/ops/sessions/s.jsonl", OPENCLAW_ROW.format(GARDEN), None, True),
+        ("openclaw", "s.jsonl", OPENCLAW_ROW.format(GARDEN), "main", True),
+        ("codex", "r.jsonl", CODEX_ROW.format(GARDEN), "main", True),
+        ("codex", "r.jsonl", CODEX_ROW.format(f"{GARDEN}/beds/roses"), None, True),
+        ("codex", "r.jsonl", CODEX_ROW.format(f"{GARDEN}-two"), None, False),
+        ("codex", "r.jsonl", CODEX_ROW.format("/home/ada"), None, False),
+        ("codex", "r.jsonl", "", None, False),
+        ("claude", "-home-ada-garden/c.jsonl", "", None, True),
+        ("claude", "-home-ada-garden/c.jsonl", CLAUDE_ROW.format("/else"), None, False),
+        ("claude", "-work/c.jsonl", "", None, False),
     ],
 )
 def test_a_transcript_belongs_to_the_workspace_it_was_held_in_or_to_the_agent(
-    header: Header, agent: str | None, *, expected: bool
+    tmp_path: Path, form: str, path: str, text: str, agent: str | None, *, expected: bool
 ) -> None:
-    assert expected is belongs_to(header, workspace=Path("/home/ada/garden"), agent=agent)
+    transcript = found(write(tmp_path / path, text), TranscriptFormat(form))
+
+    assert expected is is_of_workspace(transcript, workspace=Path(GARDEN), agent=agent)
 
 
 def test_a_workspace_behind_a_link_is_the_one_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    real = Header(TranscriptFormat.CODEX, cwd=str((tmp_path / "real").resolve()))
-    linked = Header(TranscriptFormat.CODEX, cwd=str(tmp_path / "link"))
+    for number, folder in enumerate([(tmp_path / "real").resolve(), tmp_path / "link"]):
+        rollout = write(tmp_path / f"{number}.jsonl", CODEX_ROW.format(folder))
+        transcript = found(rollout, TranscriptFormat.CODEX)
 
-    assert belongs_to(real, workspace=tmp_path / "link", agent=None)
-    assert belongs_to(linked, workspace=tmp_path / "link", agent=None)
+        assert is_of_workspace(transcript, workspace=tmp_path / "link", agent=None)
 
 
 def test_a_file_is_not_opened_when_its_place_decides(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from recollect.facts.book import FactBook
     from recollect.facts.extract.answer import ProposedFact
+    from recollect.facts.extract.ask import BatchResult
     from recollect.facts.extract.plan import ExtractionPlan, PlannedFile
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered
@@ -107,19 +108,27 @@ class Extractor:
         """
         chat = prepared_chat(self._chat)
         plan = self.plan(paths)
-        tally = _Tally(plan)
+        results: list[BatchResult] = []
+        remembered: list[Remembered] = []
         for result in ask(plan, chat):
-            for fact in result.facts:
-                tally.store(fact, self._book)
-            tally.skipped += result.skipped
-            tally.input_tokens += result.input_tokens
-            tally.output_tokens += result.output_tokens
-            if result.failure is not None:
-                tally.failures.append(result.failure)
+            results.append(result)
+            remembered += [self._store(fact) for fact in result.facts if not fact.suspicion]
             self._mark_done(result.completed)
             progress(Step("ask", result.batch.number, len(plan.batches)))
         self._mark_done(file for file in plan.files if not file.block_count)
-        return tally.finished()
+        return _report(plan, results, remembered)
+
+    def _store(self, fact: ProposedFact) -> Remembered:
+        return self._book.remember(
+            fact.text,
+            category=fact.category,
+            entity=fact.entity,
+            key=fact.key,
+            value=fact.value,
+            tags=fact.tags,
+            provenance=Provenance.INGEST,
+            source=f"{fact.path}:{fact.start_line}-{fact.end_line}" if fact.path else "",
+        )
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
         root = self._workspace.resolve()
@@ -156,57 +165,29 @@ class Extractor:
             replace_file(self._state, content.encode())
 
 
-class _Tally:
-    """Stores proposed facts and counts what happened to them."""
+def _report(
+    plan: ExtractionPlan, results: Sequence[BatchResult], remembered: Sequence[Remembered]
+) -> Extracted:
+    def having(*verdicts: Verdict) -> list[Remembered]:
+        return [each for each in remembered if each.decision.verdict in verdicts]
 
-    def __init__(self, plan: ExtractionPlan) -> None:
-        self.plan = plan
-        self.stored = self.known = self.suspicious = self.skipped = 0
-        self.input_tokens = self.output_tokens = 0
-        self.forgotten: dict[str, Fact] = {}  # by text, because blocks overlap
-        self.contradicting: list[Remembered] = []
-        self.failures: list[Degradation] = []
-        self.notices: list[str] = []
-
-    def store(self, fact: ProposedFact, book: FactBook) -> None:
-        if fact.suspicion:
-            self.suspicious += 1
-            return
-        remembered = book.remember(
-            fact.text,
-            category=fact.category,
-            entity=fact.entity,
-            key=fact.key,
-            value=fact.value,
-            tags=fact.tags,
-            provenance=Provenance.INGEST,
-            source=f"{fact.path}:{fact.start_line}-{fact.end_line}" if fact.path else "",
-        )
-        match remembered.decision.verdict:
-            case Verdict.EXISTING:
-                self.known += 1
-            case Verdict.FORGOTTEN:
-                self.forgotten[remembered.fact.text] = remembered.fact
-            case verdict:
-                self.stored += 1
-                self.notices += remembered.notices
-                if verdict is Verdict.CONTRADICTS:
-                    self.contradicting.append(remembered)
-
-    def finished(self) -> Extracted:
-        price = self.plan.options.price
-        cost = None
-        if price is not None and (self.input_tokens or self.output_tokens):
-            cost = price.of(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
-        return Extracted(
-            plan=self.plan,
-            stored=self.stored,
-            known=self.known,
-            forgotten=tuple(self.forgotten.values()),
-            contradicting=tuple(self.contradicting),
-            suspicious=self.suspicious,
-            skipped=self.skipped,
-            failures=tuple(self.failures),
-            notices=tuple(self.notices),
-            cost=cost,
-        )
+    known, forgotten = having(Verdict.EXISTING), having(Verdict.FORGOTTEN)
+    stored = having(*{*Verdict} - {Verdict.EXISTING, Verdict.FORGOTTEN})
+    input_tokens = sum(result.input_tokens for result in results)
+    output_tokens = sum(result.output_tokens for result in results)
+    cost = None
+    if plan.options.price is not None and (input_tokens or output_tokens):
+        cost = plan.options.price.of(input_tokens=input_tokens, output_tokens=output_tokens)
+    return Extracted(
+        plan=plan,
+        stored=len(stored),
+        known=len(known),
+        # By text, because blocks overlap.
+        forgotten=tuple({each.fact.text: each.fact for each in forgotten}.values()),
+        contradicting=tuple(having(Verdict.CONTRADICTS)),
+        suspicious=sum(bool(fact.suspicion) for result in results for fact in result.facts),
+        skipped=sum(result.skipped for result in results),
+        failures=tuple(result.failure for result in results if result.failure is not None),
+        notices=tuple(notice for each in stored for notice in each.notices),
+        cost=cost,
+    )
