@@ -37,7 +37,9 @@ PAINTED = """() => {
   const found = new Map();
   for (const element of document.querySelectorAll("body *")) {
     const isText = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-    if (!isText || !element.checkVisibility() || element.closest(".visually-hidden, svg, .skip")) continue;
+    const isHidden = !element.checkVisibility()
+      || element.closest(".visually-hidden, svg, .skip");
+    if (!isText || isHidden) continue;
     const style = getComputedStyle(element);
     const key = [style.color, solid(element)].join("|");
     found.set(key, `${element.tagName}.${element.className}`);
