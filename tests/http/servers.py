@@ -17,13 +17,15 @@ import httpx
 from tests.support.commands import recollect_command
 
 from recollect import AsyncMemory
-from recollect.shells.http.listen import Server, bound
-from recollect.shells.http.server import ServeOptions, build_server, run_server
-from recollect.shells.http.state import ServerState
-from recollect.shells.serving import ServedMemory
+from recollect.shells.http.listen import bound
+from recollect.shells.http.server import ServeOptions, run_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from recollect.shells.http.listen import Server
+    from recollect.shells.http.state import ServerState
+    from recollect.shells.serving import ServedMemory
 
 SAMPLE = Path(__file__).parent.parent.parent / "examples" / "workspace"
 _BOUND_SECONDS = 60.0
@@ -147,30 +149,26 @@ class Inside:
 def inside(workspace: Path, environ: Mapping[str, str], options: ServeOptions) -> Iterator[Inside]:
     """Serve within the test."""
     ready: Future[Inside] = Future()
-    servers: list[Server] = []
 
     async def run() -> None:
         with bound(options.host, options.port, options="--port") as listener:
-            port = listener.getsockname()[1]
-            memory = ServedMemory(
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            await run_server(
                 lambda: AsyncMemory.open(
                     workspace, environ={**_HURRY, **environ}, scopes=options.scopes
-                )
-            )
-            state = ServerState(memory, scopes=options.scopes, is_read_only=options.is_read_only)
-            servers.append(build_server(state, options=options, port=port))
-            here = Inside(
-                f"http://127.0.0.1:{port}", memory, state, servers[0], asyncio.get_running_loop()
-            )
-            await run_server(
-                servers[0], state, listener=listener, on_ready=lambda: ready.set_result(here)
+                ),
+                options=options,
+                listener=listener,
+                on_ready=lambda server, state: ready.set_result(
+                    Inside(url, state.memory, state, server, asyncio.get_running_loop())
+                ),
             )
 
-    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
+    here = ready.result(_BOUND_SECONDS)
     try:
-        yield ready.result(_BOUND_SECONDS)
+        yield here
     finally:
-        for server in servers:
-            server.should_exit = True
+        here.server.should_exit = True
         thread.join(_BOUND_SECONDS)

@@ -122,7 +122,6 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=round(limits.stop_seconds),
             )
         )
-        self.limits = limits
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop gracefully; a second signal stops at once."""

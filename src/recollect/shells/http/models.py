@@ -86,8 +86,8 @@ def must_be(text: str) -> WrapValidator:
         try:
             return validate(value)
         except ValidationError as error:
-            is_unicode = error.errors()[0]["type"] != "string_unicode"
-            raise PydanticCustomError(_EXPECTED, text if is_unicode else "valid Unicode") from None
+            is_text = error.errors()[0]["type"] != "string_unicode"
+            raise PydanticCustomError(_EXPECTED, text if is_text else "valid Unicode") from None
 
     return WrapValidator(check)
 
@@ -171,27 +171,29 @@ def read_parameters(
 def properties_of(model: type[BaseModel]) -> Mapping[str, Json]:
     """Return the JSON schemas of a model's fields, by their names in a request."""
     schema = model.model_json_schema(schema_generator=Schema)
-    definitions = schema.get("$defs", {})
-    return {name: _flat(each, definitions) for name, each in schema.get("properties", {}).items()}
+    resolved = _resolved(schema.get("properties", {}), schema.get("$defs", {}))
+    return {name: _without_null(each) for name, each in cast("dict[str, Json]", resolved).items()}
 
 
-def _flat(schema: Json, definitions: Mapping[str, Json]) -> Json:
-    """Return a schema with its references resolved, and without the null of an optional field."""
-    if "$ref" in schema:
-        name = str(schema["$ref"]).rpartition("/")[2]
-        schema = {**definitions[name], **{k: v for k, v in schema.items() if k != "$ref"}}
-    if "anyOf" in schema:
-        kinds = [_flat(each, definitions) for each in cast("list[Json]", schema["anyOf"])]
-        kinds = [each for each in kinds if each != {"type": "null"}]
-        rest = {name: value for name, value in schema.items() if name != "anyOf"}
-        return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
-    flat = dict(schema)
-    if isinstance(schema.get("items"), dict):
-        flat["items"] = _flat(cast("Json", schema["items"]), definitions)
-    if isinstance(schema.get("properties"), dict):
-        members = cast("Mapping[str, Json]", schema["properties"])
-        flat["properties"] = {name: _flat(each, definitions) for name, each in members.items()}
-    return flat
+def _resolved(node: object, definitions: Mapping[str, Json]) -> object:
+    """Return a schema with the definitions in the place of the references to them."""
+    if isinstance(node, list):
+        return [_resolved(each, definitions) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        definition = definitions[node["$ref"].rpartition("/")[2]]
+        node = {**definition, **{name: node[name] for name in node if name != "$ref"}}
+    return {name: _resolved(each, definitions) for name, each in node.items()}
+
+
+def _without_null(schema: Json) -> Json:
+    """Return the schema of an optional field without null: a field is left out instead."""
+    if "anyOf" not in schema:
+        return schema
+    kinds = [each for each in cast("list[Json]", schema["anyOf"]) if each != {"type": "null"}]
+    rest = {name: schema[name] for name in schema if name != "anyOf"}
+    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
 
 
 def _read_query(
@@ -201,10 +203,8 @@ def _read_query(
     for name, text in query:
         if name not in properties:
             raise _unknown(name, properties)
-        schema = properties[name]
-        sent.setdefault(name, []).append(
-            _read_text(text, cast("Json", schema.get("items", schema)))
-        )
+        schema = cast("Json", properties[name].get("items", properties[name]))
+        sent.setdefault(name, []).append(_read_text(text, schema))
     for name, values in sent.items():
         if len(values) > 1 and properties[name].get("type") != "array":
             raise ParameterError(f"{name} is given {len(values)} times.", param=name)
@@ -254,25 +254,19 @@ def _refuse_constant(name: str) -> object:
 
 
 def _invalid(error: ErrorDetails, model: type[BaseModel]) -> ParameterError:
-    name, *inner = error["loc"]
-    label, param = str(name), str(name)
-    schema: Json = properties_of(model)[label]
-    if error["type"] == "missing" and not inner:
-        action = f"Give {label}: {schema.get('description')}"
-        return ParameterError(f"{label} is missing.", param=param, action=action)
-    for step in inner:
-        if isinstance(step, int):
-            schema = cast("Json", schema["items"])
-            continue
-        members = cast("Mapping[str, Json]", schema["properties"])
-        if step not in members:
-            return _unknown(str(step), members, param=param)
-        schema = members[step]
-        label = f"{label}.{step}"
-    wanted = error["msg"] if error["type"] == _EXPECTED else _expected(schema)
-    if error["type"] == "string_unicode":
+    name = str(error["loc"][0])
+    schema = properties_of(model)[name]
+    if error["type"] == "missing":
+        action = f"Give {name}: {schema.get('description')}"
+        return ParameterError(f"{name} is missing.", param=name, action=action)
+    if error["type"] == _EXPECTED:
+        wanted = error["msg"]
+    elif error["type"] == "string_unicode":
         wanted = "valid Unicode"
-    return ParameterError(f"{label} must be {wanted}, not {shown(error['input'])}.", param=param)
+    else:
+        is_member = len(error["loc"]) > 1
+        wanted = _expected(cast("Json", schema["items"]) if is_member else schema)
+    return ParameterError(f"{name} must be {wanted}, not {_shown(error['input'])}.", param=name)
 
 
 def _expected(schema: Json) -> str:
@@ -285,16 +279,12 @@ def _expected(schema: Json) -> str:
         return f"{number} from {schema['minimum']} to {schema['maximum']}"
     if kind == "array":
         return f"a list of at most {schema['maxItems']} values"
-    if kind == "object":
-        return f"an object with {' and '.join(cast('Json', schema['properties']))}"
     if kind == "boolean":
         return "true or false"
     return f"text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
 
 
-def _unknown(
-    name: str, properties: Mapping[str, Json], *, param: str | None = None
-) -> ParameterError:
+def _unknown(name: str, properties: Mapping[str, Json]) -> ParameterError:
     near = difflib.get_close_matches(name, properties, n=1, cutoff=0.5)
     if near:
         action = f"Did you mean {near[0]}?"
@@ -302,12 +292,10 @@ def _unknown(
         action = f"It takes {', '.join(sorted(properties))}."
     else:
         action = "It takes none; see /openapi.json."
-    return ParameterError(
-        f"There is no parameter {shown(name)} here.", param=param or name, action=action
-    )
+    return ParameterError(f"There is no parameter {_shown(name)} here.", param=name, action=action)
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """Return an invalid value as an error message shows it: short, in ASCII."""
     text = ascii(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

@@ -55,16 +55,26 @@ def serve(
 
     """
     with bound(options.host, options.port, options="--host and --port") as listener:
-        asyncio.run(_serve(open_memory, options=options, listener=listener, on_ready=on_ready))
+        address = f"{address_of(options.host, listener.getsockname()[1])}/"
+        asyncio.run(
+            run_server(
+                open_memory,
+                options=options,
+                listener=listener,
+                on_ready=lambda _server, _state: on_ready(address),
+            )
+        )
 
 
-async def _serve(
+async def run_server(
     open_memory: Callable[[], Awaitable[AsyncMemory]],
     *,
     options: ServeOptions,
     listener: socket.socket,
-    on_ready: Callable[[str], None],
+    on_ready: Callable[[Server, ServerState], None],
 ) -> None:
+    """Open a memory, serve it on a listening socket until a signal, and close it."""
+    guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=options.token)
     state = ServerState(
         ServedMemory(open_memory),
         scopes=options.scopes,
@@ -72,34 +82,11 @@ async def _serve(
         needs_token=options.token is not None,
         program=options.program,
     )
-    port = listener.getsockname()[1]
-    server = build_server(state, options=options, port=port)
-    address = f"{address_of(options.host, port)}/"
-    await run_server(server, state, listener=listener, on_ready=lambda: on_ready(address))
-
-
-def build_server(state: ServerState, *, options: ServeOptions, port: int) -> Server:
-    """Return the server of a memory; `run_server` starts it."""
-    guard = Guard(options.host, port, names=options.names, token=options.token)
-    return Server(build_app(state, guard=guard, limits=options.limits), options.limits)
-
-
-async def run_server(
-    server: Server, state: ServerState, *, listener: socket.socket, on_ready: Callable[[], None]
-) -> None:
-    """Open the memory, serve it until a signal, and close it.
-
-    Args:
-        server: to run.
-        state: of the server.
-        listener: bound and listening.
-        on_ready: called once the server answers.
-
-    """
+    server = Server(build_app(state, guard=guard, limits=options.limits), options.limits)
     try:
         await state.memory.open()
         with server.capture_signals():  # before anyone knows that it can be stopped
-            on_ready()
+            on_ready(server, state)
             await server.serve(sockets=[listener])
     finally:
-        await state.close(seconds=server.limits.stop_seconds)
+        await state.close(seconds=options.limits.stop_seconds)

@@ -105,7 +105,16 @@ class StoreSearchParameters(StoreParameters):
         ]
         | None
     ) = Field(None, description="Only results with this path, source or date.")
-    ranking_options: RankingOptions | None = Field(
+    ranking_options: (
+        Annotated[
+            RankingOptions,
+            must_be(
+                "an object with ranker, one of auto, none and default-2024-11-15, and "
+                "score_threshold, a number from 0 to 1"
+            ),
+        ]
+        | None
+    ) = Field(
         None,
         description="The ranker `none` turns reranking off; score_threshold leaves out lower "
         "scores.",
