@@ -8,7 +8,7 @@ import pytest
 
 from recollect.errors import UsageError
 from recollect.shells.mcp.arguments import parse_arguments
-from recollect.shells.mcp.tools import TOOLS, Tool
+from recollect.shells.mcp.tools import TOOLS, Argument, Tool
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 SEARCH = BY_NAME["memory_search"]
@@ -25,12 +25,17 @@ ALIASES = [
     (tool, argument.name, alias)
     for tool in TOOLS
     for argument in tool.arguments
-    for alias in argument.aliases
+    for alias in argument.aliases.split()
 ]
 
 
 def parsed(tool: Tool, given: dict[str, object]) -> dict[str, object]:
     return dict(parse_arguments(tool, given).values)
+
+
+def argument_of(tool: Tool, name: str) -> Argument:
+    [argument] = [each for each in tool.arguments if each.name == name]
+    return argument
 
 
 def required(tool: Tool) -> dict[str, object]:
@@ -41,7 +46,7 @@ def required(tool: Tool) -> dict[str, object]:
     ("tool", "name", "alias"), ALIASES, ids=lambda part: getattr(part, "name", part)
 )
 def test_every_alias_means_its_argument(tool: Tool, name: str, alias: str) -> None:
-    given, wanted = SAMPLES[tool.argument(name).type]
+    given, wanted = SAMPLES[argument_of(tool, name).type]
     others = {key: value for key, value in required(tool).items() if key != name}
 
     assert wanted == parsed(tool, {**others, alias: given})[name]
@@ -50,7 +55,7 @@ def test_every_alias_means_its_argument(tool: Tool, name: str, alias: str) -> No
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_no_alias_means_two_arguments(tool: Tool) -> None:
     names = [each.name.casefold() for each in tool.arguments]
-    aliases = [alias.casefold() for each in tool.arguments for alias in each.aliases]
+    aliases = [alias.casefold() for each in tool.arguments for alias in each.aliases.split()]
 
     assert len(names + aliases) == len({*names, *aliases})
 
@@ -83,8 +88,8 @@ def test_no_alias_means_two_arguments(tool: Tool) -> None:
         ("scopes", "scope"),
     ],
 )
-def test_names_of_other_memories_are_parsed(alias: str, name: str) -> None:
-    given, wanted = SAMPLES[SEARCH.argument(name).type]
+def test_names_of_other_memories_are_understood(alias: str, name: str) -> None:
+    given, wanted = SAMPLES[argument_of(SEARCH, name).type]
 
     assert wanted == parsed(SEARCH, {"query": "facts", alias: given})[name]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.shells.cli.shared import SharedOptions, print_remarks, shared_options
+from recollect.shells.render import config as render
 
 if TYPE_CHECKING:
     from recollect.config.files import SettingsFiles
@@ -29,8 +30,6 @@ def show_settings(options: SharedOptions, *, key: str | None, everything: bool) 
 
     KEY shows one setting, such as max_results, or a group, such as remote.
     """
-    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
-
     options.require_config_file()
     shown = _files(options).show(key, everything=everything)
     options.print(render.settings_json(shown), render.settings_text(shown))
@@ -40,8 +39,6 @@ def show_settings(options: SharedOptions, *, key: str | None, everything: bool) 
 @shared_options
 def show_paths(options: SharedOptions) -> None:
     """Show where the settings files, the home, the index and the models are."""
-    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
-
     locations = _files(options).locate()
     print_remarks(render.problem_lines(locations.problem))
     options.print(render.locations_json(locations), render.locations_text(locations))
@@ -62,8 +59,6 @@ def set_setting(
 
     Separate the values of a list with commas: `config set extra_paths ~/notes,docs/*.md`.
     """
-    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
-
     if unset == (value is not None):
         raise click.UsageError("Give either a VALUE or --unset.")
     change = _files(options).change(key, value, in_workspace=workspace_file)
@@ -85,8 +80,6 @@ def import_openclaw(
 
     FILE is OpenClaw's configuration, by default ~/.openclaw/openclaw.json. Keys are never copied.
     """
-    from recollect.shells.render import config as render  # noqa: PLC0415 - not needed for --help
-
     found = _files(options).import_openclaw(file, agent=openclaw_agent, write=write)
     print_remarks(render.import_remarks(found))
     options.print(render.import_json(found), render.import_text(found, write=write))

@@ -18,6 +18,8 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
+from recollect.shells.render.index import report_remarks
+from recollect.shells.render.search import results_remarks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,13 +108,11 @@ def run_cases(
 
 def _sync(memory: Memory) -> None:
     """Sync before cases are asked, unless the index is read-only."""
-    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
-
     if not memory.is_writable:
         return
     with progress_bar() as progress:
         report = memory.sync(retry=False, progress=progress, on_wait=notify)
-    print_remarks(render.report_remarks(report))
+    print_remarks(report_remarks(report))
 
 
 @eval_command.command("add")
@@ -154,7 +154,6 @@ def add_case(
     )
     from recollect.evaluate.write import check_folder  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
-    from recollect.shells.render.search import results_remarks  # noqa: PLC0415
 
     asks = accept is None and not expect
     if asks and (options.as_json or not sys.stdin.isatty()):

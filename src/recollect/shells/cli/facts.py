@@ -21,6 +21,7 @@ from recollect.shells.cli.shared import (
     shared_options,
 )
 from recollect.shells.parse import end_of, start_of
+from recollect.shells.render import facts as render
 
 if TYPE_CHECKING:
     from datetime import date
@@ -75,8 +76,6 @@ def remember_command(
     supersedes: tuple[str, ...],
 ) -> None:
     """Save TEXT as a fact, in memory/facts/ of the workspace."""
-    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         created = _new_memory_notices(memory.workspace, named=options.workspace)
         remembered = memory.facts.remember(
@@ -119,8 +118,6 @@ def _new_memory_notices(workspace: Path, *, named: Path | None) -> tuple[str, ..
 @shared_options
 def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
     """Let a language model extract facts from files of the workspace."""
-    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
-
     globs = [each.strip() for each in paths.split(",") if each.strip()]
     with options.open_memory() as memory:
         if dry_run:
@@ -169,7 +166,6 @@ def list_facts(
 ) -> None:
     """Show the facts that are valid now, and mark those that contradict each other."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
-    from recollect.shells.render import facts as render  # noqa: PLC0415
 
     wanted = FactFilter(scopes=scopes, category=category, entity=entity, tags=tags, text=text)
     with options.open_memory() as memory:
@@ -189,8 +185,6 @@ def list_facts(
 @shared_options
 def show_fact(options: SharedOptions, *, fact_id: str) -> None:
     """Show a fact with its history, oldest first."""
-    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         history = memory.facts.history(fact_id)
     options.print(render.facts_json(history), render.facts_text(history))
@@ -204,7 +198,6 @@ def show_fact(options: SharedOptions, *, fact_id: str) -> None:
 def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: bool) -> None:
     """Mark OLD-ID as superseded by NEW-ID, or undo that with --undo OLD-ID."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
-    from recollect.shells.render import facts as render  # noqa: PLC0415
 
     if undo == (new is not None):
         raise click.UsageError(
@@ -229,8 +222,6 @@ def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: b
 @shared_options
 def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
     """Remove a fact for good; a fact that it had replaced is valid again."""
-    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         before = {fact.id for fact in memory.facts.all()}
         fact = memory.facts.forget(fact_id)
@@ -243,8 +234,6 @@ def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
 @shared_options
 def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
     """Remove expired facts."""
-    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         pruned = memory.facts.prune(dry_run=dry_run)
     options.print(
@@ -268,8 +257,6 @@ def export_facts(options: SharedOptions) -> None:
 @shared_options
 def import_facts(options: SharedOptions, *, file: Path) -> None:
     """Import what `facts export` printed; FILE may be - for standard input."""
-    from recollect.shells.render import facts as render  # noqa: PLC0415 - not needed for --help
-
     lines = _read(file).splitlines()
     with options.open_memory() as memory:
         plan = memory.facts.bring(lines)

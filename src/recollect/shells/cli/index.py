@@ -19,6 +19,7 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
+from recollect.shells.render import index as render
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -41,8 +42,6 @@ def _require_file(memory: Memory) -> None:
 @shared_options
 def index_command(options: SharedOptions, *, force: bool) -> None:
     """Update the index to match the files."""
-    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory, progress_bar() as progress:
         _require_file(memory)
         report = memory.sync(force=force, progress=progress, on_wait=notify)
@@ -72,8 +71,6 @@ def watch_command(options: SharedOptions) -> None:
 
 def _print_sync(ended: Report | RecollectError, *, as_json: bool) -> None:
     """Print what a sync changed; with --json one line each, since there is no last one."""
-    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
-
     if isinstance(ended, RecollectError):
         notify(f"{ended.message}\n  → {ended.action}")
         return
@@ -88,8 +85,6 @@ def _print_sync(ended: Report | RecollectError, *, as_json: bool) -> None:
 @shared_options
 def verify_command(options: SharedOptions) -> int:
     """Check that the index matches the files; exit 1 if it does not."""
-    from recollect.shells.render import index as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory, progress_bar() as progress:
         verification = memory.verify(progress=progress)
     options.print(render.verification_json(verification), render.verification_text(verification))

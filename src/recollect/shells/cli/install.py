@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
+from recollect.shells.render import install as render
 
 _AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
 _SCOPES = ("user", "project")
@@ -41,7 +42,6 @@ def install_command(
     """
     from recollect.config.peek import peek  # noqa: PLC0415 - not needed for --help
     from recollect.install import Installer, InstallScope  # noqa: PLC0415
-    from recollect.shells.render import install as render  # noqa: PLC0415
 
     installer = Installer.find(
         agent_name,

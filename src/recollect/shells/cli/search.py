@@ -16,6 +16,7 @@ from recollect.shells.cli.shared import (
     shared_options,
 )
 from recollect.shells.parse import end_of, parse_location
+from recollect.shells.render import search as render
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
@@ -55,8 +56,6 @@ def search_command(
     **fields: object,
 ) -> None:
     """Find the passages that answer QUERY, one word or many."""
-    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         with progress_bar() as progress:
             request = SearchRequest(
@@ -97,8 +96,6 @@ def recall_command(
     scopes: tuple[str, ...],
 ) -> None:
     """Print what memory holds about PROMPT, marked as data, within a token budget."""
-    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
     options.print(render.recalled_json(recalled), recalled.block or ())
@@ -118,8 +115,6 @@ def get_command(
     Write PATH, PATH:FROM or PATH:FROM:LINES, or what search shows: PATH:FROM-TO or
     PATH#LFROM-LTO.
     """
-    from recollect.shells.render import search as render  # noqa: PLC0415 - not needed for --help
-
     if not location:
         raise click.BadParameter("give a path that search shows", param_hint="PATH")
     place = parse_location(location)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from recollect.shells.cli.shared import SharedOptions, print_remarks, shared_options
+from recollect.shells.render import sessions as render
 
 
 @click.group("sessions")
@@ -17,8 +18,6 @@ def sessions_command(_options: SharedOptions) -> None:
 @shared_options
 def list_sessions(options: SharedOptions) -> None:
     """Show the transcripts that belong to this memory and whether they are indexed."""
-    from recollect.shells.render import sessions as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         sessions, failures = memory.sessions.all()
         is_searched = "sessions" in memory.config.sources
@@ -37,8 +36,6 @@ def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
 
     PATHS are files or folders; without any, all transcripts that belong to this memory.
     """
-    from recollect.shells.render import sessions as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         imported = memory.sessions.bring(paths)
         is_searched = "sessions" in memory.config.sources
@@ -69,8 +66,6 @@ def forget_sessions(
     are not touched, so --undo restores what the agent still has. If it has none, the imported
     copy is the only one left and is deleted only with --yes.
     """
-    from recollect.shells.render import sessions as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         book = memory.sessions
         last = [] if undo else book.last_copies(names)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from recollect.shells.parse import DAY_EXAMPLES, parse_day
+from recollect.shells.render.shared import price_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -234,6 +235,4 @@ def _announcement(step: Step) -> str | None:
 def _cost_so_far(step: Step) -> str:
     if step.cost is None:
         return ""
-    from recollect.shells.render.shared import price_text  # noqa: PLC0415 - not needed for --help
-
     return f" ({step.tokens} tokens, {price_text(step.cost)})"

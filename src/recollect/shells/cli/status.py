@@ -10,6 +10,7 @@ import click
 from recollect.errors import NotFoundError, RecollectError
 from recollect.reports import Check
 from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.shells.render import status as render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 @shared_options
 def status_command(options: SharedOptions, *, deep: bool) -> None:
     """Show what is indexed, which provider embeds it, and what is out of date."""
-    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         status = memory.status(deep=deep)
     options.print(render.status_json(status), render.status_text(status))
@@ -36,8 +35,6 @@ def cache_command(options: SharedOptions) -> None:
     """Show the embedding cache that all agents share, or prune it."""
     if click.get_current_context().invoked_subcommand is not None:
         return
-    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
-
     with options.open_memory() as memory:
         status = memory.cache_status()
     options.print(render.cache_json(status), render.cache_text(status))
@@ -53,8 +50,6 @@ def cache_command(options: SharedOptions) -> None:
 @shared_options
 def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: bool) -> None:
     """Remove vectors from the cache. Indexes keep theirs, so searches do not change."""
-    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
-
     if everything == (unused_days is not None):
         raise click.UsageError("Give either --unused-days N or --all.")
     with options.open_memory() as memory:
@@ -72,7 +67,6 @@ def agents_command(options: SharedOptions) -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
     from recollect.config.agents import list_agents  # noqa: PLC0415 - loads SQLite
-    from recollect.shells.render import status as render  # noqa: PLC0415
 
     agents = list_agents()
     options.print(render.agents_json(agents), render.agents_text(agents))
@@ -98,8 +92,6 @@ def remove_agent(options: SharedOptions, *, name: str, yes: bool) -> None:
 @shared_options
 def doctor_command(options: SharedOptions) -> int:
     """Check the installation, the index and the model; exit 1 if something is broken."""
-    from recollect.shells.render import status as render  # noqa: PLC0415 - not needed for --help
-
     checks = examine(options.open_memory)
     options.print(render.checks_json(checks), render.checks_text(checks))
     return 0 if all(check.works for check in checks) else 1

@@ -97,7 +97,7 @@ def _spellings(tool: Tool) -> dict[str, Argument]:
     """Return the accepted names: those given first, then their singulars and plurals."""
     known: dict[str, Argument] = {}
     named = [(each.name, each) for each in tool.arguments]
-    named += [(other, each) for each in tool.arguments for other in each.aliases]
+    named += [(other, each) for each in tool.arguments for other in each.aliases.split()]
     for name, argument in named:
         known.setdefault(_normalised(name), argument)
     for name, argument in named:

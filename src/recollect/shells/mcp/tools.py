@@ -25,8 +25,8 @@ class Argument:
     name: str
     type: ArgumentType
     description: str = ""
-    aliases: tuple[str, ...] = ()
-    """Other names that models use; case, separators and plurals never matter."""
+    aliases: str = ""
+    """Other names that models use, separated by spaces; case, dashes and plurals do not matter."""
     choices: tuple[str, ...] = ()
     is_required: bool = False
     is_listed: bool = True
@@ -44,10 +44,6 @@ class Tool:
     output_schema: Mapping[str, object] = field(default_factory=dict)
     """The schema of its structured result; empty if it is not worth its tokens."""
 
-    def argument(self, name: str) -> Argument:
-        """Return the argument with this name."""
-        return next(each for each in self.arguments if each.name == name)
-
     def empty_output(self) -> dict[str, object]:
         """Return the required members of the output schema, all empty."""
         required = self.output_schema.get("required", ())
@@ -60,17 +56,17 @@ class Tool:
 _QUERY = Argument(
     "query",
     "string",
-    aliases=("q", "search", "text", "question", "prompt", "searchQuery", "queryText", "input"),
+    aliases="q search text question prompt searchQuery queryText input",
     is_required=True,
 )
-_SINCE = ("after", "afterDate", "fromDate", "startDate", "dateFrom", "sinceDate")
-_BEFORE = ("until", "beforeDate", "untilDate", "toDate", "endDate", "dateTo")
-_SCOPE = Argument("scope", "array", aliases=("scopes", "audience"), is_listed=False)
+_SINCE = "after afterDate fromDate startDate dateFrom sinceDate"
+_BEFORE = "until beforeDate untilDate toDate endDate dateTo"
+_SCOPE = Argument("scope", "array", aliases="scopes audience", is_listed=False)
 _MAX_TOKENS = Argument(
     "maxTokens",
     "integer",
     "Most tokens in the answer; default 3000",
-    aliases=("tokens", "tokenBudget", "budget", "budgetTokens"),
+    aliases="tokens tokenBudget budget budgetTokens",
 )
 
 
@@ -106,22 +102,22 @@ TOOLS = (
                 "maxResults",
                 "integer",
                 "Default 6",
-                aliases=("limit", "k", "topK", "pageSize", "perPage", "n", "count", "numResults"),
+                aliases="limit k topK pageSize perPage n count numResults",
             ),
             Argument(
                 "minScore",
                 "number",
                 "0 to 1",
-                aliases=("threshold", "minSimilarity", "similarityThreshold", "scoreThreshold"),
+                aliases="threshold minSimilarity similarityThreshold scoreThreshold",
             ),
-            Argument("source", "string", aliases=("corpus",), choices=SOURCES),
+            Argument("source", "string", aliases="corpus", choices=SOURCES),
             Argument("since", "day", "First day: 2026-02-01, yesterday, 7d", aliases=_SINCE),
             Argument("before", "day", "Only days before this one", aliases=_BEFORE),
-            Argument("path", "string", "Glob", aliases=("file", "glob", "pathGlob", "folder")),
+            Argument("path", "string", "Glob", aliases="file glob pathGlob folder"),
             _MAX_TOKENS,
             _SCOPE,
-            Argument("asOf", "day", aliases=("asOfDate", "at"), is_listed=False),
-            Argument("includeSuperseded", "boolean", aliases=("superseded",), is_listed=False),
+            Argument("asOf", "day", aliases="asOfDate at", is_listed=False),
+            Argument("includeSuperseded", "boolean", aliases="superseded", is_listed=False),
         ),
         output_schema=_results(_HIT, confident={"type": "boolean"}, warning={"type": "string"}),
     ),
@@ -133,20 +129,16 @@ TOOLS = (
                 "path",
                 "string",
                 "As cited: memory/2026-02-01.md#L10-L24",
-                aliases=("file", "filename", "filePath", "citation", "uri", "id"),
+                aliases="file filename filePath citation uri id",
                 is_required=True,
             ),
             Argument(
                 "from",
                 "integer",
                 "First line",
-                aliases=("start", "offset", "line", "startLine", "fromLine", "begin"),
+                aliases="start offset line startLine fromLine begin",
             ),
-            Argument(
-                "lines",
-                "integer",
-                aliases=("limit", "count", "maxLines", "numLines", "lineCount", "length"),
-            ),
+            Argument("lines", "integer", aliases="limit count maxLines numLines lineCount length"),
             _MAX_TOKENS,
         ),
         output_schema=_object("path text", "nextFrom", nextFrom={"type": ["integer", "null"]}),
@@ -159,34 +151,24 @@ TOOLS = (
             Argument(
                 "text",
                 "string",
-                aliases=("fact", "content", "statement", "memory", "note", "message", "query"),
+                aliases="fact content statement memory note message query",
                 is_required=True,
             ),
             Argument(
                 "category",
                 "string",
                 "preference, decision, fact, person, project, rule, …",
-                aliases=("kind", "type"),
+                aliases="kind type",
             ),
-            Argument(
-                "entity", "string", "Who or what it is about", aliases=("subject", "about", "name")
-            ),
-            Argument("key", "string", "Which property", aliases=("property", "attribute")),
+            Argument("entity", "string", "Who or what it is about", aliases="subject about name"),
+            Argument("key", "string", "Which property", aliases="property attribute"),
             Argument("value", "string"),
-            Argument("tags", "array", aliases=("labels", "keywords")),
+            Argument("tags", "array", aliases="labels keywords"),
             Argument("scope", "string", "Who may see it: user:ada, or global"),
             Argument(
-                "supersedes",
-                "array",
-                "Ids of facts it replaces",
-                aliases=("replaces", "supersedesId"),
+                "supersedes", "array", "Ids of facts it replaces", aliases="replaces supersedesId"
             ),
-            Argument(
-                "validFrom",
-                "day",
-                aliases=("since", "sourceDate", "date", "fromDate"),
-                is_listed=False,
-            ),
+            Argument("validFrom", "day", aliases="since sourceDate date fromDate", is_listed=False),
         ),
         writes=True,
     ),
@@ -198,7 +180,7 @@ TOOLS = (
                 "id",
                 "string",
                 "The fact's id",
-                aliases=("factId", "fact", "memoryId", "memory"),
+                aliases="factId fact memoryId memory",
                 is_required=True,
             ),
         ),
@@ -222,7 +204,7 @@ TOOLS = (
             Argument(
                 "id",
                 "string",
-                aliases=("path", "url", "uri", "file", "document", "documentId", "citation"),
+                aliases="path url uri file document documentId citation",
                 is_required=True,
             ),
         ),

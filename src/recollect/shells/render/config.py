@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import diff_lines, warning_lines
+from recollect.shells.render.shared import diff_lines, overridden_lines, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ def settings_text(shown: Sequence[SettingState]) -> Iterator[Line]:
 
 def settings_json(shown: Sequence[SettingState]) -> Json:
     """Return the contract of `config show --json`."""
-    return {"settings": [_shown_json(each) for each in shown]}
+    return {"settings": [_state_json(each) for each in shown]}
 
 
 def locations_text(locations: Locations) -> Iterator[Line]:
@@ -88,8 +88,8 @@ def change_json(change: SettingChange) -> Json:
         "key": change.key,
         "file": str(change.file),
         "written": change.written,
-        "before": None if change.before is None else _shown_json(change.before),
-        "after": None if change.after is None else _shown_json(change.after),
+        "before": None if change.before is None else _state_json(change.before),
+        "after": None if change.after is None else _state_json(change.after),
         "changed": bool(change.diff),
         "diff": change.diff or None,
         "problem": None if change.problem is None else change.problem.message,
@@ -103,17 +103,17 @@ def import_text(found: OpenClawImport, *, write: bool) -> Iterator[Line]:
     here = "" if translation.workspace.is_dir() else " (missing)"
     option = f"-w {shlex.quote(str(translation.workspace))}"
     yield f"Its workspace is {translation.workspace}{here}: use it with `recollect {option} …`.", ""
-    taken = [each for each in translation.carried if each.how is None]
-    mapped = [each for each in translation.carried if each.how is not None]
-    if taken:
+    copied = [each for each in translation.carried if each.how is None]
+    converted = [each for each in translation.carried if each.how is not None]
+    if copied:
         yield "", ""
         yield "Copied:", "bold"
-        for each in taken:
+        for each in copied:
             yield f"  {each.key} → {each.setting} = {json.dumps(each.value)}", ""
-    if mapped:
+    if converted:
         yield "", ""
         yield "Converted:", "bold"
-        for each in mapped:
+        for each in converted:
             ours = f" → {each.setting} = {json.dumps(each.value)}" if each.setting else ""
             yield f"  {each.key}{ours}: {each.how}", ""
     if translation.unsupported:
@@ -129,8 +129,7 @@ def import_remarks(found: OpenClawImport) -> Iterator[Line]:
     """Yield what the user should know in addition to the three lists."""
     for remark in found.translation.remarks:
         yield remark, "yellow"
-    for name, origin in found.overridden.items():
-        yield f"`{name}` is also set in the {origin}, which overrides {found.file}.", "yellow"
+    yield from overridden_lines(found.overridden, file=found.file)
 
 
 def import_json(found: OpenClawImport) -> Json:
@@ -194,7 +193,7 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _shown_json(shown: SettingState) -> Json:
+def _state_json(shown: SettingState) -> Json:
     return {
         "key": shown.key,
         "value": _plain(shown.value),

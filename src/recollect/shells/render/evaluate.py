@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from recollect.evaluate.cases import case_json, count_text
 from recollect.evaluate.metrics import DEPTH, FEW, MARKS
 from recollect.evaluate.run import best_first
-from recollect.shells.render.shared import DIGITS, diff_lines, plural, warning_lines
+from recollect.shells.render.shared import (
+    DIGITS,
+    diff_lines,
+    overridden_lines,
+    plural,
+    warning_lines,
+)
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
@@ -197,8 +203,7 @@ def _kinds_compared(outcomes: Sequence[Outcome]) -> Iterator[Line]:
 
 
 def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:
-    asked = outcomes[0].abstention
-    if asked.refused is None:
+    if outcomes[0].abstention.refused is None:
         return
     rows = []
     for outcome in best_first(outcomes):
@@ -320,8 +325,7 @@ def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str], cases_file: Path)
     if tuning.without_vector:
         count = f"{tuning.without_vector} of {tuning.cases} cases"
         yield f"The vector leg did not run for {count}; `recollect eval` shows why.", "yellow"
-    for key, origin in tuning.overridden.items():
-        yield f"`{key}` is also set in the {origin}, which overrides {tuning.file}.", "yellow"
+    yield from overridden_lines(tuning.overridden, file=tuning.file)
 
 
 def tuning_json(tuning: Tuning, *, diff: str | None, warnings: Sequence[str]) -> Json:

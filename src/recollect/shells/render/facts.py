@@ -112,8 +112,8 @@ def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
     since = f", from {_day(fact.valid_from)} on" if fact.valid_from else ""
     reason = f" ({decision.reason})" if decision.reason else ""
     because = f" because {remembered.because}" if remembered.because else ""
-    said = _VERDICTS[decision.verdict.value].format(when=since + _until(fact) + because)
-    yield f"  {said}{reason}", "dim"
+    verdict = _VERDICTS[decision.verdict.value].format(when=since + _until(fact) + because)
+    yield f"  {verdict}{reason}", "dim"
     yield from _below(other for other in decision.others if other.id != fact.id)
     if remembered.contradicts:
         yield "  but it contradicts", "dim"
@@ -237,8 +237,8 @@ def _about(fact: Fact) -> str:
     since = f", since {_day(fact.begins)}" if fact.begins else ""
     by = fact.superseded_by
     ended = ", withdrawn" if by == "none" else f", superseded by {by}" if by else ""
-    said = f"{fact.scope}, by {fact.provenance}"
-    return f"{', '.join(filter(None, about))}, {said}{since}{_until(fact)}{ended}"
+    about = (*about, str(fact.scope), f"by {fact.provenance}")
+    return f"{', '.join(filter(None, about))}{since}{_until(fact)}{ended}"
 
 
 def pruned_json(pruned: Sequence[Pruned], *, dry_run: bool) -> Json:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from recollect.reports import Difference, Failure
     from recollect.types import Degradation
@@ -40,6 +41,12 @@ def warning_lines(reason: str, action: str, *, indent: str = "") -> Iterator[Lin
     """Yield what went wrong and, below it, what to do."""
     yield f"{indent}{reason}", "yellow"
     yield f"{indent}{'' if indent else '  '}→ {action}", "yellow"
+
+
+def overridden_lines(overridden: Mapping[str, str], *, file: Path) -> Iterator[Line]:
+    """Yield which settings of a file are overridden, and where."""
+    for key, origin in overridden.items():
+        yield f"`{key}` is also set in the {origin}, which overrides {file}.", "yellow"
 
 
 def price_text(dollars: float) -> str:

@@ -105,8 +105,7 @@ def status_text(status: Status) -> Iterator[Line]:
     if status.published is not None and status.published != status.fingerprint:
         yield f"{_INDENT}until all are, searches use {status.published}", "yellow"
     if status.cache is not None:
-        held, limit = status.cache.size_bytes / 1e6, status.cache.max_bytes / 1e6
-        yield f"Cache      {status.cache.vectors} vectors, {held:.1f} of {limit:.0f} MB", ""
+        yield f"Cache      {_cache_size(status.cache)}", ""
     yield from _staleness_text(status)
     if status.probe is not None:
         outcome = "works" if status.probe.works else "failed"
@@ -178,8 +177,12 @@ def cache_text(cache: CacheStatus | None, *, dropped: int | None = None) -> Iter
     if cache is None:
         yield "There is no embedding cache yet.", ""
     else:
-        held, limit = cache.size_bytes / 1e6, cache.max_bytes / 1e6
-        yield f"{cache.vectors} vectors, {held:.1f} of {limit:.0f} MB in {cache.location}", ""
+        yield f"{_cache_size(cache)} in {cache.location}", ""
+
+
+def _cache_size(cache: CacheStatus) -> str:
+    size, limit = cache.size_bytes / 1e6, cache.max_bytes / 1e6
+    return f"{cache.vectors} vectors, {size:.1f} of {limit:.0f} MB"
 
 
 def agents_json(agents: Sequence[AgentStatus]) -> Json:
