@@ -113,7 +113,7 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
         agents=tuple(each.id for each in agents),
         workspace=workspace_of(tree, chosen, environ=environ),
         carried=tuple(mapper.carried),
-        unsupported=tuple(mapper.left),
+        unsupported=tuple(mapper.unsupported_keys),
         remarks=(
             *([remark] if remark else []),
             *(
@@ -153,9 +153,9 @@ class KeyMapper:
 
     def __init__(self) -> None:
         self.carried: list[Carried] = []
-        self.left: list[Unsupported] = []
+        self.unsupported_keys: list[Unsupported] = []
 
-    def set(
+    def map_to(
         self,
         key: OpenClawKey,
         setting: str,
@@ -199,7 +199,7 @@ class KeyMapper:
 
     def unsupported(self, key: OpenClawKey, reason: str) -> bool:
         """Note that a key has no equivalent; return False."""
-        self.left.append(Unsupported(key.path, reason))
+        self.unsupported_keys.append(Unsupported(key.path, reason))
         return False
 
 
@@ -288,7 +288,7 @@ def _map_provider(keys: Keys, *, tree: Table, mapper: KeyMapper) -> str | None:
     if named is None or wanted in _UNSET:
         if not bound:
             if named:
-                mapper.set(named, "provider", registry.AUTO)
+                mapper.map_to(named, "provider", registry.AUTO)
             return _NOT_OPENAI
         prefix = bound[0].path.removesuffix(bound[0].name)
         named = named or OpenClawKey(f"{prefix}provider", "provider", None)
@@ -298,7 +298,7 @@ def _map_provider(keys: Keys, *, tree: Table, mapper: KeyMapper) -> str | None:
         choice = _choice(wanted, keys=keys, tree=tree)
     if choice is None:
         mapper.unsupported(named, _NO_ADDRESS if wanted in _COMPATIBLE else _NO_PROVIDER)
-    elif mapper.set(named, "provider", choice.provider, how=_how(choice, keys)):
+    elif mapper.map_to(named, "provider", choice.provider, how=_how(choice, keys)):
         _map_bound(named, choice, wanted, keys=keys, tree=tree, mapper=mapper)
         return None
     for key in bound:
@@ -362,13 +362,13 @@ def _map_bound(  # noqa: PLR0913 - all that belongs together
         has_key = secret is not None and _reference_of(secret.value) is not None
         _map_address(address, choice, has_key=has_key, mapper=mapper)
     elif choice.base_url:
-        mapper.set(named, "remote.base_url", choice.base_url, how="its address")
+        mapper.map_to(named, "remote.base_url", choice.base_url, how="its address")
     if secret:
         _map_secret(secret, wanted, has_address=bool(address or choice.base_url), mapper=mapper)
     elif choice.api_key:
-        mapper.set(named, "remote.api_key", choice.api_key, how="its variable")
+        mapper.map_to(named, "remote.api_key", choice.api_key, how="its variable")
     if dimensions := keys.get("outputDimensionality"):
-        mapper.set(dimensions, "dimensions", dimensions.value)
+        mapper.map_to(dimensions, "dimensions", dimensions.value)
     _map_input_types(choice.provider, keys, mapper)
 
 
@@ -377,13 +377,13 @@ def _map_model(
 ) -> None:
     if key is None:
         if choice.model:
-            mapper.set(named, "model", choice.model, how="OpenClaw's default there")
+            mapper.map_to(named, "model", choice.model, how="OpenClaw's default there")
         return
     model = str(key.value).strip()
     for prefix in (f"{named.value}/", f"{choice.provider}/"):
         model = model.removeprefix(prefix)
     how = None if model == key.value else "without the provider in front"
-    mapper.set(key, "model", model, how=how)
+    mapper.map_to(key, "model", model, how=how)
 
 
 def _map_address(
@@ -400,12 +400,12 @@ def _map_address(
         url, how = url.rstrip("/").removesuffix("/v1"), "Ollama's own API is not below /v1"
     elif choice.provider == _OPENAI and not has_key:
         how = "no key is sent to this address unless `remote.api_key` names its variable"
-    mapper.set(address, "remote.base_url", url, how=how)
+    mapper.map_to(address, "remote.base_url", url, how=how)
 
 
 def _map_secret(secret: OpenClawKey, wanted: str, *, has_address: bool, mapper: KeyMapper) -> None:
     if reference := _reference_of(secret.value):
-        mapper.set(secret, "remote.api_key", reference, how="a variable is named as env:NAME")
+        mapper.map_to(secret, "remote.api_key", reference, how="a variable is named as env:NAME")
         return
     # All vendors name their variable like this.
     variable = f"{re.sub(r'[^A-Za-z0-9]+', '_', wanted).upper()}_API_KEY"
@@ -441,7 +441,7 @@ def _map_input_types(provider: str, keys: Keys, mapper: KeyMapper) -> None:
             mapper.unsupported(key, f"{provider} tells questions from notes by itself.")
         else:
             how = "it applies to questions and notes" if key is both else None
-            mapper.set(key, setting, key.value, how=how)
+            mapper.map_to(key, setting, key.value, how=how)
     if both and all(name in keys for name in ours):
         mapper.unsupported(both, "queryInputType and documentInputType override it.")
 
@@ -460,10 +460,10 @@ def _map_paths(lists: Iterable[OpenClawKey], *, mapper: KeyMapper) -> None:
         plain = [path for each in given if (path := _plain_path(each))]
         globs = [glob for each in given if (glob := _glob(each))]
         if plain:
-            mapper.set(key, "extra_paths", plain, joins=True)
+            mapper.map_to(key, "extra_paths", plain, joins=True)
         if globs:
             how = "a folder and a pattern are one glob"
-            mapper.set(key, "extra_paths", globs, how=how, joins=True)
+            mapper.map_to(key, "extra_paths", globs, how=how, joins=True)
         if any(not _plain_path(each) and not _glob(each) for each in given):
             mapper.unsupported(key, "Some of it is neither a path nor {path, pattern}.")
 
@@ -478,9 +478,9 @@ def _map_sources(keys: Keys, *, qmd: OpenClawKey | None, mapper: KeyMapper) -> N
         how = None
         if _SESSIONS in wanted and not is_on:
             how = f"without experimental.sessionMemory none are searched; {_SEARCH_SESSIONS}"
-        mapper.set(listed, "sources", searched, how=how)
+        mapper.map_to(listed, "sources", searched, how=how)
     elif qmd is not None and qmd.value is True:
-        mapper.set(qmd, "sources", [_MEMORY, _SESSIONS], how="transcripts are a source here")
+        mapper.map_to(qmd, "sources", [_MEMORY, _SESSIONS], how="transcripts are a source here")
         qmd = None
     if flag is not None and not is_on:
         mapper.not_needed(flag, f"nothing to set; {_SEARCH_SESSIONS}")
@@ -529,11 +529,11 @@ _NOT_QMD = "It does nothing unless memory.backend is qmd."
 
 
 def _as(setting: str, how: str | None = None) -> Rule:
-    return lambda key, mapper: mapper.set(key, setting, key.value, how=how)
+    return lambda key, mapper: mapper.map_to(key, setting, key.value, how=how)
 
 
 def _to(setting: str, value: object, how: str) -> Rule:
-    return lambda key, mapper: mapper.set(key, setting, value, how=how)
+    return lambda key, mapper: mapper.map_to(key, setting, value, how=how)
 
 
 def _no(reason: str) -> Rule:
@@ -555,7 +555,7 @@ def _path(setting: str, how: str | None = None) -> Rule:
     def rule(key: OpenClawKey, mapper: KeyMapper) -> object:
         path = str(key.value).strip()
         if _WHOLE_PATH.match(path):
-            return mapper.set(key, setting, path, how=how)
+            return mapper.map_to(key, setting, path, how=how)
         if _URL.match(path):
             return mapper.unsupported(key, f"Download the file and set `{setting}` to its path.")
         return mapper.unsupported(key, "It depends on where OpenClaw runs: set the whole path.")
@@ -565,7 +565,7 @@ def _path(setting: str, how: str | None = None) -> Rule:
 
 def _min_score(key: OpenClawKey, mapper: KeyMapper) -> None:
     if key.value == 0 and not isinstance(key.value, bool):
-        mapper.set(key, "min_score", 0)  # no floor is the same on every scale
+        mapper.map_to(key, "min_score", 0)  # no floor is the same on every scale
         return
     mapper.unsupported(
         key,
@@ -581,7 +581,7 @@ def _interval(key: OpenClawKey, mapper: KeyMapper) -> None:
         mapper.unsupported(key, "It is not a duration such as 5m.")
         return
     minutes = math.ceil(float(parts[1]) * _MINUTES[parts[2] or "m"])
-    mapper.set(key, "sync.interval_minutes", minutes, how="in whole minutes, by `watch`")
+    mapper.map_to(key, "sync.interval_minutes", minutes, how="in whole minutes, by `watch`")
 
 
 _AUTOMATIC = _no("Recollect decides this from what the provider answers.")
@@ -738,7 +738,7 @@ def _map_beside(key: OpenClawKey, mapper: KeyMapper, *, uses_qmd: bool) -> None:
     if _is_qmd(key) and not uses_qmd:
         mapper.unsupported(key, _NOT_QMD)
     elif key.name.startswith("qmd.scope."):
-        mapper.unsupported(key, "Whoever starts Recollect decides who may ask.")
+        mapper.unsupported(key, "Who may ask is decided when Recollect is started.")
     elif rule := BESIDE.get(key.path):
         rule(key, mapper)
     else:
