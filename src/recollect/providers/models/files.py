@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import FetchError, ModelUnavailableError
+from recollect.text.files import replace_file
 from recollect.types import Step
 
 if TYPE_CHECKING:
@@ -165,9 +166,7 @@ def _respect_failure(manifest: Manifest, folder: Path, *, retry: bool) -> None:
 def _note_failure(folder: Path, reason: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        staged = folder / f"{_FAILURE_NOTE}.{os.getpid()}"
-        staged.write_text(json.dumps({"reason": reason}), encoding="utf-8")
-        staged.replace(folder / _FAILURE_NOTE)
+        replace_file(folder / _FAILURE_NOTE, json.dumps({"reason": reason}).encode())
     except OSError:
         # The note only saves time, and the reason already says that the cache is not writable.
         return
