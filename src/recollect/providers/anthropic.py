@@ -67,16 +67,13 @@ class AnthropicChatApi:
 
     @property
     def optional(self) -> Mapping[str, str]:
-        """Return the fields that some models do not know."""
         return {"temperature": r"temperature", "thinking": r"thinking"}
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return Anthropic's own header for the key, and the version of the API."""
         version = {"anthropic-version": _VERSION}
         return {**version, "x-api-key": key} if key else version
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
-        """Return the request."""
         body: dict[str, object] = {
             "model": self._model,
             "max_tokens": prompt.max_tokens,
@@ -91,7 +88,6 @@ class AnthropicChatApi:
         return ApiCall("messages", body)
 
     def read(self, response: object) -> Completion:
-        """Return the text among the blocks; a thought may come first."""
         blocks = response["content"]  # type: ignore[index]  # another format raises
         reason = response.get("stop_reason")  # type: ignore[attr-defined]
         if reason == "refusal":

@@ -49,11 +49,9 @@ class CrossEncoder:
         self._words: WordPiece | None = None
 
     def reads(self, text: str) -> float:
-        """Return the share of characters in the script the model was trained on."""
         return latin_share(text)
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Find or download the model's files."""
         if self._folder is None:
             self._folder = resolve(
                 self._manifest, configured=None, cache=self._cache, progress=progress, retry=retry
@@ -62,7 +60,6 @@ class CrossEncoder:
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
     ) -> list[float]:
-        """Return the probability that each passage answers the question; fewer if time is up."""
         words = self._load()
         question_ids = words.ids(question)[:_QUESTION_TOKENS]
         distinctive = set(question_ids).difference(words.ids(_FREQUENT))
@@ -80,7 +77,6 @@ class CrossEncoder:
         ]
 
     def close(self) -> None:
-        """Release the model."""
         self._session = None
         self._words = None
 

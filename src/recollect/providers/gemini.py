@@ -99,15 +99,12 @@ class GeminiEmbeddingApi:
 
     @property
     def identity(self) -> str:
-        """Return the prompts and whether tasks are sent."""
         return f"{self._prompts.identity}-{'tasks' if self._tasks else 'text'}"
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the header that carries the key."""
         return _headers(key)
 
     def request(self, texts: Sequence[str], *, role: Role) -> ApiCall:
-        """Return the request for these texts."""
         # One content per text: several parts of one content would become one vector.
         contents = [[{"text": self._prompts.apply(text, role=role)}] for text in texts]
         return self._call(contents, role=role)
@@ -136,7 +133,6 @@ class GeminiEmbeddingApi:
         return ApiCall(path, {"requests": requests})
 
     def read(self, response: object) -> Sequence[Sequence[float]]:
-        """Return the vectors in the order of the texts."""
         rows = response["embeddings"]  # type: ignore[index]  # another format raises
         return [row["values"] for row in rows]
 
@@ -244,17 +240,14 @@ class GeminiMediaProvider(RemoteProvider):
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be sent at once."""
         return replace(super().limits, media_bytes=_REQUEST_BYTES)
 
     def embed_media(self, media: Sequence[Media]) -> Vectors:
-        """Return one unit vector per file, of its label and its bytes together."""
         call = self._media_api.media_request(media)
         tokens = sum(self.charge(each).tokens for each in media)
         return self._post(call, count=len(media), patience=FOR_INDEXING, tokens=tokens)
 
     def charge(self, media: Media) -> Charge:
-        """Return the published tokens and price of a file, as far as they are known."""
         tokens = estimate_tokens(media.label)
         if not media.mime.startswith("image/"):
             return Charge(tokens, None)
@@ -312,15 +305,12 @@ class GeminiChatApi:
 
     @property
     def optional(self) -> Mapping[str, str]:
-        """Return the fields that some models do not know."""
         return {"temperature": r"temperature", "thinkingConfig": r"think"}
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the header that carries the key."""
         return _headers(key)
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
-        """Return the request."""
         settings: dict[str, object] = {"maxOutputTokens": prompt.max_tokens}
         if "temperature" not in without:
             settings["temperature"] = prompt.temperature
@@ -335,7 +325,6 @@ class GeminiChatApi:
         return ApiCall(f"models/{quote(self._model, safe='')}:generateContent", body)
 
     def read(self, response: object) -> Completion:
-        """Return the first candidate's text, without its thoughts."""
         if blocked := object_in(response, "promptFeedback").get("blockReason"):
             raise DeclinedError(f"blockReason {blocked}")
         candidate = response["candidates"][0]  # type: ignore[index]  # another format raises

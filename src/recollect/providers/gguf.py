@@ -83,17 +83,15 @@ class GgufProvider:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Return the identity of the space."""
         return self._fingerprint
 
     @property
     def background(self) -> Background | None:
-        """Return how cosines of unrelated texts are distributed, if measured."""
         return self._source.background if isinstance(self._source, GgufManifest) else None
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be embedded at once; parallel requests would only wait."""
+        # With one slot, parallel requests would only wait.
         return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
     @property
@@ -101,12 +99,10 @@ class GgufProvider:
         """Return None: it is free."""
 
     def reads(self, text: str) -> float:
-        """Return the share of characters in a script the model knows."""
         is_latin = self._header is not None and self._header.reads_latin_only
         return latin_share(text) if is_latin else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Find or download the file, and check that it has a model that embeds."""
         _llama()
         if self._header is not None:
             return
@@ -121,7 +117,6 @@ class GgufProvider:
         self._path, self._header = path, header
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit vector per text; the parts of a long text are averaged."""
         if not texts:
             return np.zeros((0, self._fingerprint.dimensions or 0), dtype=np.float32)
         server = self._load()
@@ -129,7 +124,6 @@ class GgufProvider:
         return np.stack([_joined(_parts(server, prefix, text, _MOST_WINDOWS)) for text in texts])
 
     def close(self) -> None:
-        """Release the model; the last thread that uses it frees it."""
         with self._lock:
             self._server = None
 

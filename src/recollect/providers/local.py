@@ -63,18 +63,16 @@ class LocalProvider:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Return the identity of the space."""
         identity = self._identity or self._manifest.files[0].sha256[:12]
         return Fingerprint("local", self._manifest.id, self._manifest.dimensions, identity)
 
     @property
     def background(self) -> Background | None:
-        """Return how cosines of unrelated texts are distributed, if measured."""
         return self._manifest.background
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be embedded at once; texts of a request run in threads."""
+        # The texts of a request already run in parallel.
         return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
     @property
@@ -82,11 +80,9 @@ class LocalProvider:
         """Return None: it is free."""
 
     def reads(self, text: str) -> float:
-        """Return the share of characters in a script the model knows."""
         return latin_share(text) if self._manifest.reads_latin_only else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Find or download the model's files."""
         if self._folder is None:
             self._folder = resolve(
                 self._manifest,
@@ -97,7 +93,6 @@ class LocalProvider:
             )
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit vector per text; the parts of a long text are averaged."""
         if not texts:
             return np.zeros((0, self._manifest.dimensions or 0), dtype=np.float32)
         model = self._load()
@@ -112,7 +107,6 @@ class LocalProvider:
             )
 
     def close(self) -> None:
-        """Release the model."""
         self._model = None
 
     def _load(self) -> _LoadedModel:

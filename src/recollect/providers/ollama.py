@@ -142,15 +142,12 @@ class OllamaChatApi:
 
     @property
     def optional(self) -> Mapping[str, str]:
-        """Return the fields that older servers do not know."""
         return {"think": r"think"}
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the bearer token, which ollama.com requires."""
         return bearer(key)
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
-        """Return the request."""
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         body: dict[str, object] = {
             "model": self._model,
@@ -167,7 +164,6 @@ class OllamaChatApi:
         return ApiCall("api/chat", body)
 
     def read(self, response: object) -> Completion:
-        """Return the message."""
         content = response["message"]["content"]  # type: ignore[index]  # another format raises
         if not isinstance(content, str) or not isinstance(response, dict):
             raise TypeError("the content is not text")

@@ -237,7 +237,6 @@ class OpenAiChatApi:
 
     @property
     def optional(self) -> Mapping[str, str]:
-        """Return the fields that some models or compatible servers do not know."""
         return {
             "max_tokens": r"use '?max_completion_tokens",
             "temperature": r"temperature",
@@ -245,11 +244,9 @@ class OpenAiChatApi:
         }
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the bearer token."""
         return bearer(key)
 
     def request(self, prompt: Prompt, *, without: AbstractSet[str]) -> ApiCall:
-        """Return the request."""
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
         body: dict[str, object] = {
             "model": self._model,
@@ -264,7 +261,6 @@ class OpenAiChatApi:
         return ApiCall("chat/completions", body)
 
     def read(self, response: object) -> Completion:
-        """Return the first choice."""
         choice = response["choices"][0]  # type: ignore[index]  # another format raises
         message, reason = choice["message"], choice.get("finish_reason")
         if refusal := message.get("refusal"):

@@ -9,7 +9,7 @@ with RecollectRetriever.open("path/to/workspace", max_results=4) as retriever:
 from __future__ import annotations
 
 from datetime import date  # noqa: TC003 - pydantic reads the field types when the class is made
-from typing import TYPE_CHECKING, Self, Unpack, cast
+from typing import TYPE_CHECKING, cast
 
 try:
     from langchain_core.documents import Document
@@ -25,17 +25,14 @@ except ModuleNotFoundError as error:
 
 from pydantic import ConfigDict, Field
 
-from recollect.memory import Memory
-from recollect.retrievers.retrieve import ClosesMemory, SearchArguments, retrieve
+from recollect.memory import Memory  # noqa: TC001 - a field's type, as above
+from recollect.retrievers.retrieve import OwnsMemory, SearchArguments, retrieve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
 
 
-class RecollectRetriever(ClosesMemory, BaseRetriever):
+class RecollectRetriever(OwnsMemory, BaseRetriever):
     """Searches a Memory, from any thread; `ainvoke` never blocks the event loop.
 
     A Document's text is the whole chunk. Its metadata has path, start_line, end_line, citation,
@@ -55,36 +52,6 @@ class RecollectRetriever(ClosesMemory, BaseRetriever):
     before: date | None = None
     path: str | None = None
     scopes: tuple[str, ...] = ()
-
-    @classmethod
-    def open(
-        cls,
-        workspace: Path | str | None = None,
-        *,
-        settings: Mapping[str, object] | None = None,
-        environ: Mapping[str, str] | None = None,
-        **arguments: Unpack[SearchArguments],
-    ) -> Self:
-        """Open the memory of a workspace; closing the retriever closes it.
-
-        Args:
-            workspace: as in `Memory.open`.
-            settings: override every settings file and variable.
-            environ: used instead of the process's environment.
-            arguments: apply to every query, as in `Memory.search`.
-
-        Raises:
-            WorkspaceError: the folder does not exist.
-            ConfigError: a setting is invalid.
-            StoreError: the index cannot be used.
-
-        """
-        memory = Memory.open(workspace, settings=settings, environ=environ)
-        try:
-            return cls.model_validate({"memory": memory, **arguments})
-        except BaseException:
-            memory.close()
-            raise
 
     # The base class's asynchronous method calls this in a thread.
     def _get_relevant_documents(

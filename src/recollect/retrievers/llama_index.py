@@ -9,7 +9,7 @@ with RecollectRetriever.open("path/to/workspace", max_results=4) as retriever:
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -23,22 +23,19 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-from recollect.memory import Memory
-from recollect.retrievers.retrieve import ClosesMemory, retrieve
+from recollect.retrievers.retrieve import OwnsMemory, retrieve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from llama_index.core.schema import QueryBundle
 
+    from recollect.memory import Memory
     from recollect.retrievers.retrieve import RetrievedHit, SearchArguments
 
 _SHOWN_TO_MODELS = ("citation", "heading", "date", "speaker", "time", "superseded_by")
 """Metadata that helps a language model answer; the rest is for programs."""
 
 
-class RecollectRetriever(ClosesMemory, BaseRetriever):
+class RecollectRetriever(OwnsMemory, BaseRetriever):
     """Searches a Memory, from any thread; `aretrieve` never blocks the event loop.
 
     A node's text is the whole chunk. Its metadata has path, start_line, end_line, citation, score,
@@ -57,31 +54,6 @@ class RecollectRetriever(ClosesMemory, BaseRetriever):
         super().__init__()
         self.memory = memory
         self._arguments = arguments
-
-    @classmethod
-    def open(
-        cls,
-        workspace: Path | str | None = None,
-        *,
-        settings: Mapping[str, object] | None = None,
-        environ: Mapping[str, str] | None = None,
-        **arguments: Unpack[SearchArguments],
-    ) -> Self:
-        """Open the memory of a workspace; closing the retriever closes it.
-
-        Args:
-            workspace: as in `Memory.open`.
-            settings: override every settings file and variable.
-            environ: used instead of the process's environment.
-            arguments: apply to every query, as in `Memory.search`.
-
-        Raises:
-            WorkspaceError: the folder does not exist.
-            ConfigError: a setting is invalid.
-            StoreError: the index cannot be used.
-
-        """
-        return cls(Memory.open(workspace, settings=settings, environ=environ), **arguments)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         hits = retrieve(self.memory, query_bundle.query_str, arguments=self._arguments)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypedDict
+from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
+from recollect.memory import Memory
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
+    from pathlib import Path
     from types import TracebackType
 
-    from recollect.memory import Memory
     from recollect.types import Degradation, Hit, Results
 
 LOG = logging.getLogger("recollect.retrievers")
@@ -46,11 +47,41 @@ class RetrievedHit:
     metadata: Mapping[str, str | float | bool | None]
 
 
-class ClosesMemory:
-    """A context manager that closes its memory."""
+class OwnsMemory:
+    """Opens a memory and closes it; each framework's retriever is one."""
 
     if TYPE_CHECKING:
         memory: Memory
+
+    @classmethod
+    def open(
+        cls,
+        workspace: Path | str | None = None,
+        *,
+        settings: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] | None = None,
+        **arguments: Unpack[SearchArguments],
+    ) -> Self:
+        """Open the memory of a workspace; closing the retriever closes it.
+
+        Args:
+            workspace: as in `Memory.open`.
+            settings: override every settings file and variable.
+            environ: used instead of the process's environment.
+            arguments: apply to every query, as in `Memory.search`.
+
+        Raises:
+            WorkspaceError: the folder does not exist.
+            ConfigError: a setting is invalid.
+            StoreError: the index cannot be used.
+
+        """
+        memory = Memory.open(workspace, settings=settings, environ=environ)
+        try:
+            return cls(memory=memory, **arguments)  # type: ignore[call-arg, misc]  # subclasses take it
+        except BaseException:
+            memory.close()
+            raise
 
     def close(self) -> None:
         """Close the memory."""

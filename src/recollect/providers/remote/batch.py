@@ -77,14 +77,6 @@ class FileBatches(ABC):
         self._listed: list[VendorBatch] | None = None
 
     def submit(self, texts: Mapping[str, str]) -> str:
-        """Submit documents by digest and return the batch's name.
-
-        If the vendor already has a batch with the same contents, returns that one's name.
-
-        Raises:
-            ProviderError: the vendor did not accept it.
-
-        """
         content = write_lines(
             self._line(digest, sendable(texts[digest])) for digest in sorted(texts)
         )
@@ -105,26 +97,12 @@ class FileBatches(ABC):
             return earlier
 
     def look(self, batch: str) -> BatchState:
-        """Return the state of a batch; one that the vendor no longer knows has failed.
-
-        Raises:
-            ProviderError: the vendor could not be asked.
-
-        """
         found = self._find(batch)
         if found is None:
             return BatchState(is_over=True, done=0, failure=f"{self.vendor} does not know it")
         return BatchState(found.is_over, found.done, found.failure)
 
     def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
-        """Yield for each digest its vector, or the reason why there is none.
-
-        Texts whose results the vendor no longer has are left out.
-
-        Raises:
-            ProviderError: the vectors cannot be fetched.
-
-        """
         found = self._find(batch)
         for file in (found.vectors, found.errors) if found else ():
             content = self._get(self._content_path(file), is_json=False) if file else None

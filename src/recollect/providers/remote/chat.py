@@ -128,30 +128,25 @@ class RemoteChat:
 
     @property
     def name(self) -> str:
-        """Return the provider's name."""
         return self._service.vendor.name
 
     @property
     def model(self) -> str:
-        """Return the model's name."""
         return self._model
 
     @property
     def price(self) -> Price | None:
-        """Return the price at the vendor's own address."""
         if not self._server.is_vendors_own:
             return None
         prices = self._service.prices
         return prices.get(self._model) or prices.get(_DATE_SUFFIX.sub("", self._model))
 
     def prepare(self) -> None:
-        """Check that there is a key; nothing is sent."""
-        self._server.key()
+        self._server.key()  # raises if there is none; nothing is sent
 
     def complete(
         self, prompt: str, *, system: str = "", max_tokens: int, temperature: float, seconds: float
     ) -> Completion:
-        """Return what the model writes."""
         sent = Prompt(prompt, system, max_tokens, temperature)
         try:
             return self._completion(self._post(sent, ends_at=time.monotonic() + seconds))
@@ -165,7 +160,6 @@ class RemoteChat:
             raise
 
     def close(self) -> None:
-        """Close the connections and end all waiting."""
         self._server.close()
 
     def _post(self, prompt: Prompt, *, ends_at: float) -> object:

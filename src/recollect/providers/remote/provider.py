@@ -112,16 +112,13 @@ class ListEmbeddingApi:
 
     @property
     def identity(self) -> str:
-        """Return the prompts, and the input types if they are sent."""
         types = [f"{role}={own}" for role, own in self.input_types.items() if own]
         return "-".join([self.prompts.identity, *types])
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """Return the bearer token."""
         return bearer(key)
 
     def request(self, texts: Sequence[str], *, role: Role) -> ApiCall:
-        """Return the request for these texts."""
         body: dict[str, object] = {
             "model": self.model,
             "input": [self.prompts.apply(text, role=role) for text in texts],
@@ -134,7 +131,6 @@ class ListEmbeddingApi:
         return ApiCall(self.path, body)
 
     def read(self, response: object) -> Sequence[Sequence[float]]:
-        """Return the vectors in the order of the texts."""
         return self.vectors_of(response)
 
 
@@ -169,7 +165,6 @@ class RemoteProvider:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """Return the identity of the space."""
         server = self._server
         return Fingerprint(
             self._service.vendor.name,
@@ -185,7 +180,6 @@ class RemoteProvider:
 
     @property
     def limits(self) -> Limits:
-        """Return how much may be sent at once."""
         return Limits(
             texts=self._service.most_texts,
             tokens=REQUEST_TOKENS,
@@ -194,20 +188,16 @@ class RemoteProvider:
 
     @property
     def price(self) -> float | None:
-        """Return US dollars per million tokens, if the vendor publishes a price."""
         return self._known.price if self._server.is_vendors_own else None
 
     def reads(self, text: str) -> float:
-        """Return the share of a text in scripts the model was trained on."""
         return latin_share(text) if _LATIN_ONLY.search(self._model.lower()) else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Check that there is a key; nothing is sent."""
         del progress, retry
-        self._server.key()
+        self._server.key()  # raises if there is none; nothing is sent
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit vector per text."""
         patience = FOR_QUESTIONS if role is Role.QUERY else FOR_INDEXING
         tokens = sum(estimate_tokens(text) for text in texts)
         call = self._api.request(texts, role=role)
@@ -252,7 +242,6 @@ class RemoteProvider:
         return unit
 
     def batches(self) -> BatchApi | None:
-        """Return the vendor's Batch API; None if it has none."""
         if self._service.batches is None:
             return None
         return self._service.batches(
@@ -263,7 +252,6 @@ class RemoteProvider:
         )
 
     def close(self) -> None:
-        """Close the connections and end all waiting."""
         self._server.close()
 
     def _rejected(self, problem: str) -> VectorsRejectedError:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from recollect.providers.remote.connection import HttpResponse
-    from recollect.providers.remote.pace import Pace, Patience
-    from recollect.providers.remote.server import Advice, Vendor
+    from recollect.providers.remote.pace import Patience
+    from recollect.providers.remote.server import ModelServer
 
 Read = TypeVar("Read")
 
@@ -46,28 +46,12 @@ _MODEL_REFUSED = (400, 404, 422)
 class Sender:
     """Sends requests to one server. Safe to use from several threads."""
 
-    def __init__(  # noqa: PLR0913 - what a connection consists of
-        self,
-        vendor: Vendor,
-        *,
-        base_url: str,
-        headers: Mapping[str, str],
-        key: str | None,
-        key_name: str | None,
-        model: str,
-        timeout_seconds: float,
-        pace: Pace,
-        advice: Advice,
-    ) -> None:
-        self._vendor = vendor
-        self._base_url = base_url.rstrip("/")
-        self._headers = headers
+    def __init__(self, server: ModelServer, *, key: str | None) -> None:
+        self._server = server
         self._key = key
-        self._key_name = key_name
-        self._model = model
-        self._timeout_seconds = timeout_seconds
-        self._pace = pace
-        self._advice = advice
+        self._name = server.vendor.name
+        self._pace = server.pace
+        self._advice = server.advice
         self._connections = Connections()
         self._chance = random.Random()  # noqa: S311 - jitter, not a secret
 
@@ -110,8 +94,8 @@ class Sender:
     def _request(
         self, method: str, path: str, content: bytes, headers: Mapping[str, str]
     ) -> HttpRequest:
-        url = f"{self._base_url}/{path}"
-        return HttpRequest(method, url, {**self._headers, **headers}, content)
+        url = f"{self._server.base_url}/{path}"
+        return HttpRequest(method, url, {**self._server.headers(self._key), **headers}, content)
 
     def _until_read(
         self,
@@ -142,7 +126,7 @@ class Sender:
         self._check_stopped()
         if not in_time:
             raise ProviderBusyError(
-                f"The rate limit for {self._vendor.name} is used up.",
+                f"The rate limit for {self._name} is used up.",
                 action=f"Try again in a minute, {self._advice.rate}",
             )
 
@@ -167,9 +151,10 @@ class Sender:
             self._pace.wait(wait)
 
     def _gave_up(self, again: _TryAgain) -> ProviderBusyError:
-        message = f"{self._vendor.name} {again.reason}."
-        if again.is_unreachable and self._vendor.start_action:
-            action = self._vendor.start_action.format(setting=self._advice.url_setting)
+        message = f"{self._name} {again.reason}."
+        start_action = self._server.vendor.start_action
+        if again.is_unreachable and start_action:
+            action = start_action.format(setting=self._advice.url_setting)
             return ProviderBusyError(message, action=action)
         when = f"in {again.wait_seconds:.0f} seconds" if again.wait_seconds else "later"
         return ProviderBusyError(
@@ -180,7 +165,8 @@ class Sender:
         self, request: HttpRequest, read: Callable[[bytes], Read], *, deadline: float
     ) -> Read:
         remaining = max(deadline - time.monotonic(), _LEAST_SECONDS)
-        response = self._exchange(request, seconds=min(self._timeout_seconds, remaining))
+        seconds = min(self._server.access.timeout_seconds, remaining)
+        response = self._exchange(request, seconds=seconds)
         if response.status not in _SUCCESS:
             raise self._failure(response)
         try:
@@ -224,12 +210,12 @@ class Sender:
         if status in _REDIRECTS:
             target = _host(response.headers.get("location", "")) or "another address"
             return ProviderSetupError(
-                f"{self._vendor.name} redirects requests to {self._safe(target)}.",
+                f"{self._name} redirects requests to {self._safe(target)}.",
                 action=f"Set {self._advice.url_setting} to the final address.",
             )
         if refusal.is_spent:
             return QuotaError(
-                f"The quota of {self._vendor.name} is used up{quoted}.",
+                f"The quota of {self._name} is used up{quoted}.",
                 action=f"Top up the account, wait for the quota to renew, or {self._advice.spent}",
             )
         is_refused = status in _REFUSED and status not in _BUSY
@@ -238,12 +224,12 @@ class Sender:
         return _TryAgain(f"answered {status}{quoted}", wait_seconds=refusal.wait_seconds)
 
     def _refused(self, status: int, quoted: str, refusal: Refusal) -> ProviderError:
-        message = f"{self._vendor.name} answered {status}{quoted}."
+        message = f"{self._name} answered {status}{quoted}."
         if status in _KEY_REFUSED or refusal.is_key_refused:
             return ProviderSetupError(message, action=self._key_action())
         if status in _MODEL_REFUSED and refusal.is_model_unknown:
-            action = self._vendor.model_action.format(
-                model=self._model, setting=self._advice.model_setting
+            action = self._server.vendor.model_action.format(
+                model=self._server.model, setting=self._advice.model_setting
             )
             return ProviderSetupError(message, action=action)
         if status in _NOT_FOUND:
@@ -257,7 +243,7 @@ class Sender:
                 f"No key was sent. Name the variable that holds it, as in {setting} = "
                 '"env:OPENAI_API_KEY".'
             )
-        return f"Check the key in {self._key_name or setting}."
+        return f"Check the key in {self._server.key_name or setting}."
 
     def _refusal(self, response: HttpResponse) -> Refusal:
         return read_refusal(
@@ -266,7 +252,7 @@ class Sender:
 
     def _bad_address(self, error: Exception) -> ProviderSetupError:
         return ProviderSetupError(
-            f"The address of {self._vendor.name} cannot be used ({self._safe(str(error))}).",
+            f"The address of {self._name} cannot be used ({self._safe(str(error))}).",
             action=f"Set {self._advice.url_setting} to an address such as https://host/v1.",
         )
 

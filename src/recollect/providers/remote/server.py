@@ -132,43 +132,32 @@ class ModelServer:
         pace: Pace,
         advice: Advice,
     ) -> None:
-        """Store the arguments.
-
-        Args:
-            vendor: whose server it is.
-            access: the settings.
-            model: named in messages.
-            headers: returns the headers that carry the key.
-            pace: limits the rate of requests.
-            advice: the wording of messages.
-
-        """
-        self._vendor = vendor
-        self._access = access
-        self._model = model
-        self._headers = headers
-        self._pace = pace
-        self._advice = advice
+        self.vendor = vendor
+        self.access = access
+        self.model = model
+        self.headers = headers
+        self.pace = pace
+        self.advice = advice
         self._sender: Sender | None = None
         self._lock = threading.Lock()
 
     @property
     def base_url(self) -> str:
         """Return the address in use."""
-        return self._vendor.address(self._access.base_url, self._access.variables)
+        return self.vendor.address(self.access.base_url, self.access.variables)
 
     @property
     def is_vendors_own(self) -> bool:
         """Return whether the address is the vendor's own."""
-        return self.base_url == self._vendor.base_url.rstrip("/")
+        return self.base_url == self.vendor.base_url.rstrip("/")
 
     @property
-    def _key_name(self) -> str | None:
+    def key_name(self) -> str | None:
         """Return the variable that holds the key, if one is to be sent."""
-        if self._access.api_key is not None:
-            return variable_of(self._access.api_key)
+        if self.access.api_key is not None:
+            return variable_of(self.access.api_key)
         # The vendor's key goes to another address only if the settings say so.
-        return None if self._access.base_url else self._vendor.key_variable
+        return None if self.access.base_url else self.vendor.key_variable
 
     def key(self) -> str | None:
         """Return the key to send; None if none is needed.
@@ -177,19 +166,19 @@ class ModelServer:
             ProviderSetupError: the key is missing or cannot be sent.
 
         """
-        reference, setting = self._access.api_key, self._advice.key_setting
+        reference, setting = self.access.api_key, self.advice.key_setting
         if reference is not None and not is_reference(reference):
             raise ProviderSetupError(
                 f"{setting} is not the name of a variable.",
                 action=f"Put the key into an environment variable and set {setting} to env:NAME.",
             )
-        name = self._key_name
-        key = self._access.variables.get(name) if name else None
-        is_needed = reference is not None or (self._vendor.needs_key and self.is_vendors_own)
+        name = self.key_name
+        key = self.access.variables.get(name) if name else None
+        is_needed = reference is not None or (self.vendor.needs_key and self.is_vendors_own)
         if name and key is None and is_needed:
             raise ProviderSetupError(
-                f"{self._vendor.name} needs a key, but the variable {name} is not set.",
-                action=f"Set {name}, or {self._advice.no_key}.",
+                f"{self.vendor.name} needs a key, but the variable {name} is not set.",
+                action=f"Set {name}, or {self.advice.no_key}.",
             )
         if key is not None and not (key.isascii() and key.isprintable()):
             # No header can carry it, and the HTTP library's error would quote it.
@@ -201,8 +190,8 @@ class ModelServer:
 
     def without_key(self, text: str) -> str:
         """Return a server's text without the key, in case it quotes it."""
-        name = self._key_name
-        return hide_key(text, key=self._access.variables.get(name) if name else None)
+        name = self.key_name
+        return hide_key(text, key=self.access.variables.get(name) if name else None)
 
     def sender(self) -> Sender:
         """Return the connection to the server; nothing is sent yet.
@@ -215,23 +204,12 @@ class ModelServer:
 
         with self._lock:
             if self._sender is None:
-                key = self.key()
-                self._sender = Sender(
-                    self._vendor,
-                    base_url=self.base_url,
-                    headers=self._headers(key),
-                    key=key,
-                    key_name=self._key_name,
-                    model=self._model,
-                    timeout_seconds=self._access.timeout_seconds,
-                    pace=self._pace,
-                    advice=self._advice,
-                )
+                self._sender = Sender(self, key=self.key())
             return self._sender
 
     def close(self) -> None:
         """Close the connections and end all waiting."""
-        self._pace.stop()
+        self.pace.stop()
         with self._lock:
             sender = self._sender
         if sender is not None:

@@ -10,14 +10,22 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
 
 from recollect.errors import ProviderBusyError, RequestRefusedError
+from recollect.providers.keys import Variables
 from recollect.providers.remote.pace import Pace, Patience
-from recollect.providers.remote.sender import Sender
-from recollect.providers.remote.server import EMBEDDING_ADVICE, Vendor
+from recollect.providers.remote.server import (
+    EMBEDDING_ADVICE,
+    Access,
+    ModelServer,
+    Vendor,
+    bearer,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.vendors.server import Exchange
+
+    from recollect.providers.remote.sender import Sender
 
 QUICK = Patience(attempts=3, first_seconds=0.001, longest_seconds=0.05, total_seconds=20.0)
 ASKED = {"model": "m", "input": ["one"]}
@@ -36,20 +44,16 @@ def pace() -> Pace:
 
 @pytest.fixture
 def sender(server: VendorServer, pace: Pace) -> Iterator[Sender]:
-    with contextlib.closing(
-        Sender(
-            Vendor("vendor", server.url),
-            base_url=server.url + "/",
-            headers={"authorization": "Bearer sk-12345678"},
-            key="sk-12345678",
-            key_name="VENDOR_KEY",
-            model="m",
-            timeout_seconds=5.0,
-            pace=pace,
-            advice=EMBEDDING_ADVICE,
-        )
-    ) as opened:
-        yield opened
+    model_server = ModelServer(
+        Vendor("vendor", server.url + "/", key_variable="VENDOR_KEY"),
+        Access(None, None, 5.0, Variables({"VENDOR_KEY": "sk-12345678"})),
+        model="m",
+        headers=bearer,
+        pace=pace,
+        advice=EMBEDDING_ADVICE,
+    )
+    with contextlib.closing(model_server):
+        yield model_server.sender()
 
 
 def always(body: bytes) -> Callable[[Exchange], bool]:
