@@ -214,7 +214,7 @@ def test_a_forgotten_transcript_can_be_searched_again(
     assert "No matches.\n" == gone
     assert (0, True) == (undone.returncode, undone.stdout.startswith("No longer forgotten: "))
     assert "blue barrel" in found
-    assert (1, True) == (again.returncode, "Those that were: none." in again.stderr)
+    assert (1, True) == (again.returncode, "Forgotten transcripts: none." in again.stderr)
 
 
 def test_a_transcript_that_is_gone_says_so_when_it_is_let_in_again(
@@ -258,7 +258,7 @@ def test_the_only_copy_of_a_transcript_is_deleted_only_when_that_is_said(
     [command] = re.findall("→ `recollect ([^`]+)` deletes it", refused.stderr)
     done = run(*shlex.split(command))
 
-    assert (2, True) == (refused.returncode, "nothing brings it back" in refused.stderr)
+    assert (2, True) == (refused.returncode, "deletes it for good" in refused.stderr)
     assert "blue barrel" in found
     assert 0 == done.returncode
     assert "it cannot be restored" in done.stdout

@@ -53,7 +53,7 @@ class Restored:
     fact: Fact
     """The fact, which is valid again."""
     others: tuple[Fact, ...]
-    """The facts that superseded it, unchanged."""
+    """The facts that superseded it."""
 
 
 def remember(

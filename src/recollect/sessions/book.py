@@ -92,7 +92,7 @@ class SessionBook:
         if not last_copies and (last := self._last_copies(chosen)):
             raise UsageError(
                 f"The imported copy of {', '.join(last)} is the only one: its agent's file is gone"
-                " or holds less. Forgetting deletes it, and nothing brings it back.",
+                " or shorter. Forgetting deletes it for good.",
                 action=f"`recollect sessions forget --yes {shlex.join(last)}` deletes it.",
             )
         paths = [each.path for each in chosen]
@@ -134,7 +134,8 @@ class SessionBook:
             if name not in by_name:
                 listed = ", ".join(sorted(forgotten)) or "none"
                 raise NotFoundError(
-                    f"No transcript {name} was forgotten.", action=f"Those that were: {listed}."
+                    f"No transcript {name} was forgotten.",
+                    action=f"Forgotten transcripts: {listed}.",
                 )
         chosen = [by_name[name] for name in names]
         self._archive.write_forgotten(forgotten.difference(chosen))
@@ -147,7 +148,7 @@ class SessionBook:
         for name in names:
             if name not in by_name:
                 raise NotFoundError(
-                    f"There is no transcript {name} of this memory.",
+                    f"This memory has no transcript {name}.",
                     action="`recollect sessions list` shows their names.",
                 )
         return [by_name[name] for name in names]
@@ -164,7 +165,7 @@ class SessionBook:
 def _found_at(paths: Sequence[str]) -> list[FoundTranscript]:
     for path in paths:
         if not Path(path).expanduser().exists():
-            raise NotFoundError(f"There is no {path}.", action="Correct the path.")
+            raise NotFoundError(f"{path} does not exist.", action="Correct the path.")
     found, failures = find_transcripts([Root(Path(path)) for path in paths])
     if failures:
         raise UsageError(f"{failures[0].path} {failures[0].reason}.", action=failures[0].action)

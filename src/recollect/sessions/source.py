@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _TOP = "sessions"
 SESSIONS_TOP = f"{_TOP}/"
 """Start of every transcript's stored path."""
-NOT_SEARCHED = 'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +127,11 @@ class SessionSource:
         """
         self.find()
         found = self._transcripts.get(path)
-        reading = read_transcript(found) if found else Failure(path, "is not there", "")
+        reading = read_transcript(found) if found else Failure(path, "does not exist", "")
         if isinstance(reading, Failure):
             raise NotFoundError(
                 f"{path} {reading.reason}.",
-                action=reading.action or "`recollect sessions list` shows what there is.",
+                action=reading.action or "`recollect sessions list` shows all transcripts.",
             )
         every = project(reading.transcript, options=self._options).lines
         start = max(1, start_line)
