@@ -137,14 +137,14 @@ def paths(value: object) -> tuple[str, ...]:
 def path(value: object) -> Path:
     """Read the path of a file or folder; `~` is the user's home."""
     if not isinstance(value, str) or not value:
-        raise ValueError("a folder")
+        raise ValueError("the path of a file or folder")
     return Path(value).expanduser()
 
 
 def url(value: object) -> str:
     """Read the address of a server."""
     if not isinstance(value, str) or not re.match(r"https?://[^/\s@]+", value):
-        raise ValueError("an address that begins with http:// or https://, without a password")
+        raise ValueError("an address that starts with http:// or https://, without a password")
     return value.rstrip("/")
 
 
