@@ -770,6 +770,16 @@ def test_the_version_changes_with_every_chunk_and_vector_and_with_nothing_else(
     assert seen[-1] == store.version()
 
 
+def test_a_vector_that_is_there_stays(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    embed(store, SPACE, apple=unit(1))
+    before = store.version()
+    embed(store, SPACE, apple=unit(0, 1))
+
+    assert [1.0] == list(store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=1).cosines)
+    assert before == store.version()
+
+
 def test_documents_are_listed_newest_first_with_what_the_scope_sees(store: Store) -> None:
     put(store, "memory/undated.md", "apple")
     put(store, "memory/old.md", "banana", "cherry", when=date(2026, 1, 1))

@@ -89,6 +89,20 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.ram.known() == self.sqlite.known()
 
     @invariant()
+    def the_overview_is_the_same(self) -> None:
+        ram, sqlite = (
+            (
+                store.is_empty(),
+                store.documents(Scope(), limit=100, offset=0),
+                store.days(Scope()),
+                len(store.embedded(SPACE, scope=Scope())),
+                store.status(SPACE).pending,
+            )
+            for store in self.stores
+        )
+        assert ram == sqlite
+
+    @invariant()
     def terms_find_the_same_chunks(self) -> None:
         for term in ("appl", "数据", "tck-1", "東京", "🦔"):
             ram, sqlite = (store.keyword([term], scope=Scope(), limit=100) for store in self.stores)

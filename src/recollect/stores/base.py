@@ -219,7 +219,7 @@ class VectorIndex(Protocol):
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
     ) -> None:
-        """Store vectors by the digest of their text, in one step.
+        """Store vectors by the digest of their text, in one step; those that are there stay.
 
         Raises:
             VectorsRejectedError: they do not fit the space; nothing was stored.

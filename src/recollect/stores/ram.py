@@ -250,8 +250,9 @@ class RamStore(Store):
         if len(digests):
             self._all.dimensions[fingerprint] = vectors.shape[-1]
         for digest, vector in zip(digests, vectors, strict=True):
-            self._all.vectors[str(fingerprint), digest] = vector.copy()
-            self._all.changes += 1
+            if (str(fingerprint), digest) not in self._all.vectors:
+                self._all.vectors[str(fingerprint), digest] = vector.copy()
+                self._all.changes += 1
 
     @synchronized
     def space(self, fingerprint: Fingerprint) -> Space | None:

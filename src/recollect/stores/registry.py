@@ -6,6 +6,7 @@ a store is opened. Nothing above this package knows what kind of file a store is
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,19 @@ def _open_ram(_path: str, _engine: str) -> Opened:
     return RamStore(), ()
 
 
-_OPENERS: dict[str, Callable[[str, str], Opened]] = {"file": _open_file, "ram": _open_ram}
-KINDS = tuple(f"{scheme}:" for scheme in _OPENERS)
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    open: Callable[[str, str], Opened]
+    """Takes what follows the scheme, and the vector engine."""
+    uses_cache: bool
+    """Vectors also go to the home's vector cache."""
+
+
+_KINDS = {
+    "file": _Kind(_open_file, uses_cache=True),
+    "ram": _Kind(_open_ram, uses_cache=False),
+}
+KINDS = tuple(f"{scheme}:" for scheme in _KINDS)
 """What an address may start with."""
 
 
@@ -54,13 +66,8 @@ def open_store(address: str | Path, *, engine: str = "numpy") -> Opened:
         StoreError: the store cannot be used.
 
     """
-    scheme, _, path = _parts(address)
-    if scheme not in _OPENERS:
-        raise ConfigError(
-            f"The store `{address}` is of an unknown kind.",
-            action=f"Start the address with one of {', '.join(KINDS)}",
-        )
-    return _OPENERS[scheme](path, engine)
+    kind, path = _kind(address)
+    return kind.open(path, engine)
 
 
 def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCache | None:
@@ -68,7 +75,8 @@ def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCach
 
     Its file is opened, and created, on first use.
     """
-    if not max_bytes or _parts(address)[0] == "ram":
+    kind, _ = _kind(address)
+    if not max_bytes or not kind.uses_cache:
         return None
     from recollect.stores.sqlite.cache import SqliteVectorCache  # noqa: PLC0415 - heavy
 
@@ -120,5 +128,13 @@ def check_engine() -> EngineCheck:
     return EngineCheck("sqlite", works=True, detail=f"{version} with FTS5")
 
 
-def _parts(address: str | Path) -> tuple[str, str, str]:
-    return ("file", ":", str(address)) if isinstance(address, Path) else address.partition(":")
+def _kind(address: str | Path) -> tuple[_Kind, str]:
+    if isinstance(address, Path):
+        return _KINDS["file"], str(address)
+    scheme, _, path = address.partition(":")
+    if scheme not in _KINDS:
+        raise ConfigError(
+            f"The store `{address}` is of an unknown kind.",
+            action=f"Start the address with one of {', '.join(KINDS)}.",
+        )
+    return _KINDS[scheme], path
