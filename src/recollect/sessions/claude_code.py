@@ -19,29 +19,12 @@ if TYPE_CHECKING:
 
     from recollect.sessions.rows import Row
 
-_NOISE = tag_pattern(
-    (
-        "command-name",
-        "command-message",
-        "command-args",
-        "command-contents",
-        "local-command-stdout",
-        "local-command-stderr",
-        "local-command-caveat",
-        "bash-input",
-        "bash-stdout",
-        "bash-stderr",
-        "ide_opened_file",
-        "ide_selection",
-        "ide_diagnostics",
-        "new-diagnostics",
-        "task-notification",
-        "teammate-message",
-        "cross-session-message",
-        "user-prompt-submit-hook",
-        "session-start-hook",
-    )
-)
+_NOISE = tag_pattern((
+    "command-name", "command-message", "command-args", "command-contents", "local-command-stdout",
+    "local-command-stderr", "local-command-caveat", "bash-input", "bash-stdout", "bash-stderr",
+    "ide_opened_file", "ide_selection", "ide_diagnostics", "new-diagnostics", "task-notification",
+    "teammate-message", "cross-session-message", "user-prompt-submit-hook", "session-start-hook",
+))  # fmt: skip
 _COMMAND = re.compile("<command-(?:name|message)>")
 _ARGUMENTS = "<command-args>", "</command-args>"
 _MIN_ARGUMENT_WORDS = 3

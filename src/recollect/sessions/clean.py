@@ -35,18 +35,10 @@ def tag_pattern(names: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"<(/?)({either})(?:[ \t][^<>\n]*)?>")
 
 
-RECALLED = tag_pattern(
-    (
-        OWN_BLOCK,
-        "relevant-memories",
-        "recalled-context",
-        "active_memory_plugin",
-        "claude-mem-context",
-        "supermemory-context",
-        "hindsight_memories",
-        "system-reminder",
-    )
-)
+RECALLED = tag_pattern((
+    OWN_BLOCK, "relevant-memories", "recalled-context", "active_memory_plugin",
+    "claude-mem-context", "supermemory-context", "hindsight_memories", "system-reminder",
+))  # fmt: skip
 """Blocks of recalled memory and reminders, whichever program injected them."""
 
 

@@ -21,25 +21,12 @@ if TYPE_CHECKING:
 
     from recollect.sessions.rows import Row
 
-_INJECTED = tag_pattern(
-    (
-        "environment_context",
-        "user_instructions",
-        "turn_aborted",
-        "user_shell_command",
-        "user_action",
-        "skill",
-        "subagent_notification",
-        "agent_message_board_notification",
-        "recommended_plugins",
-        "permissions instructions",
-        "collaboration_mode",
-        "personality_spec",
-        "realtime_conversation",
-        "goal_context",
-        "codex_internal_context",
-    )
-)
+_INJECTED = tag_pattern((
+    "environment_context", "user_instructions", "turn_aborted", "user_shell_command", "user_action",
+    "skill", "subagent_notification", "agent_message_board_notification", "recommended_plugins",
+    "permissions instructions", "collaboration_mode", "personality_spec", "realtime_conversation",
+    "goal_context", "codex_internal_context",
+))  # fmt: skip
 _RULES_HEADER = re.compile(r"\s*# AGENTS\.md instructions(?: for [^\n]*)?")
 _RULES_END = "</INSTRUCTIONS>"
 _REQUEST_HEADER = "## My request for Codex:"

@@ -27,21 +27,10 @@ _HEADER_ROWS = 64
 _MAX_SLUG_CHARS = 200
 """Claude Code cuts longer names of project folders and adds a hash."""
 
-_OPENCLAW_TYPES = frozenset(
-    {
-        "session",
-        "session-meta",
-        "session_info",
-        "custom",
-        "custom_message",
-        "compaction",
-        "reset",
-        "branch_summary",
-        "model_change",
-        "thinking_level_change",
-        "label",
-    }
-)
+_OPENCLAW_TYPES = frozenset({
+    "session", "session-meta", "session_info", "custom", "custom_message", "compaction", "reset",
+    "branch_summary", "model_change", "thinking_level_change", "label",
+})  # fmt: skip
 _CODEX_TYPES = frozenset(
     {"session_meta", "turn_context", "event_msg", "response_item", "compacted"}
 )
