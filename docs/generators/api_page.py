@@ -28,6 +28,8 @@ class Section:
     about: str
     is_from_top: bool = True
     """Whether the names are imported from `recollect` itself."""
+    inherited: tuple[str, str] | None = None
+    """Module and name of a base class whose methods belong to the names too."""
 
 
 SECTIONS = (
@@ -93,6 +95,7 @@ SECTIONS = (
         ("RecollectRetriever",),
         "Needs the extra `langchain`.",
         is_from_top=False,
+        inherited=("retrievers/retrieve.py", "OwnsMemory"),
     ),
     Section(
         "LlamaIndex",
@@ -100,6 +103,7 @@ SECTIONS = (
         ("RecollectRetriever",),
         "Needs the extra `llama-index`.",
         is_from_top=False,
+        inherited=("retrievers/retrieve.py", "OwnsMemory"),
     ),
 )
 _HEAD = """# Python API
@@ -130,6 +134,11 @@ def api_page(package: Path) -> str:
         for name in section.names:
             home = module if not section.is_from_top else _home(package, name, module=module)
             parts.extend(_entry(defined[name], home=home))
+            if section.inherited is not None:
+                base_module, base = section.inherited
+                bases = _parsed(package / base_module).body
+                found = next(each for each in bases if getattr(each, "name", None) == base)
+                parts.extend(_methods(found, of=name))
     parts.append("## Errors\n")
     parts.append(_errors(package))
     return "\n".join(parts)
@@ -165,11 +174,15 @@ def _entry(
     fields = list(_fields(node))
     if fields:
         yield "\n".join(fields) + "\n"
-    for member in node.body:
+    yield from _methods(node, of=node.name)
+
+
+def _methods(node: ast.stmt, *, of: str) -> Iterator[str]:
+    for member in getattr(node, "body", ()):
         if isinstance(member, _Functions) and not member.name.startswith("_"):
             if _is_property(member):
                 continue
-            yield f"#### `{node.name}.{member.name}`\n"
+            yield f"#### `{of}.{member.name}`\n"
             yield from _callable(member)
 
 
