@@ -60,7 +60,7 @@ export function open(root) {
     body.replaceChildren(
       ...last.warnings.map((sentence) => note("warn", plain(sentence), "Correct it in memory-cases.jsonl.")),
       h("p", { class: "lead" }, `${count(last.count, "question")}, each asked in every way. `,
-        "Dots are means, lines 95 % intervals."),
+        "Dots are means, lines 95% intervals."),
       answerable < FEW ? note("", `Only ${count(answerable, "question")} with an answer: `
         + "intervals from so few are unreliable.", "Add more with `recollect eval add`.") : "",
       choice, place, missed(last),
@@ -125,7 +125,7 @@ function chart({ variants, configured }, measure, name) {
 function table({ variants, configured }, measure, name) {
   return h("table", { class: "measured" },
     h("caption", { class: "visually-hidden" }, `${name} by way of searching`),
-    h("thead", {}, h("tr", {}, ...["", name, "95 % interval", "nDCG compared with the current settings"]
+    h("thead", {}, h("tr", {}, ...["", name, "95% interval", "nDCG compared with the current settings"]
       .map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, ...variants.map((variant) => {
       const own = variant.overall?.[measure];

@@ -36,7 +36,7 @@ export function open(root) {
   );
 
   const requests = latestOnly();
-  let data = null; // the response, and the question it was for
+  let current = null; // the response, and the question it was for
   let plane = null; // where the points are on the canvas
   let highlighted = -1; // the point under the pointer or the focus
 
@@ -44,8 +44,8 @@ export function open(root) {
     const question = params.get("q") ?? "";
     colours.choose(params.get("colour"));
     if (box.value.trim() !== question.trim()) box.value = question;
-    if (data && data.question === question && !again) {
-      notes.replaceChildren(...remarks(data));
+    if (current && current.question === question && !again) {
+      notes.replaceChildren(...remarks(current));
       paint();
       return;
     }
@@ -60,11 +60,11 @@ export function open(root) {
     stage.setAttribute("aria-busy", "true");
     await requests.run(async (request) => {
       const response = await request("/api/map", { params: { query: question.trim() || null } });
-      data = { ...response, question };
+      current = { ...response, question };
       show();
     }, {
       failed(error) {
-        data = null;
+        current = null;
         content.hidden = true;
         status.replaceChildren(failureNote(error, () => update(params, { again: true })));
       },
@@ -74,32 +74,32 @@ export function open(root) {
 
   function show() {
     status.replaceChildren();
-    content.hidden = data.points.length === 0;
-    notes.replaceChildren(...remarks(data));
-    const amount = data.shown < data.total
-      ? `${data.shown.toLocaleString("en")} of ${data.total.toLocaleString("en")} chunks shown`
-      : `${count(data.total, "chunk")}`;
-    const share = `; the two axes show ${Math.round(data.spread * 100)} % of their differences`;
-    summary.textContent = data.total ? amount + share : "";
+    content.hidden = current.points.length === 0;
+    notes.replaceChildren(...remarks(current));
+    const amount = current.shown < current.total
+      ? `${current.shown.toLocaleString("en")} of ${current.total.toLocaleString("en")} chunks shown`
+      : `${count(current.total, "chunk")}`;
+    const share = `; the two axes show ${Math.round(current.spread * 100)}% of their differences`;
+    summary.textContent = current.total ? amount + share : "";
     list.replaceChildren(...entries());
-    head.textContent = data.query ? "Nearest to the question" : "Some of the chunks";
+    head.textContent = current.query ? "Nearest to the question" : "Some of the chunks";
     canvas.setAttribute("aria-label",
-      `Map of chunks by meaning: ${amount}${data.query ? ", with the question" : ""}. `
+      `Map of chunks by meaning: ${amount}${current.query ? ", with the question" : ""}. `
       + "The list beside it names them.");
     paint();
-    announce(data.total ? amount : "");
+    announce(current.total ? amount : "");
   }
 
   // The points that the list names: the nearest to the question, or an even sample.
   function listedPoints() {
-    if (data.nearest.length) return data.nearest;
-    const length = Math.min(LISTED, data.points.length);
-    return Array.from({ length }, (_, place) => Math.floor((place * data.points.length) / length));
+    if (current.nearest.length) return current.nearest;
+    const length = Math.min(LISTED, current.points.length);
+    return Array.from({ length }, (_, place) => Math.floor((place * current.points.length) / length));
   }
 
   function entries() {
     return listedPoints().map((place) => {
-      const point = data.points[place];
+      const point = current.points[place];
       const onPoint = () => highlight(place);
       return h("li", {},
         h("a", { href: fileLink(point), on: { focus: onPoint, mouseenter: onPoint } },
@@ -110,15 +110,15 @@ export function open(root) {
   }
 
   function paint() {
-    if (!data || content.hidden) return;
-    plane = projection(canvas, data);
-    draw(canvas, plane, data, { colourOf: colours.colourOf(data), highlighted });
+    if (!current || content.hidden) return;
+    plane = projection(canvas, current);
+    draw(canvas, plane, current, { colourOf: colours.colourOf(current), highlighted });
   }
 
   function highlight(place) {
     highlighted = place;
     paint();
-    const point = data?.points[place];
+    const point = current?.points[place];
     tip.hidden = !point;
     if (!point) return;
     tip.replaceChildren(
@@ -132,8 +132,8 @@ export function open(root) {
   }
 
   function onMove(event) {
-    if (!data || !plane) return;
-    const place = pick(plane, data.points, event.offsetX, event.offsetY);
+    if (!current || !plane) return;
+    const place = pick(plane, current.points, event.offsetX, event.offsetY);
     if (place !== highlighted) highlight(place);
     canvas.classList.toggle("is-over", place >= 0);
   }
@@ -151,7 +151,7 @@ export function open(root) {
   canvas.addEventListener("mousemove", onMove);
   canvas.addEventListener("mouseleave", () => highlight(-1));
   canvas.addEventListener("click", () => {
-    if (highlighted >= 0) location.hash = fileLink(data.points[highlighted]);
+    if (highlighted >= 0) location.hash = fileLink(current.points[highlighted]);
   });
   document.addEventListener("theme", paint);
   const resized = new ResizeObserver(paint);
