@@ -365,9 +365,8 @@ def test_compare_with_the_real_model_shows_every_way_of_searching(
     hybrid: Cli, tmp_path: Path
 ) -> None:
     cases = tmp_path / "cases.jsonl"
-    cases.write_bytes(
-        (CASES / "phrasings.jsonl").read_bytes() + (CASES / "absent.jsonl").read_bytes()
-    )
+    lines = [(CASES / f"{name}.jsonl").read_bytes() for name in ("phrasings", "absent")]
+    cases.write_bytes(b"".join(b"".join(lines).splitlines(keepends=True)[::2]))  # enough to differ
 
     table = hybrid("eval", cases, "--compare", "--plot", tmp_path / "out.svg")
     answer = as_json(hybrid("eval", cases, "--compare", "--json"))
