@@ -52,7 +52,7 @@ BROKEN = b"\xff\xfe\x00 not text \x80\x81" * 9
 OWNERS = ("Wen Qiu", "Tomasz Wilk", "Haruka Mizuno")
 
 BIG_FILES = 1000
-BIG_SECTIONS = 50
+BIG_SECTIONS = 20
 BIG_CHUNKS = BIG_FILES * BIG_SECTIONS
 _CLUSTERS = 12
 _AT_ONCE = 5000  # vectors stored in one step
@@ -153,7 +153,7 @@ def write_hostile(workspace: Path) -> None:
 
 
 def write_big(workspace: Path) -> None:
-    """Write a thousand days of fifty short notes each: every one becomes a chunk."""
+    """Write a thousand days of twenty short notes each; every note becomes a chunk."""
     (workspace / "memory").mkdir(parents=True)
     first = date(2023, 1, 1)
     words = ("harbour", "lantern", "orchard", "gravel", "copper", "violin", "meadow", "thistle")
