@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.commands import recollect_command
 from tests.support.contents import index_file
 from tests.support.waiting import PATIENCE_SECONDS, wait_for_descendants
 from tests.vendors.openai import OpenAiFormat
@@ -21,7 +22,7 @@ from recollect.ingest.lease import WRITER
 from recollect.stores.sqlite.leases import SqliteLeases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tests.vendors.server import Fault, Request
 
@@ -55,7 +56,7 @@ class Commands:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command to its end. It fails if it hangs."""
         return subprocess.run(
-            [sys.executable, "-m", "recollect", "-w", str(self.workspace), *arguments],
+            [*recollect_command(), "-w", str(self.workspace), *arguments],
             env=self.environ,
             capture_output=True,
             text=True,
@@ -64,9 +65,16 @@ class Commands:
         )
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start a command and leave it running."""
+        """Start a command in an interpreter of its own and leave it running."""
+        return self._start((sys.executable, "-m", "recollect"), arguments)
+
+    def start_together(self, ways: Sequence[Sequence[str]]) -> list[subprocess.Popen[str]]:
+        """Start commands as close to each other as can be."""
+        return [self._start(recollect_command(), arguments) for arguments in ways]
+
+    def _start(self, program: Sequence[str], arguments: Sequence[str]) -> subprocess.Popen[str]:
         child = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "-w", str(self.workspace), *arguments],
+            [*program, "-w", str(self.workspace), *arguments],
             env=self.environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

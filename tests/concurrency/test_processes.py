@@ -276,7 +276,7 @@ def test_eight_processes_open_a_new_index_at_once(
     undisturbed.run("index")
     ways = [("index",), ("search", "subject3", "--json"), ("status",), ("verify",)] * 2
 
-    children = [commands.start(*way) for way in ways]
+    children = commands.start_together(ways)
     ended = [(child, *child.communicate(timeout=PATIENCE_SECONDS)) for child in children]
 
     for way, (child, _, said) in zip(ways, ended, strict=True):
@@ -301,7 +301,9 @@ def test_six_processes_find_a_damaged_index_and_one_of_them_replaces_it(
         content[4096:-4096] = random.Random(7).randbytes(len(content) - 8192)
     commands.index.write_bytes(content)
 
-    children = [commands.start("search", f"subject{number}", "--json") for number in range(6)]
+    children = commands.start_together(
+        [("search", f"subject{number}", "--json") for number in range(6)]
+    )
     ended = [(child, *child.communicate(timeout=PATIENCE_SECONDS)) for child in children]
 
     for number, (child, answer, said) in enumerate(ended):

@@ -9,12 +9,13 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from tests.support.commands import recollect_command
+from tests.support.waiting import wait_until
 
 from recollect import Memory
 from recollect.errors import StoreFullError, StoreTooNewError
@@ -30,7 +31,7 @@ def run(
     workspace: Path, environ: dict[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [RECOLLECT, "-w", workspace, *arguments],
+        [*recollect_command(), "-w", workspace, *arguments],
         env=environ,
         capture_output=True,
         text=True,
@@ -177,50 +178,59 @@ def test_an_index_of_a_newer_version_is_refused_and_left_alone(
     assert 999 == apsw.Connection(str(index_file(environ))).pragma("user_version")
 
 
+def count_of(table: str, environ: dict[str, str]) -> int:
+    """Return how many rows of a table are committed; 0 while there is no index yet."""
+    try:
+        connection = apsw.Connection(str(index_file(environ)), flags=apsw.SQLITE_OPEN_READONLY)
+        rows = int(connection.execute(f"SELECT count(*) FROM {table}").get)  # noqa: S608
+        connection.close()
+    except (apsw.Error, StopIteration):
+        return 0
+    return rows
+
+
+def kill_an_index_run(workspace: Path, environ: dict[str, str], *, after: str) -> bool:
+    """Kill a run as soon as it has added to a table; tell whether the kill came in time."""
+    before = count_of(after, environ)
+    process = subprocess.Popen(
+        [RECOLLECT, "-w", workspace, "index"], env=environ, stderr=subprocess.DEVNULL
+    )
+    wait_until(lambda: count_of(after, environ) > before or process.poll() is not None)
+    process.send_signal(signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def write_a_hundred_notes(write: Callable[[str, str], Path]) -> None:
+    """Write more notes than are embedded in one step."""
+    for number in range(100):
+        write(f"memory/{number}.md", f"Note {number} about subject {number % 7}.\n" * 8)
+
+
 def test_killed_anywhere_the_next_run_ends_as_an_undisturbed_one(
-    sample: Path, environ: dict[str, str], tmp_path: Path
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path], tmp_path: Path
 ) -> None:
-    for file in sorted((sample / "memory").glob("2026-*"))[6:]:
-        file.unlink()
+    write_a_hundred_notes(write)
     undisturbed = {**environ, "RECOLLECT_HOME": str(tmp_path / "undisturbed")}
-    run(sample, undisturbed, "index")
+    run(workspace, undisturbed, "index")
     expected = contents(index_file(undisturbed))
-    rng = random.Random(3)
-    kills = 0
-    for _ in range(6):
-        process = subprocess.Popen(
-            [RECOLLECT, "-w", sample, "index"], env=environ, stderr=subprocess.DEVNULL
-        )
-        time.sleep(rng.uniform(0.2, 1.5))
-        process.send_signal(signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
 
-    done = run(sample, environ, "index", "--json")
+    kills = [
+        kill_an_index_run(workspace, environ, after=table)
+        for table in ("documents", "vectors", "vectors")
+    ]
+    done = run(workspace, environ, "index", "--json")
 
+    assert any(kills)
     assert 0 == done.returncode, done.stderr
-    assert kills
     assert expected == contents(index_file(environ))
 
 
 def test_nothing_embedded_is_embedded_again_after_a_kill(
     workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
 ) -> None:
-    for number in range(100):
-        write(f"memory/{number}.md", f"Note {number} about subject {number % 7}.\n" * 8)
-    process = subprocess.Popen(
-        [RECOLLECT, "-w", workspace, "index"], env=environ, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 60
-    stored = 0
-    while not stored and time.monotonic() < deadline:
-        try:
-            connection = apsw.Connection(str(index_file(environ)), flags=apsw.SQLITE_OPEN_READONLY)
-            stored = connection.execute("SELECT count(*) FROM vectors").get
-        except (apsw.Error, StopIteration):
-            continue
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    stored = apsw.Connection(str(index_file(environ))).execute("SELECT count(*) FROM vectors").get
+    write_a_hundred_notes(write)
+    kill_an_index_run(workspace, environ, after="vectors")
+    stored = count_of("vectors", environ)
 
     report = json.loads(run(workspace, environ, "index", "--json").stdout)
 
