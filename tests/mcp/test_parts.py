@@ -77,7 +77,9 @@ def test_a_place_is_understood_however_it_is_written(text: str, wanted: Location
 
 
 def test_lines_are_counted_from_where_reading_begins() -> None:
-    assert [3, 1, 1] == [Location("a", 7, end_line=9).lines_from(line) for line in (7, 9, 20)]
+    assert [(7, 3), (9, 1), (20, 1)] == [
+        Location("a", 7, end_line=9).window(line, None) for line in (7, 9, 20)
+    ]
 
 
 @given(st.text(min_size=1).filter(lambda path: "#" not in path and path.isprintable()))

@@ -1,4 +1,4 @@
-"""Parses what people and agents write for days (2026-02-01, yesterday, 7d) and file locations."""
+"""Parses what people and agents write: days (2026-02-01, yesterday, 7d), locations, sources."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
+from recollect.types import SourceKind
+
+_ALL = "all"
+SOURCES = (*(kind.value for kind in SourceKind), _ALL)
 _AGO = re.compile(r"(\d{1,5})([dw])")
 _DAYS = {"d": 1, "w": 7}
 _FIRST_YEAR = 2
 _LAST_YEAR = 9998
 """Earlier or later days do not start or end in every time zone."""
+DEFAULT_LINES = 120
 DAY_EXAMPLES = "2026-02-01, yesterday or 7d"
 _LOCATION = re.compile(
     r"(?P<path>.+?)"
@@ -39,6 +44,11 @@ def parse_day(text: str) -> date:
     return day
 
 
+def parse_source(name: str) -> SourceKind | None:
+    """Return the source that a name of SOURCES means; None for all of them."""
+    return None if name in {"", _ALL} else SourceKind(name)
+
+
 def end_of(day: date | None) -> datetime | None:
     """Return the last moment of a day in the local time zone."""
     return None if day is None else datetime.combine(day, time.max).astimezone(UTC)
@@ -60,9 +70,11 @@ class Location:
     lines: int | None = None
     """The number of lines, if it was given."""
 
-    def lines_from(self, first: int) -> int | None:
-        """Return how many lines to read from this one; None if that was not given."""
-        return self.lines if self.end_line is None else max(self.end_line - first + 1, 1)
+    def window(self, start: int | None, lines: int | None) -> tuple[int, int]:
+        """Return the first line to read and how many; the arguments win over the location."""
+        first = start or self.start_line or 1
+        until_end = None if self.end_line is None else max(self.end_line - first + 1, 1)
+        return first, lines or until_end or self.lines or DEFAULT_LINES
 
 
 def parse_location(text: str) -> Location:

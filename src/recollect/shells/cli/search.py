@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.reports import RecallForm
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
@@ -15,7 +16,7 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
-from recollect.shells.parse import end_of, parse_location
+from recollect.shells.parse import SOURCES, end_of, parse_location, parse_source
 from recollect.shells.render import search as render
 from recollect.types import SearchRequest
 
@@ -23,17 +24,15 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-_SOURCES = ("memory", "sessions", "facts", "all")
 _FUSIONS = ("calibrated", "weighted", "rrf")
-_FORMS = ("full", "short", "index")
-_LINES = 120
+_FORMS = [form.value for form in RecallForm]
 
 
 @click.command("search", cls=TextCommand)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY")
 @click.option("-n", "--max-results", type=int, help="Most hits to show.  [default: 6]")
 @click.option("--min-score", type=float, help="Leave out hits with a lower score.")
-@click.option("--source", type=click.Choice(_SOURCES), default="all", help="Only this source.")
+@click.option("--source", type=click.Choice(SOURCES), default="all", help="Only this source.")
 @click.option("--since", type=DAY, help="Only notes dated on or after: 2026-02-01, yesterday, 7d.")
 @click.option("--before", type=DAY, help="Only notes dated before this day.")
 @click.option("--path", metavar="GLOB", help="Only a folder, or files that match: 'memory/2026-*'.")
@@ -60,7 +59,7 @@ def search_command(
         with progress_bar() as progress:
             request = SearchRequest(
                 " ".join(query),
-                source=None if source == "all" else source,
+                source=parse_source(source),
                 path=_glob(path, memory.workspace),
                 as_of=end_of(as_of),
                 sync=not no_sync,
@@ -118,8 +117,7 @@ def get_command(
     if not location:
         raise click.BadParameter("give a path that search shows", param_hint="PATH")
     place = parse_location(location)
-    first = start or place.start_line or 1
-    count = lines or place.lines_from(first) or _LINES
+    first, count = place.window(start, lines)
     with options.open_memory() as memory:
         excerpt = memory.get(place.path, start_line=first, lines=count)
     options.print(render.excerpt_json(excerpt), excerpt.text if excerpt.lines else ())

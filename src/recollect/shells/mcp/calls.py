@@ -11,7 +11,7 @@ from recollect.facts.record import Provenance
 from recollect.shells.mcp import render
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of
-from recollect.shells.parse import Location, end_of, parse_location, start_of
+from recollect.shells.parse import Location, end_of, parse_location, parse_source, start_of
 from recollect.shells.render.facts import fact_json
 from recollect.shells.scopes import VisibleScopes
 from recollect.types import GLOBAL, SearchRequest
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 MAX_TOKENS = 3000
 """The most a result takes unless the caller asks for more: about 12,000 characters."""
 _FETCH_TOKENS = 12_000
-_LINES = 120
 _ALL_LINES = 100_000  # more than an excerpt ever has
 _NARROWING = ("minScore", "source", "since", "before", "path", "asOf")
 _SEARCH_TOOLS = ("memory_search", "search")
@@ -76,8 +75,7 @@ class Calls:
     async def memory_get(self, given: Arguments) -> ToolResult:
         """Read lines of a file."""
         place = _location(given.text("path"))
-        first = given.integer("from") or place.start_line or 1
-        count = given.integer("lines") or place.lines_from(first) or _LINES
+        first, count = place.window(given.integer("from"), given.integer("lines"))
         try:
             excerpt = await self._read(place.path, first, count)
         except RecollectError as error:
@@ -141,12 +139,11 @@ class Calls:
         return render.connector_fetch_result(given.text("id"), excerpt, max_tokens=_FETCH_TOKENS)
 
     async def _search(self, given: Arguments) -> Results:
-        source = given.text("source") or "all"
         request = SearchRequest(
             given.text("query"),
             max_results=given.integer("maxResults"),
             min_score=given.number("minScore"),
-            source=None if source == "all" else source,
+            source=parse_source(given.text("source")),
             since=given.day("since"),
             before=given.day("before"),
             path=given.text("path") or None,

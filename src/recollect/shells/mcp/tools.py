@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from recollect.shells.parse import SOURCES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ArgumentType = Literal["string", "integer", "number", "boolean", "array", "day"]
 """A JSON type, or a day, which is a string in JSON."""
-SOURCES = ("memory", "sessions", "facts", "all")
 
 
 @dataclass(frozen=True, slots=True)
