@@ -18,6 +18,7 @@ _WIDE = 70  # a source line, before escapes make it longer
 _ENVIRONMENT = (
     ("RECOLLECT_HOME", "Folder of the indexes. Default: the platform's data folder."),
     ("RECOLLECT_WORKSPACE", "The workspace, where -w is not given."),
+    ("OPENCLAW_WORKSPACE", "The same, where RECOLLECT_WORKSPACE is not set."),
     ("RECOLLECT_AGENT", "Id of the index, where --agent is not given."),
     ("RECOLLECT_CONFIG", "Settings file to use instead of your own."),
     (

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "recollect.toml"
 _MARKS = (PROJECT_FILE, "MEMORY.md")
+_WORKSPACE_VARIABLES = ("RECOLLECT_WORKSPACE", "OPENCLAW_WORKSPACE")
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -104,7 +105,7 @@ def find_workspace(
 
     """
     environ = os.environ if environ is None else environ
-    folder = _folder(named or environ.get("RECOLLECT_WORKSPACE"))
+    folder = _folder(named or workspace_variable(environ))
     if must_exist and not folder.is_dir():
         raise WorkspaceError(
             f"The workspace {folder} is not a folder.",
@@ -112,6 +113,11 @@ def find_workspace(
         )
     given = agent or environ.get("RECOLLECT_AGENT")
     return Workspace(folder, agent_of(folder, named=given), given, Places.of(environ), environ)
+
+
+def workspace_variable(environ: Mapping[str, str]) -> str | None:
+    """Return the workspace that the environment names: ours first, then OpenClaw's."""
+    return next((named for each in _WORKSPACE_VARIABLES if (named := environ.get(each))), None)
 
 
 def _folder(named: Path | str | None) -> Path:

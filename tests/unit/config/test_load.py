@@ -151,6 +151,17 @@ def test_the_workspace_is_named_or_found_upwards(
     assert Path("/") == find_workspace(environ=from_environment).folder
 
 
+def test_openclaws_variable_names_the_workspace_after_ours(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir()
+    theirs.mkdir()
+    environ = {"OPENCLAW_WORKSPACE": str(theirs)}
+
+    assert theirs == find_workspace(environ=environ).folder
+    assert ours == find_workspace(environ={**environ, "RECOLLECT_WORKSPACE": str(ours)}).folder
+    assert theirs == find_workspace(environ={**environ, "RECOLLECT_WORKSPACE": ""}).folder
+
+
 def test_agents_are_stable_and_distinct(tmp_path: Path) -> None:
     (tmp_path / "x" / "notes").mkdir(parents=True)
     (tmp_path / "y" / "notes").mkdir(parents=True)

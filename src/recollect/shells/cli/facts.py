@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from recollect.config.paths import workspace_variable
 from recollect.errors import NotFoundError, UsageError
 from recollect.shells.cli.shared import (
     DAY,
@@ -101,7 +102,7 @@ def remember_command(
 
 def _new_memory_notices(workspace: Path, *, named: Path | None) -> tuple[str, ...]:
     """Return what to say if this fact starts a memory because none was found or named."""
-    is_named = named or os.environ.get("RECOLLECT_WORKSPACE")
+    is_named = named or workspace_variable(os.environ)
     if is_named or any((workspace / name).exists() for name in _MEMORY_FILES):
         return ()
     above = next((each for each in workspace.parents if (each / _FACTS_FOLDER).is_dir()), None)
