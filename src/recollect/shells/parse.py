@@ -6,10 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from recollect.types import SourceKind
-
-_ALL = "all"
-SOURCES = (*(kind.value for kind in SourceKind), _ALL)
+SOURCES = ("memory", "sessions", "facts", "all")
 _AGO = re.compile(r"(\d{1,5})([dw])")
 _DAYS = {"d": 1, "w": 7}
 _FIRST_YEAR = 2
@@ -44,9 +41,9 @@ def parse_day(text: str) -> date:
     return day
 
 
-def parse_source(name: str) -> SourceKind | None:
-    """Return the source that a name of SOURCES means; None for all of them."""
-    return None if name in {"", _ALL} else SourceKind(name)
+def parse_source(name: str) -> str | None:
+    """Return the source that one of SOURCES means; None for all of them."""
+    return None if name in {"", "all"} else name
 
 
 def end_of(day: date | None) -> datetime | None:
