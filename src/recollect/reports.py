@@ -26,6 +26,8 @@ class Failure:
     action: str
     is_entry: bool = False
     """True if the rest of the file was indexed."""
+    is_left_out: bool = False
+    """True if a setting leaves the file out: what is stored of it is dropped."""
 
 
 @dataclass(frozen=True, slots=True)

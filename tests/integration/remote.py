@@ -39,11 +39,12 @@ def notes_of(server: VendorServer) -> dict[str, int]:
 
 
 def command(
-    workspace: Path, environ: dict[str, str], *arguments: str
+    workspace: Path, environ: dict[str, str], *arguments: str, stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*recollect_command(), "-w", str(workspace), *arguments],
         env=environ,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,

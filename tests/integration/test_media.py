@@ -224,6 +224,23 @@ def test_what_is_too_large_or_not_what_its_name_says_is_reported_and_the_rest_go
     assert 4 == gemini.media.total()
 
 
+def test_a_lower_limit_drops_files_that_are_now_too_large_and_a_higher_one_brings_them_back(
+    workspace: Path, assets: Path, on: dict[str, str]
+) -> None:
+    (assets / "large.png").write_bytes(png("large", size_bytes=5001))
+    limited = {**on, "RECOLLECT_MULTIMODAL_MAX_FILE_BYTES": "5000"}
+    command(workspace, on, "index")
+
+    lowered = command(workspace, limited, "index")
+    after = json.loads(command(workspace, limited, "search", "large.png", "--json").stdout)
+    raised = command(workspace, on, "index")
+
+    assert "0 added, 0 changed, 0 moved, 1 removed, 5 unchanged, 1 failed" in lowered.stdout
+    assert "assets/large.png" in lowered.stderr
+    assert "assets/large.png" not in [hit["path"] for hit in after["results"]]
+    assert "1 added" in raised.stdout
+
+
 @pytest.mark.parametrize(
     ("changes", "action"),
     [

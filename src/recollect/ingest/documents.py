@@ -136,7 +136,7 @@ def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
         ]
         present = {(each.source, each.path) for each in found}
         # A path that could not be looked into is not gone: what is stored of it stays.
-        unreadable = {failure.path for failure in failures}
+        unreadable = {failure.path for failure in failures if not failure.is_left_out}
         suspects += [(source, each) for each in changed]
         unchanged += len(found) - len(changed)
         failed += failures

@@ -15,8 +15,16 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from recollect.ingest.read import content_of, is_settled, open_without_waiting, unreadable, when_of
+from recollect.ingest.read import (
+    content_of,
+    is_settled,
+    open_without_waiting,
+    too_large,
+    unreadable,
+    when_of,
+)
 from recollect.providers.base import Media
+from recollect.reports import Failure
 from recollect.text.setting import some_of, switch, user_setting, whole
 from recollect.types import Document, Modality, digest_of, media_digest
 
@@ -119,8 +127,7 @@ def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
     """
     form = format_of(found.path)
     limit = options.max_file_bytes
-    action = f"Raise multimodal.max_file_bytes ({limit}), make the file smaller, or exclude it."
-    content, stat = content_of(found, max_bytes=limit, action=action)
+    content, stat = content_of(found, max_bytes=limit, action=_make_room(limit))
     if form is None or not form.fits(content):
         named = form.name if form else "media"
         action = "Give it the right suffix, or exclude it."
@@ -135,6 +142,18 @@ def read_media(found: Found, *, options: MediaOptions, now_ns: int) -> Document:
         is_settled=is_settled(stat, now_ns=now_ns),
         is_media=True,
     )
+
+
+def oversize(found: Found, *, options: MediaOptions) -> Failure | None:
+    """Return why a media file is left out for its size; None if it is small enough."""
+    limit = options.max_file_bytes
+    if found.media is None or found.stat.size_bytes <= limit:
+        return None
+    return Failure(found.path, too_large(limit), _make_room(limit), is_left_out=True)
+
+
+def _make_room(limit: int) -> str:
+    return f"Raise multimodal.max_file_bytes ({limit}), make the file smaller, or exclude it."
 
 
 def load_media(missing: Missing, *, workspace: Path) -> Media | None:

@@ -106,7 +106,7 @@ def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Sta
         reason = f"cannot be read: {error.strerror}"
         raise unreadable(found.path, reason, "Make it readable, or exclude it.") from error
     if len(content) > max_bytes:
-        raise unreadable(found.path, f"is larger than {max_bytes / 1024**2:.3g} MiB", action)
+        raise unreadable(found.path, too_large(max_bytes), action)
     return content, Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
@@ -125,6 +125,11 @@ def _decoded(content: bytes, path: str) -> str:
     if "\0" in text:
         raise unreadable(path, "contains NUL characters: it is not text", "Rename or exclude it.")
     return text
+
+
+def too_large(max_bytes: int) -> str:
+    """Return the reason to give for a file that has more bytes than it may."""
+    return f"is larger than {max_bytes / 1024**2:.3g} MiB"
 
 
 def unreadable(path: str, reason: str, action: str) -> UnreadableError:

@@ -49,7 +49,7 @@ class Source(Protocol):
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return every file, and every path that could not be looked into.
 
-        What is stored of a failed path, or below it, is kept.
+        What is stored of a failed path, or below it, is kept, unless a setting leaves it out.
         """
 
     def take(self, found: Found) -> Taken:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import NotFoundError, WorkspaceError
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import FolderSearch, Seen
-from recollect.ingest.media import MediaOptions, modality_of
+from recollect.ingest.media import MediaOptions, modality_of, oversize
 from recollect.reports import Failure
 from recollect.text.globs import matches
 from recollect.text.setting import paths, setting
@@ -85,7 +85,10 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
         for each in seen
         if first[each.real] is each
     ]
-    return found, failures
+    # By its stat alone: whether a file is too large must not depend on when it was read.
+    large = {each.path: why for each in found if (why := oversize(each, options=options.media))}
+    kept = [each for each in found if each.path not in large]
+    return kept, [*failures, *large.values()]
 
 
 @dataclass(frozen=True, slots=True)

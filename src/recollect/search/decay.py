@@ -26,7 +26,9 @@ class DecayOptions:
     half_life_days: float = setting(
         "temporal_decay.half_life_days", 30.0, number(0.01, 1e6), "days until a score is halved"
     )
-    floor: float = setting("temporal_decay.floor", 0.4, share, "share of a score that age leaves")
+    floor: float = setting(
+        "temporal_decay.floor", 0.4, share, "share of a score that age leaves; 0: none, as OpenClaw"
+    )
     """An old right answer keeps at least this part of its score, and so stays above noise."""
 
 

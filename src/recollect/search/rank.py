@@ -104,7 +104,7 @@ def rank(
         )
         looked = rerank(text, standing=standing, reranker=reranker, options=options.rerank)
     scores = looked.scores
-    order = _best_first(scores, fused.eligible | is_exact, chunks=chunks)
+    order = _best_first(scores, _kept(fused, scores, is_exact, options.fusion), chunks=chunks)
     order = keep_quota(order, scores=scores, chunks=chunks)
     return Ranking(
         fused=fused,
@@ -117,6 +117,14 @@ def rank(
         confident=fused.confident or bool(is_exact.any()) or looked.is_sure,
         degradation=looked.degradation,
     )
+
+
+def _kept(
+    fused: Fused, scores: Floats, is_exact: npt.NDArray[np.bool_], options: FusionOptions
+) -> npt.NDArray[np.bool_]:
+    """Return what is shown: the floor of the fusion is for the legs, the user's for all stages."""
+    kept = fused.eligible | is_exact
+    return kept if options.min_score is None else kept & (scores >= options.min_score)
 
 
 def _best_first(

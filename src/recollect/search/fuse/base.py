@@ -10,10 +10,11 @@ import numpy as np
 from recollect.types import Leg
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import numpy.typing as npt
 
+    from recollect.search.fuse.table import FusionOptions
     from recollect.types import Background
 
     Floats = npt.NDArray[np.float64]
@@ -48,6 +49,19 @@ class LegScores:
         ranks[order] = np.arange(1, len(self.raw) + 1)
         ranks[~self.present] = 0
         return ranks
+
+
+def shares(legs: Collection[Leg], *, options: FusionOptions) -> Mapping[Leg, float]:
+    """Return the share of each leg that ran and has a weight; they add up to 1.
+
+    Legs that all weigh nothing count equally: they are the only ones that can answer.
+    """
+    configured = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
+    weights = {name: configured[name] for name in legs if name in configured}
+    total = sum(weights.values())
+    return {
+        name: weight / total if total else 1.0 / len(weights) for name, weight in weights.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

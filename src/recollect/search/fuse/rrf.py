@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, LegScores
+from recollect.search.fuse.base import Fused, LegScores, shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from recollect.types import Leg
 
 DEFAULT_FLOOR = 0.0
+_FIRST_EVERYWHERE = 1.0 - 1e-9  # shares may add up to a little less than 1
 
 
 def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return Σ weight/(k + rank) over the legs that ran, divided by its maximum."""
-    weights = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
-    legs = {name: leg for name, leg in legs.items() if name in weights}
-    best = sum(weights[name] / (options.rrf_k + 1) for name in legs)
+    share_of = shares(legs, options=options)
+    legs = {name: legs[name] for name in share_of}
+    first = options.rrf_k + 1
     contributions = {
-        name: np.where(leg.present, weights[name] / (options.rrf_k + leg.ranks) / best, 0.0)
+        name: np.where(leg.present, share_of[name] * first / (options.rrf_k + leg.ranks), 0.0)
         for name, leg in legs.items()
     }
     scores = np.sum(list(contributions.values()), axis=0)
@@ -42,5 +43,5 @@ def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
         contributions=contributions,
         eligible=(scores > 0) & (scores >= floor),
         # Ranks cannot tell noise from a match; that both legs agree on the first is all there is.
-        confident=bool(len(scores)) and float(scores.max()) >= 1.0,
+        confident=bool(len(scores)) and float(scores.max()) >= _FIRST_EVERYWHERE,
     )

@@ -1,7 +1,8 @@
 """The weighted blend that OpenClaw users know: vectorWeight·cosine + textWeight·text.
 
 A leg that did not run drops out and the weights renormalise. A hit is kept when the blend or
-either leg's own score reaches the floor, so a silent leg cannot push a good hit below it.
+either leg's own score reaches the default floor, so a silent leg cannot push a good hit below it.
+A floor of the user's is for the blend alone: it is the score they see.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, LegScores
+from recollect.search.fuse.base import VECTOR, Fused, LegScores, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,9 +59,8 @@ NORMALISERS: dict[str, Callable[[LegScores], Floats]] = {
 
 def weighted(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return the weighted sum of cosine and normalised text score."""
-    weights = {KEYWORD: options.text_weight, VECTOR: options.vector_weight}
-    legs = {name: leg for name, leg in legs.items() if name in weights}
-    total = sum(weights[name] for name in legs)
+    share_of = shares(legs, options=options)
+    legs = {name: legs[name] for name in share_of}
     normalised = {
         name: np.where(
             leg.present,
@@ -71,11 +71,13 @@ def weighted(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
         )
         for name, leg in legs.items()
     }
-    contributions = {name: weights[name] / total * own for name, own in normalised.items()}
+    contributions = {name: share_of[name] * own for name, own in normalised.items()}
     scores = np.sum(list(contributions.values()), axis=0)
-    floor = DEFAULT_FLOOR if options.min_score is None else options.min_score
-    reached = [scores, *normalised.values()]
-    eligible = np.any([values >= floor for values in reached], axis=0) & (scores > 0)
+    if options.min_score is None:
+        reached = np.max([scores, *normalised.values()], axis=0) >= DEFAULT_FLOOR
+    else:
+        reached = scores >= options.min_score
+    eligible = reached & (scores > 0)
     return Fused(
         scores=scores,
         normalised=normalised,

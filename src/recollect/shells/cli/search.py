@@ -42,7 +42,7 @@ _FORMS = [form.value for form in RecallForm]
 @click.option("--explain", is_flag=True, help="Show how each score was computed.")
 @click.option("--fusion", type=click.Choice(_FUSIONS), help="How to combine the two legs.")
 @click.option("--rerank/--no-rerank", default=None, help="Let a model rerank the best hits.")
-@click.option("--no-sync", is_flag=True, help="Search the index as it is.")
+@click.option("--sync/--no-sync", default=None, help="Bring in what changed first, or not.")
 @shared_options
 def search_command(
     options: SharedOptions,
@@ -51,7 +51,6 @@ def search_command(
     source: str,
     path: str | None,
     as_of: date | None,
-    no_sync: bool,
     **fields: object,
 ) -> None:
     """Find the passages that answer QUERY, one word or many."""
@@ -62,7 +61,6 @@ def search_command(
                 source=parse_source(source),
                 path=_glob(path, memory.workspace),
                 as_of=end_of(as_of),
-                sync=not no_sync,
                 **fields,  # type: ignore[arg-type]  # options that are named like their fields
             )
             results = memory.answer(request, progress=progress)

@@ -115,6 +115,7 @@ def examine(open_memory: Callable[[], Memory]) -> list[Check]:
         _index(status, problems),
         _facts(ledger),
         _provider(status),
+        *(Check("note", works=True, detail=notice) for notice in status.notices),
     ]
 
 

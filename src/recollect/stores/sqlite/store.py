@@ -26,8 +26,7 @@ from recollect.stores.sqlite.keyword import SqliteKeywords
 from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.stores.sqlite.overview import SqliteOverview
 from recollect.stores.sqlite.repair import audit, find_drift, repair
-from recollect.stores.sqlite.scan import NumpyScan
-from recollect.stores.sqlite.vec import SqliteVec
+from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, space_id
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
 
         """
         if isinstance(engine, str):
-            engine = SqliteVec() if engine == "sqlite-vec" else NumpyScan()
+            engine, _ = usable_engine(engine)
         connection = _connected(path, engine=engine, writable=writable)
         return cls(path, connection=connection, engine=engine, is_writable=writable)
 
@@ -202,6 +201,12 @@ def open_file(path: Path, *, engine: str | Engine) -> tuple[SqliteStore, tuple[s
         StoreError: there is no way to use it.
 
     """
+    usable, missing = usable_engine(engine) if isinstance(engine, str) else (engine, ())
+    store, notices = _open_in_any_state(path, engine=usable)
+    return store, (*missing, *notices)
+
+
+def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tuple[str, ...]]:
     try:
         return _repaired(SqliteStore.open(path, engine=engine))
     except StoreCorruptError as error:

@@ -8,19 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreError
+import apsw
+
 from recollect.stores.base import VectorPool
 from recollect.stores.sqlite.rows import scope_sql
-from recollect.stores.sqlite.scan import forget_codes
+from recollect.stores.sqlite.scan import NumpyScan, forget_codes
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import apsw
-
+    from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Scope, Vector
 
+_NAME = "sqlite-vec"
 _NEAREST = """
     SELECT c.id, 1 - vec_distance_cosine(v.vector, ?) AS cosine FROM chunks c
     JOIN documents d ON d.id = c.document
@@ -29,29 +30,46 @@ _NEAREST = """
 """
 
 
+class EngineMissingError(Exception):
+    """The extension is not installed or does not load."""
+
+
+def usable_engine(name: str) -> tuple[Engine, tuple[str, ...]]:
+    """Return the named engine, or the default one with a notice if it cannot be used here."""
+    if name != _NAME:
+        return NumpyScan(), ()
+    try:
+        SqliteVec().prepare(apsw.Connection(":memory:"))
+    except EngineMissingError as error:
+        notice = (
+            f'vector.engine is "sqlite-vec", but sqlite-vec cannot be loaded ({error}): numpy '
+            "compares the vectors instead. Run `pip install sqlite-vec`, or remove the setting."
+        )
+        return NumpyScan(), (notice,)
+    return SqliteVec(), ()
+
+
 @dataclass(frozen=True, slots=True)
 class SqliteVec:
     """The vector engine that computes cosines in SQL."""
 
-    name: str = "sqlite-vec"
+    name: str = _NAME
 
     def prepare(self, connection: apsw.Connection) -> None:
         """Load the extension.
 
         Raises:
-            StoreError: it is not installed or does not load.
+            EngineMissingError: it is not installed or does not load.
 
         """
         try:
             import sqlite_vec  # noqa: PLC0415 - an optional dependency
-        except ImportError as error:
-            raise StoreError(
-                'vector.engine = "sqlite-vec" is set, but sqlite-vec is not installed.',
-                action="Install it with `pip install '.[vec]'`, or remove the setting.",
-            ) from error
-        connection.enable_load_extension(True)
-        connection.load_extension(sqlite_vec.loadable_path())
-        connection.enable_load_extension(False)
+
+            connection.enable_load_extension(True)
+            connection.load_extension(sqlite_vec.loadable_path())
+            connection.enable_load_extension(False)
+        except (ImportError, AttributeError, OSError, apsw.Error) as error:
+            raise EngineMissingError(str(error)) from error
 
     def nearest(
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
