@@ -37,10 +37,6 @@ SHELLS_MAY_USE = {
 ROOT_MODULES = {
     "__init__", "__main__", "types", "reports", "errors", "memory", "async_memory", "version",
 }  # fmt: skip
-STILL_DUPLICATED = {
-    "Agent", "Answer", "Member", "Request", "Scope", "Window", "Wire",
-}  # fmt: skip
-"""Class names that are being renamed. Only remove from it."""
 SAME_NAME_ON_PURPOSE = {
     "RecollectRetriever",  # one for each framework, as their users would call it
 }
@@ -136,9 +132,7 @@ def test_a_class_name_means_one_thing() -> None:
     duplicated = {name: places for name, places in classes().items() if len(places) > 1}
 
     assert {} == {
-        name: places
-        for name, places in duplicated.items()
-        if name not in STILL_DUPLICATED | SAME_NAME_ON_PURPOSE
+        name: places for name, places in duplicated.items() if name not in SAME_NAME_ON_PURPOSE
     }
 
 
