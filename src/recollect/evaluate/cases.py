@@ -68,7 +68,7 @@ class Case:
     before: date | None = None
     path: str | None = None
     """A glob that limits the search, as in `search --path`."""
-    asked: date | None = None
+    asked_on: date | None = None
     """The day the question is asked; None means today."""
     line: int = field(default=0, compare=False)
     """Line number in the file of cases; 0 if it is not from a file."""
@@ -240,14 +240,14 @@ def parse_case(entry: object, *, where: str, line: int = 0) -> Case:
         since=since,
         before=before,
         path=_text(entry["path"], "path", where=where) if "path" in entry else None,
-        asked=_day(entry, "date", where=where),
+        asked_on=_day(entry, "date", where=where),
         line=line,
     )
 
 
 def case_json(case: Case) -> Mapping[str, object]:
     """Return the JSON form of a case, which `parse_case` reads."""
-    days = {"since": case.since, "before": case.before, "date": case.asked}
+    days = {"since": case.since, "before": case.before, "date": case.asked_on}
     return {
         "query": case.query,
         "expected": [_place_json(place) for place in case.expected],

@@ -207,7 +207,7 @@ def _answer(memory: Memory, case: Case, *, variant: Variant, k: int) -> CaseAnsw
         since=case.since,
         before=case.before,
         path=case.path,
-        today=case.asked,
+        today=case.asked_on,
         fusion=variant.fusion,
         vector_weight=variant.vector_weight,
         legs=variant.legs,

@@ -10,8 +10,8 @@ A batch that expires keeps the results it has; its other lines are in the error 
 Chat: developers.openai.com/api/reference/resources/chat. Models and prices:
 developers.openai.com/api/docs/models/gpt-6-luna, …/models/gpt-5.6-luna, …/docs/pricing. gpt-6-luna
 replaces gpt-4o-mini, which ends on 14 January 2027 (…/docs/deprecations). Reasoning models take
-`max_completion_tokens` and no temperature, and count their thoughts into the limit; those that can
-be told not to reason are told so.
+`max_completion_tokens` and no temperature, and count their thoughts into the limit; reasoning is
+switched off where that is possible.
 """
 
 from __future__ import annotations

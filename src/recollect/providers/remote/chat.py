@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.errors import ProviderError, QuotaError, RequestRefusedError
+from recollect.errors import ProviderError, RequestRefusedError
 from recollect.providers.base import Completion
 from recollect.providers.remote.pace import Pace, Patience
-from recollect.providers.remote.server import CHAT_ADVICE, Access, ModelServer
+from recollect.providers.remote.server import CHAT_ADVICE, Access, ModelServer, quota_error
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
@@ -152,11 +152,7 @@ class RemoteChat:
             return self._completion(self._post(sent, ends_at=time.monotonic() + seconds))
         except ProviderError as error:
             if _SPENT.search(error.message):
-                raise QuotaError(
-                    error.message,
-                    action="Top up the account, wait for the quota to renew, or "
-                    f"{CHAT_ADVICE.spent}",
-                ) from None
+                raise quota_error(error.message, advice=CHAT_ADVICE) from None
             raise
 
     def close(self) -> None:

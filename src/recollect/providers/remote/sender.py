@@ -15,13 +15,13 @@ from recollect.errors import (
     ProviderBusyError,
     ProviderError,
     ProviderSetupError,
-    QuotaError,
     RequestRefusedError,
 )
 from recollect.providers.keys import hide_key
 from recollect.providers.remote.connection import Connections, CutError, HttpRequest, OversizeError
 from recollect.providers.remote.pace import UNREACHABLE_ATTEMPTS, wait_seconds
 from recollect.providers.remote.refusal import Refusal, read_refusal
+from recollect.providers.remote.server import quota_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -214,10 +214,8 @@ class Sender:
                 action=f"Set {self._advice.url_setting} to the final address.",
             )
         if refusal.is_spent:
-            return QuotaError(
-                f"The quota of {self._name} is used up{quoted}.",
-                action=f"Top up the account, wait for the quota to renew, or {self._advice.spent}",
-            )
+            message = f"The quota of {self._name} is used up{quoted}."
+            return quota_error(message, advice=self._advice)
         is_refused = status in _REFUSED and status not in _BUSY
         if is_refused or refusal.is_too_long:
             return self._refused(status, quoted, refusal)
@@ -233,7 +231,9 @@ class Sender:
             )
             return ProviderSetupError(message, action=action)
         if status in _NOT_FOUND:
-            return ProviderSetupError(message, action=self._advice.not_found)
+            advice = self._advice
+            action = f"Check the settings `{advice.model_setting}` and `{advice.url_setting}`."
+            return ProviderSetupError(message, action=action)
         return RequestRefusedError(message, action=self._advice.refused)
 
     def _key_action(self) -> str:

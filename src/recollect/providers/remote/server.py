@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderSetupError
+from recollect.errors import ProviderSetupError, QuotaError
 from recollect.providers.keys import hide_key, is_reference, variable_of
 
 if TYPE_CHECKING:
@@ -46,52 +46,65 @@ class Vendor:
 class Advice:
     """The parts of messages that differ between embedding and chat."""
 
-    url_setting: str
-    key_setting: str
+    section: str
+    """Of the settings, such as `remote` in `remote.base_url`."""
     model_setting: str
-    no_key: str
-    """Follows "Set NAME, or "."""
+    other_provider: str
+    """Follows "or "."""
+    spent: str
+    """Follows the action for a used-up quota."""
     stopped: str
     restart: str
     retry: str
     """Follows "Try again later, "."""
     rate: str
     """Follows "Try again in a minute, "."""
-    spent: str
-    """Follows "Top up the account, wait for the quota to renew, or "."""
     refused: str
-    not_found: str
+
+    @property
+    def url_setting(self) -> str:
+        """Return the setting of the address."""
+        return f"{self.section}.base_url"
+
+    @property
+    def key_setting(self) -> str:
+        """Return the setting of the key."""
+        return f"{self.section}.api_key"
 
 
 EMBEDDING_ADVICE = Advice(
-    url_setting="remote.base_url",
-    key_setting="remote.api_key",
+    section="remote",
     model_setting="model",
-    no_key="choose another provider",
+    other_provider="choose another provider",
+    spent="; then run `recollect index`, which continues where it stopped",
     stopped="Embedding was stopped.",
     restart="Run it again to continue.",
     retry="and run `recollect status --deep` to see whether the server answers. "
     "Nothing that was embedded is lost.",
     rate="or raise remote.requests_per_minute and remote.tokens_per_minute if the vendor allows "
     "more.",
-    spent="choose another provider; then run `recollect index`, which continues where it stopped.",
     refused="Check the settings `model` and `dimensions`.",
-    not_found="Check the settings `model` and `remote.base_url`.",
 )
-
 CHAT_ADVICE = Advice(
-    url_setting="llm.base_url",
-    key_setting="llm.api_key",
+    section="llm",
     model_setting="llm.model",
-    no_key="set llm.provider to another one",
+    other_provider="set llm.provider to another one",
+    spent="",
     stopped="The question was stopped.",
     restart="Ask again.",
     retry="and check llm.base_url if it keeps failing.",
     rate="and check llm.base_url if it keeps failing.",
-    spent="set llm.provider to another one.",
     refused="Check llm.model, or send less at once.",
-    not_found="Check the settings `llm.model` and `llm.base_url`.",
 )
+
+
+def quota_error(message: str, *, advice: Advice) -> QuotaError:
+    """Return the error for an account without money or quota."""
+    return QuotaError(
+        message,
+        action="Top up the account, wait for the quota to renew, or "
+        f"{advice.other_provider}{advice.spent}.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +191,7 @@ class ModelServer:
         if name and key is None and is_needed:
             raise ProviderSetupError(
                 f"{self.vendor.name} needs a key, but the variable {name} is not set.",
-                action=f"Set {name}, or {self.advice.no_key}.",
+                action=f"Set {name}, or {self.advice.other_provider}.",
             )
         if key is not None and not (key.isascii() and key.isprintable()):
             # No header can carry it, and the HTTP library's error would quote it.

@@ -63,7 +63,7 @@ def test_a_case_may_narrow_the_search_and_say_when_it_is_asked() -> None:
         since=date(2026, 2, 1),
         before=date(2026, 3, 1),
         path="memory/*",
-        asked=date(2026, 3, 2),
+        asked_on=date(2026, 3, 2),
     ) == parse_case(entry, where="here")
 
 
@@ -74,7 +74,7 @@ def test_what_is_written_is_read_back_the_same() -> None:
         kind="vague",
         since=date(2026, 2, 1),
         path="memory/*",
-        asked=date(2026, 3, 2),
+        asked_on=date(2026, 3, 2),
     )
 
     assert case == parse_case(case_json(case), where="here")
