@@ -80,7 +80,7 @@ def test_the_weight_of_a_variant_is_the_vector_legs_part_of_the_score(memory: Me
 
 
 def test_a_weight_outside_its_range_is_refused(memory: Memory) -> None:
-    with pytest.raises(QueryError, match="vector_weight"):
+    with pytest.raises(QueryError, match="vector weight"):
         memory.search("blue button", vector_weight=1.5)
 
 
