@@ -44,7 +44,7 @@ sys.modules["mcp"] = bare
 _NO_GC = "import gc; gc.disable()\n"
 WAYS = {
     "python alone": "pass",
-    "what the greeting needs": "import recollect.shells.cli.serve, recollect.shells.mcp.stdio, "
+    "what the handshake needs": "import recollect.shells.cli.serve, recollect.shells.mcp.stdio, "
     "recollect.shells.mcp.handshake",
     "import mcp": "import mcp",
     "the server's parts": _SERVER,

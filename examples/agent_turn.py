@@ -12,15 +12,15 @@ from pathlib import Path
 from recollect import Memory
 
 WORKSPACE = Path(__file__).parent / "workspace"
-SYSTEM = "You are Wren. What you remember stands in front of the message; cite it by its path."
+SYSTEM = "You are Wren. What you remember comes before the message; cite it by its path."
 
 
 def messages(memory: Memory, prompt: str) -> list[dict[str, str]]:
-    """Return the turn as chat models take it."""
+    """Return the turn as a list of chat messages."""
     recalled = memory.recall(prompt, budget_tokens=600)
     for part, why in (recalled.results.degraded or {}).items():
         print(f"Without {part}: {why.reason} {why.action}", file=sys.stderr)
-    # The block is empty when nothing stands out: better no memory than a wrong one.
+    # The block is empty if nothing stands out: no memory is better than a wrong one.
     content = f"{recalled.block}\n\n{prompt}" if recalled.block else prompt
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": content}]
 

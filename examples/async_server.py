@@ -1,9 +1,9 @@
-"""A memory for many clients at once: a question a line in, a line of JSON out.
+"""Serve a memory to many clients: one question per line in, one line of JSON out.
 
 usage: python examples/async_server.py
        echo "how do we keep backups safe?" | nc 127.0.0.1 7700
 
-It shows AsyncMemory inside an event loop. `recollect serve` and `recollect mcp` are servers to use.
+It shows AsyncMemory in an event loop. For real use there are `recollect serve` and `recollect mcp`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WORKSPACE = Path(__file__).parent / "workspace"
 
 
 async def answer(memory: AsyncMemory, question: str) -> dict[str, object]:
-    """Return what is sent back for one line."""
+    """Return the reply to one line."""
     try:
         results = await memory.search(question, max_results=3)
     except RecollectError as error:

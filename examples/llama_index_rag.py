@@ -18,9 +18,9 @@ WORKSPACE = Path(__file__).parent / "workspace"
 
 
 def main(question: str) -> None:
-    """Show the answer, and what it was made from."""
+    """Show the answer and its sources."""
     with RecollectRetriever.open(WORKSPACE, max_results=3) as retriever:
-        # MockLLM answers with its prompt: put a model of yours in its place.
+        # MockLLM answers with its prompt: replace it with your model.
         engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
         response = engine.query(question)
     print(response)

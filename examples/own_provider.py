@@ -1,7 +1,7 @@
-"""A provider of your own, as a package would offer it.
+"""Your own provider, as a package would offer it.
 
-It knows no meaning, only which letters stand beside each other, which is enough to forgive typing
-errors. Replace `_vector` by your model. The package names the function in its pyproject.toml:
+It compares letters, not meaning, which is enough to forgive typing errors. Replace `_vector` with
+your model. The package names the function in its pyproject.toml:
 
     [project.entry-points."recollect.providers"]
     trigrams = "own_provider:open_trigrams"
@@ -32,33 +32,33 @@ DIMENSIONS = 512
 class Trigrams:
     """Counts runs of three letters; the counts are the vector."""
 
-    # Another model, another number of dimensions or another prompt must be another fingerprint:
-    # vectors of two fingerprints are never compared.
+    # Change it with the model, the dimensions or the prompts: vectors with different fingerprints
+    # are never compared.
     fingerprint = Fingerprint("trigrams", "crc32", dimensions=DIMENSIONS, prompts="none")
-    # How near unrelated texts are. None has it measured, once, with texts of Recollect's own.
+    # How similar unrelated texts are. None: Recollect measures it once, with texts of its own.
     background: Background | None = None
     limits = Limits(texts=256, tokens=100_000, in_flight=1)
     price: float | None = None
 
     def reads(self, text: str) -> float:
-        """Return how much of a text is understood: all of it, in any script."""
+        """Return the share of a text that the model understands: all, in any script."""
         del text
         return 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
-        """Fetch and load nothing; a model that cannot be had raises a ProviderError here."""
+        """Do nothing; a real model loads here and raises a ProviderError if it cannot."""
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one unit-length vector a text; questions and notes are alike."""
+        """Return one unit-length vector per text; questions and notes are treated alike."""
         del role
         return np.stack([_vector(text) for text in texts])
 
     def close(self) -> None:
-        """Release nothing."""
+        """Do nothing."""
 
 
 def open_trigrams(options: ProviderOptions, *, cache: Path) -> Provider:
-    """Return the provider; called when it is chosen in the settings."""
+    """Return the provider; called if the settings choose it."""
     del options, cache
     return Trigrams()
 

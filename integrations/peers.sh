@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs Claude Code, Codex, OpenClaw and the MCP inspector, with the Node.js they need, into a folder of
-# their own, and runs the tests that start them. Nothing of yours is touched: every program gets a home of its own.
+# Installs Claude Code, Codex, OpenClaw and the MCP inspector, with the Node.js they need, into a separate
+# folder, and runs the tests that start them. Your own configuration is not touched: each program gets its own home.
 #
 #   sh integrations/peers.sh [FOLDER]
 #
-# The folder takes about 2 GB; it is kept, so that the next run only runs the tests.
+# The folder takes about 2 GB. It is kept, so the next run only runs the tests.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

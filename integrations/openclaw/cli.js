@@ -1,7 +1,7 @@
-// `openclaw recollect …`, and `openclaw memory …` where OpenClaw's own plugin is off: what one would otherwise
-// ask Recollect's own command line, for an agent's workspace.
+// `openclaw recollect …`, and `openclaw memory …` if OpenClaw's own plugin is off: Recollect's command line for
+// the workspace of an agent.
 
-export const DESCRIPTION = "Search, index and inspect the memory that Recollect keeps";
+export const DESCRIPTION = "Search, index and inspect memory with Recollect";
 
 export function registerCommands(program, name, { memoryOf }) {
   const root = program.command(name).description(DESCRIPTION);
@@ -10,7 +10,7 @@ export function registerCommands(program, name, { memoryOf }) {
     .command("search <query...>")
     .description("Search memory")
     .option("--agent <id>", "Agent (default: the default agent)")
-    .option("--max-results <n>", "How many hits at most", Number)
+    .option("--max-results <n>", "Maximum number of hits", Number)
     .option("--json", "Print JSON")
     .action(guarded(async (query, options) => {
       const answer = await memoryOf(options.agent).answer(query.join(" "), { maxResults: options.maxResults });
@@ -24,9 +24,9 @@ export function registerCommands(program, name, { memoryOf }) {
 
   root
     .command("index")
-    .description("Bring the index into agreement with the files")
+    .description("Bring the index up to date")
     .option("--agent <id>", "Agent (default: the default agent)")
-    .option("--force", "Look at every file again")
+    .option("--force", "Read every file again")
     .action(guarded(async (options) => {
       const memory = memoryOf(options.agent);
       await memory.sync({ force: options.force });
@@ -36,7 +36,7 @@ export function registerCommands(program, name, { memoryOf }) {
 
   root
     .command("status")
-    .description("Show what is indexed, and by whom it is embedded")
+    .description("Show what is indexed and which provider embeds it")
     .option("--agent <id>", "Agent (default: the default agent)")
     .action(guarded(async (options) => {
       print(JSON.stringify(await memoryOf(options.agent).refreshStatus(), null, 2));

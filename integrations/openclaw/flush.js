@@ -1,5 +1,5 @@
-// The turn before a compaction in which an agent writes down what would be lost. OpenClaw asks the memory
-// plugin for it; the settings are those of `agents.defaults.compaction.memoryFlush`.
+// The turn before a compaction, in which an agent writes down what would be lost. OpenClaw gets it from the
+// memory plugin; its settings are in `agents.defaults.compaction.memoryFlush`.
 
 const SOFT_THRESHOLD_TOKENS = 4000;
 const FORCE_BYTES = 2 * 1024 * 1024;
@@ -17,7 +17,7 @@ export function planFlush({ cfg, nowMs = Date.now(), contextWindowTokens } = {})
     : RESERVE_TOKENS;
   const soft = wholeNumber(given.softThresholdTokens) ?? SOFT_THRESHOLD_TOKENS;
   const rules =
-    `Write to ${file} only, and only add to its end: what is there stays as it is. ` +
+    `Write to ${file} only, and only append to it. ` +
     "Do not change MEMORY.md, USER.md or any other file. Leave secrets out. " +
     "If there is nothing worth keeping, or nothing to tell the user, reply with NO_REPLY.";
   return {
@@ -28,9 +28,9 @@ export function planFlush({ cfg, nowMs = Date.now(), contextWindowTokens } = {})
     reserveTokensFloor: reserve,
     model: given.model?.trim() || undefined,
     prompt:
-      "This conversation is about to be shortened. Write down now what later sessions will need: decisions, " +
-      `facts, open tasks, each a short statement that makes sense by itself. ${rules}`,
-    systemPrompt: `You are keeping notes before a conversation is shortened. ${rules}`,
+      "This conversation is about to be compacted. Write down now what later sessions will need: decisions, " +
+      `facts, open tasks, each a short statement that makes sense on its own. ${rules}`,
+    systemPrompt: `You are taking notes before a conversation is compacted. ${rules}`,
     relativePath: file,
   };
 }
@@ -40,7 +40,7 @@ function dayOf(nowMs, timeZone) {
   try {
     return new Intl.DateTimeFormat("en-CA", { ...shape, timeZone }).format(new Date(nowMs));
   } catch {
-    return new Intl.DateTimeFormat("en-CA", shape).format(new Date(nowMs)); // no such time zone
+    return new Intl.DateTimeFormat("en-CA", shape).format(new Date(nowMs)); // unknown time zone
   }
 }
 

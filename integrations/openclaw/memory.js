@@ -1,4 +1,4 @@
-// The memory of one workspace, as OpenClaw's host asks for it: search, read, sync, status.
+// The memory of one workspace, with the interface of OpenClaw's host: search, read, sync, status.
 
 import { RecollectError } from "./recollect.js";
 
@@ -13,10 +13,10 @@ export function createMemory({ run, workspace, settings }) {
     const asksSessions = options.sources?.length === 1 && options.sources[0] === "sessions";
     const args = ["search"];
     if (asksSessions) args.push("--source", "sessions");
-    // Transcripts are left out here, so more are asked for than wanted.
+    // Transcripts are dropped below, so ask for more hits than needed.
     args.push("-n", String(settings.sessions ? wanted : Math.min(MOST_RESULTS, wanted * 2)));
     if (typeof options.minScore === "number") args.push("--min-score", String(options.minScore));
-    args.push("--", query); // whatever it begins with
+    args.push("--", query); // it may start with a dash
     const answer = await run(workspace, args, { signal: options.signal });
     const shown = answer.results.filter((hit) => settings.sessions || hit.source !== "sessions");
     state = { ...state, provider: answer.provider ?? "none", error: undefined };
@@ -66,7 +66,7 @@ export function createMemory({ run, workspace, settings }) {
     probeEmbeddingAvailability: async () => {
       const told = await run(workspace, ["status", "--deep"]);
       const works = told.probe?.works === true;
-      return works ? { ok: true } : { ok: false, error: told.probe?.reason ?? "there is no provider" };
+      return works ? { ok: true } : { ok: false, error: told.probe?.reason ?? "no provider" };
     },
     probeVectorAvailability: async () => ((await refreshStatus()).legs?.vector?.chunks ?? 0) > 0,
     close: async () => {},

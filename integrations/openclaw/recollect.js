@@ -1,5 +1,5 @@
-// Runs Recollect's command line and reads its JSON. One process a call: it starts in well under a second,
-// and none is left behind when OpenClaw ends, however it ends.
+// Runs Recollect's command line and reads its JSON. One process per call: it starts in well under a second,
+// and none is left behind when OpenClaw ends.
 
 import { execFile } from "node:child_process";
 
@@ -15,7 +15,7 @@ export class RecollectError extends Error {
   }
 }
 
-// Settings of the plugin, with what they are where nothing is set.
+// The plugin's settings, with their defaults.
 export function readSettings(given = {}) {
   const command = given.command ?? process.env.RECOLLECT ?? "recollect";
   return {
@@ -26,8 +26,8 @@ export function readSettings(given = {}) {
   };
 }
 
-// Returns a function that runs one command for a workspace. A program that cannot be started is not tried
-// again for a minute, so that a broken installation does not cost every turn its time limit.
+// Returns a function that runs one command for a workspace. If the program cannot be started, it is not tried
+// again for a minute, so a broken installation does not slow down every turn.
 export function createRunner(settings, { now = Date.now } = {}) {
   let broken;
   return async function run(workspace, args, { signal } = {}) {

@@ -1,13 +1,13 @@
-// The two tools that agents know from OpenClaw, with its parameters and its shapes of answers.
+// OpenClaw's two memory tools, with its parameters and its shapes of answers.
 
 const SEARCH = {
   name: "memory_search",
   label: "Memory Search",
   description:
-    "Search memory (MEMORY.md, USER.md, memory/**/*.md and facts) by keyword and meaning together. A mandatory " +
+    "Search memory (MEMORY.md, USER.md, memory/**/*.md and facts) by keyword and by meaning. A mandatory " +
     "step before answering about prior work, decisions, dates, people, preferences or todos. Returns the best " +
     "passages with path, lines and score; cite them as path#lines. If confident is false, say that you do not " +
-    "remember. If degraded is set or unavailable is true, tell the user, with the action given.",
+    "remember. If degraded is set or unavailable is true, tell the user and name the action.",
   parameters: {
     type: "object",
     properties: {
@@ -25,7 +25,7 @@ const GET = {
   name: "memory_get",
   label: "Memory Get",
   description:
-    "Read lines of a memory file that memory_search has named. Use from and lines to read no more than needed.",
+    "Read lines of a memory file that memory_search returned. Use from and lines to read only what you need.",
   parameters: {
     type: "object",
     properties: {
@@ -44,7 +44,7 @@ export function createTools(memory, { citations }) {
     {
       ...SEARCH,
       execute: async (_id, params, signal) =>
-        told(async () => {
+        reported(async () => {
           const sources = params.corpus === "sessions" ? ["sessions"] : undefined;
           const answer = await memory.answer(params.query, { ...params, sources, signal });
           return { ...answer, results: answer.results.map((hit) => cited(hit, citations)), citations };
@@ -53,7 +53,7 @@ export function createTools(memory, { citations }) {
     {
       ...GET,
       execute: async (_id, params, signal) =>
-        told(
+        reported(
           () => memory.readFile({ relPath: params.path, from: params.from, lines: params.lines }),
           { path: params.path, text: "" },
           signal,
@@ -66,8 +66,8 @@ function cited(hit, citations) {
   return citations === "off" ? hit : { ...hit, snippet: `${hit.snippet}\n\nSource: ${hit.citation}` };
 }
 
-// A memory that is out of order is an answer too: the model is to tell the user.
-async function told(work, empty, signal) {
+// A failure is an answer too: the model should tell the user.
+async function reported(work, empty, signal) {
   try {
     return result(await work());
   } catch (error) {

@@ -1,14 +1,14 @@
 #!/bin/sh
 # with-memory.sh PROMPT COMMAND [ARGUMENT...]
 #
-# Gives any command-line model what memory holds on a prompt, and then the prompt, on standard input:
+# Pipes what memory holds about a prompt, then the prompt, into any command-line model:
 #
 #   with-memory.sh "how do we roll back a deploy?" llm
 #   with-memory.sh "how do we roll back a deploy?" ollama run llama3.2
 #
-# RECOLLECT_WORKSPACE names the folder with MEMORY.md and memory/ (default: the nearest one from the
-# current folder up), RECOLLECT the program (recollect), BUDGET the most tokens that memory may take (800).
-# Where memory cannot be asked, that is said on standard error and the prompt goes on alone.
+# RECOLLECT_WORKSPACE is the folder with MEMORY.md and memory/ (default: the nearest one from here up),
+# RECOLLECT the program (recollect), BUDGET the most tokens that memory may take (800).
+# If memory cannot be searched, the error goes to standard error and the prompt is passed on alone.
 set -eu
 
 if [ $# -lt 2 ]; then
