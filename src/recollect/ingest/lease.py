@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from recollect.types import Progress, Step
 
 WRITER = "writer"
+PATIENCE_SECONDS = 2.0
+"""How long a search waits for another writer; storing a document takes milliseconds."""
 _BEAT_SECONDS = 5.0
 _SILENT_SECONDS = 30.0  # for holders that hang; a dead one on this machine is noticed at once
 _ASK_AGAIN_SECONDS = 0.2

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreCorruptError, StoreError
 from recollect.ingest.documents import sync_documents
-from recollect.ingest.lease import LeaseLostError, WriterLease, describe
+from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
 from recollect.types import Leg, silent
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ EMBED_SECONDS = 3.0
 """How long it embeds: a server that hangs must not hang a search."""
 FIRST_EMBED_SECONDS = 20.0
 """The same on an empty store: most memories are ready by then, a large one answers by keyword."""
-PATIENCE_SECONDS = 2.0
-"""How long it waits for another writer's transaction: storing a document takes milliseconds."""
 _NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
 
 

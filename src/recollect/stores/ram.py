@@ -18,7 +18,7 @@ import numpy as np
 
 from recollect.errors import StoreError
 from recollect.reports import Amount, DaySummary, Documents, StoreStatus
-from recollect.stores import bag
+from recollect.stores import term_counts
 from recollect.stores.base import (
     ChunkPlace,
     Corpus,
@@ -131,10 +131,12 @@ class RamStore(Store):
         )
         self._all.days[document.source, document.path] = document.when
         for chunk in chunks:
-            fields = bag.field_terms(chunk)
+            fields = term_counts.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
             key = ChunkKey(next(self._all.keys))
-            self._all.rows[key] = _Row(chunk, chunk.digest, words, len(fields[0]), bag.pack(fields))
+            self._all.rows[key] = _Row(
+                chunk, chunk.digest, words, len(fields[0]), term_counts.pack(fields)
+            )
             self._all.changes += 1
         return True
 
@@ -178,7 +180,7 @@ class RamStore(Store):
         return Loaded(
             keys=tuple(present),
             chunks=tuple(row.chunk for row in rows),
-            counts=bag.count([row.bag for row in rows], terms),
+            counts=term_counts.count([row.bag for row in rows], terms),
             lengths=np.array([row.length for row in rows], dtype=np.int64),
             vectors=vectors,
             has_vector=has_vector,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from recollect.providers.remote.provider import EmbeddingApi
-    from recollect.providers.remote.sender import Sender
+    from recollect.providers.remote.retry import Sender
     from recollect.providers.remote.server import ApiCall
     from recollect.types import Vector, Vectors
 

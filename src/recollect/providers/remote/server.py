@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.keys import Variables
     from recollect.providers.remote.pace import Pace
-    from recollect.providers.remote.sender import Sender
+    from recollect.providers.remote.retry import Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class ModelServer:
             ProviderSetupError: the key is missing or cannot be sent.
 
         """
-        from recollect.providers.remote.sender import Sender  # noqa: PLC0415 - httpx: 60 ms
+        from recollect.providers.remote.retry import Sender  # noqa: PLC0415 - httpx: 60 ms
 
         with self._lock:
             if self._sender is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.stores import bag
+from recollect.stores import term_counts
 from recollect.stores.base import DocumentStore, Loaded
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import (
@@ -94,7 +94,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
     def put(
         self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
     ) -> bool:
-        fields = [bag.field_terms(chunk) for chunk in chunks]
+        fields = [term_counts.field_terms(chunk) for chunk in chunks]
         with self._writing() as connection:
             if not self._delete(document.path, document.source, expected):
                 return False
@@ -160,7 +160,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         return Loaded(
             keys=tuple(ChunkKey(row[0]) for row in rows),
             chunks=tuple(chunk_of(row) for row in rows),
-            counts=bag.count([row[-3] for row in rows], terms),
+            counts=term_counts.count([row[-3] for row in rows], terms),
             lengths=np.array([row[-2] for row in rows], dtype=np.int64),
             vectors=vectors,
             has_vector=has_vector,
@@ -185,7 +185,7 @@ def _insert_chunk(
             len(fields[0]),
             join_heading(chunk.heading),
             chunk.prefix,
-            bag.pack(fields),
+            term_counts.pack(fields),
             chunk.text,
             chunk.when.isoformat() if chunk.when else None,
             chunk.speaker,

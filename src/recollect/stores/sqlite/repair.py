@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.stores import bag
+from recollect.stores import term_counts
 from recollect.stores.base import FIELDS
 from recollect.stores.sqlite.documents import INSERT_TERMS
 from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of
@@ -105,7 +105,7 @@ def repair(connection: apsw.Connection) -> int:
         connection.execute("DELETE FROM terms WHERE rowid = ?", (key,))
     bare = list(connection.execute(_WITHOUT_TERMS))
     for row in bare:
-        fields = bag.field_terms(chunk_of(row))
+        fields = term_counts.field_terms(chunk_of(row))
         connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
     connection.execute(_RECOUNT)
     wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
@@ -149,14 +149,14 @@ def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
             indexed[int(key)][field, term] = int(count)
         for row in page:
             chunk = chunk_of(row)
-            fields = bag.field_terms(chunk)
+            fields = term_counts.field_terms(chunk)
             place = f"{chunk.path}:{chunk.start_line}"
             wanted = Counter(
                 (name, word) for name, words in zip(FIELDS, fields, strict=True) for word in words
             )
             if indexed[int(row[0])] != wanted:
                 yield f"the keyword index has other terms than the chunk at {place}"
-            if row[-3] != bag.pack(fields) or row[-2] != len(fields[0]):
+            if row[-3] != term_counts.pack(fields) or row[-2] != len(fields[0]):
                 yield f"the term counts of the chunk at {place} do not match its text"
             if str(row[-1]).lower() != chunk.digest:
                 yield f"the digest of the chunk at {place} does not match its text"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.vendors.server import Exchange
 
-    from recollect.providers.remote.sender import Sender
+    from recollect.providers.remote.retry import Sender
 
 QUICK = Patience(attempts=3, first_seconds=0.001, longest_seconds=0.05, total_seconds=20.0)
 ASKED = {"model": "m", "input": ["one"]}
