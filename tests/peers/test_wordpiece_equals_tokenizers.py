@@ -22,6 +22,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 PLANE = 0x10000
 BLOCK = 0x1000
 SURROGATES = range(0xD800, 0xE000)
+UNASSIGNED = range(4, 14)
+"""Planes without any character: all their code points are alike, so a few stand for them."""
 PARTS = ["the", "Straße", "ΣΑΣ", "中国", "İ", "e\u0301", "x" * 101, "[SEP]", "[MASK]", "don't"]
 PARTS += ["\u200d", "\u3000", "👍🏽", "한국어", "हिन्दी", "##ing", "…", "\x00", " "]
 
@@ -48,16 +50,16 @@ def peer(model_folder: Path) -> Tokenizer:
 
 def blocks(plane: int) -> Iterator[list[str]]:
     for start in range(plane * PLANE, (plane + 1) * PLANE, BLOCK):
-        codes = range(start, start + BLOCK)
+        codes = range(start, start + BLOCK, 64 if plane in UNASSIGNED else 1)
         yield [chr(code) for code in codes if code not in SURROGATES]
 
 
-@pytest.mark.parametrize("plane", range(17))
-def test_every_code_point_gives_the_same_ids(ours: WordPiece, peer: Tokenizer, plane: int) -> None:
-    for chars in blocks(plane):
-        text = " ".join(f"{char} a{char}B" for char in chars)
+def test_every_code_point_gives_the_same_ids(ours: WordPiece, peer: Tokenizer) -> None:
+    for plane in range(17):
+        for chars in blocks(plane):
+            text = " ".join(f"{char} a{char}B" for char in chars)
 
-        assert peer.encode(text).ids == ours.ids(text)
+            assert peer.encode(text).ids == ours.ids(text), f"plane {plane}, from {ord(chars[0]):x}"
 
 
 @given(text=st.one_of(st.text(), st.lists(st.sampled_from(PARTS)).map("".join)))
@@ -65,15 +67,11 @@ def test_any_text_gives_the_same_ids(ours: WordPiece, peer: Tokenizer, text: str
     assert peer.encode(text).ids == ours.ids(text)
 
 
-@pytest.mark.parametrize(
-    "file",
-    sorted(EXAMPLES.rglob("*.md")),
-    ids=lambda file: file.relative_to(EXAMPLES).as_posix(),
-)
-def test_notes_give_the_same_ids(ours: WordPiece, peer: Tokenizer, file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
+def test_notes_give_the_same_ids(ours: WordPiece, peer: Tokenizer) -> None:
+    for file in sorted(EXAMPLES.rglob("*.md")):
+        text = file.read_text(encoding="utf-8")
 
-    assert peer.encode(text).ids == ours.ids(text)
+        assert peer.encode(text).ids == ours.ids(text), file
 
 
 def test_the_one_difference_is_that_control_tokens_in_a_text_are_text(
