@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import NotFoundError, StoreBusyError, StoreError, UsageError
 from recollect.facts import draft as drafts
@@ -365,9 +366,13 @@ def test_two_stored_facts_can_be_linked_afterwards(folder: Path) -> None:
         ledger.edit(lambda draft: supersede(draft, new, by_id=old))
 
 
+WRITERS = 5
+FACTS_EACH = 20
+
+
 def _add_many(folder: Path, writer: int) -> None:
-    ledger = Ledger(folder, wait_seconds=60)
-    for number in range(50):
+    ledger = Ledger(folder, wait_seconds=PATIENCE_SECONDS)
+    for number in range(FACTS_EACH):
         # The same id from every process: the ledger must tell them apart.
         add(
             ledger,
@@ -377,16 +382,18 @@ def _add_many(folder: Path, writer: int) -> None:
 
 def test_processes_that_write_at_once_lose_nothing(folder: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
-    writers = [spawn.Process(target=_add_many, args=(folder, writer)) for writer in range(8)]
+    writers = [spawn.Process(target=_add_many, args=(folder, writer)) for writer in range(WRITERS)]
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(timeout=60)
+        writer.join(PATIENCE_SECONDS)
 
     state = Ledger(folder).read()
 
-    assert [0] * 8 == [writer.exitcode for writer in writers]
-    expected = sorted(f"fact {writer}/{number}" for writer in range(8) for number in range(50))
+    assert [0] * WRITERS == [writer.exitcode for writer in writers]
+    expected = sorted(
+        f"fact {writer}/{number}" for writer in range(WRITERS) for number in range(FACTS_EACH)
+    )
     assert expected == sorted(fact.text for fact in state.facts.values())
     assert () == state.problems
     assert ["preference.md"] == [file.name for file in folder.iterdir() if file.name[0] != "."]
