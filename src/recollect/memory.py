@@ -38,9 +38,10 @@ from recollect.search.expand import AnswerCache, QueryExpander
 from recollect.search.overview import Overview
 from recollect.search.recall import CANDIDATES, recall_block
 from recollect.sessions.book import SessionBook
+from recollect.sessions.openclaw_database import is_database_file
 from recollect.sessions.project import ProjectOptions
 from recollect.sessions.source import SESSIONS_TOP, SessionPlaces, SessionSource
-from recollect.stores.registry import open_cache, open_store
+from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
 from recollect.types import Leg, SearchRequest, SourceKind, silent
 
@@ -358,6 +359,7 @@ class Memory:
                 on_change=on_change,
                 on_notice=on_notice,
                 pause_ms=watch.debounce_ms,
+                is_own=_is_own_file,
             ),
             on_sync=on_sync,
             interval_seconds=watch.interval_minutes * 60.0,
@@ -494,6 +496,10 @@ def _now() -> datetime:
 def _today() -> date:
     """Return the day by the user's own calendar."""
     return _now().astimezone().date()
+
+
+def _is_own_file(path: str) -> bool:
+    return is_store_file(path) and not is_database_file(path)
 
 
 def _sources(setup: Setup, *, store: Store, sessions: SessionSource) -> list[Source]:

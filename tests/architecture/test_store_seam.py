@@ -15,6 +15,8 @@ from recollect.stores.sqlite import SqliteStore
 PACKAGE = Path(recollect.__file__).parent
 _NAME = re.compile(r"sqlite|apsw", re.IGNORECASE)
 _FILE = re.compile(r"\.sqlite\b")
+FOREIGN = {"sessions/openclaw_database.py"}
+"""Reads a file of another program, which is SQLite whatever our own store is."""
 
 
 def named_in(module: Path) -> set[str]:
@@ -41,7 +43,7 @@ def test_only_stores_name_sqlite() -> None:
         if module.relative_to(PACKAGE).parts[0] != "stores" and (found := named_in(module))
     }
 
-    assert {} == named
+    assert FOREIGN == named.keys()
 
 
 def test_a_store_has_no_public_methods_beyond_its_roles_that_others_could_come_to_need() -> None:

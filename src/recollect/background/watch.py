@@ -35,6 +35,7 @@ class Watcher:
         on_change: Callable[[], None],
         on_notice: Callable[[str], None],
         pause_ms: int,
+        is_own: Callable[[str], bool] = is_store_file,
     ) -> None:
         """Store the arguments.
 
@@ -43,12 +44,15 @@ class Watcher:
             on_change: called when something changed, or may have.
             on_notice: called with a sentence if the system cannot watch.
             pause_ms: how long changes must have paused.
+            is_own: tells whether a sync itself writes a file, by its path. Every sync writes the
+                index: if that is inside a watched folder, it must not cause the next sync.
 
         """
         self._places = places
         self._on_change = on_change
         self._on_notice = on_notice
         self._pause_ms = pause_ms
+        self._is_own = is_own
         self._stopped = threading.Event()
         self._notice_lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -105,7 +109,8 @@ class Watcher:
         places = {str(path) for path, _, _ in wanted}
         for changes in watchfiles.watch(
             *places,
-            watch_filter=_is_foreign,
+            # Which of the other files count is decided in `walk`.
+            watch_filter=lambda _kind, path: not self._is_own(path),
             step=self._pause_ms,
             debounce=self._pause_ms * _PATIENCE,
             rust_timeout=_WAKE_MS,
@@ -137,14 +142,6 @@ class Watcher:
             )
         while not self._stopped.wait(_SCAN_SECONDS):
             self._on_change()
-
-
-def _is_foreign(_kind: object, path: str) -> bool:
-    """Tell whether a change matters; which files count is decided in `walk`.
-
-    Every sync writes the index: if that is inside a watched folder, it must not cause the next one.
-    """
-    return not is_store_file(path)
 
 
 def _place(path: Path) -> Place:

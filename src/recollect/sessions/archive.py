@@ -10,6 +10,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from recollect.sessions.openclaw_database import read_session
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.text.files import replace_file, replacing
 
@@ -36,14 +37,19 @@ class Archive:
         """Copy a transcript here; return False if the archive already has all of it."""
         copy = self._copy_of(found)
         # Transcripts only grow, so the size tells whether the copy is complete.
-        is_complete = copy.is_file() and copy.stat().st_size >= found.file.stat().st_size
+        is_complete = copy.is_file() and copy.stat().st_size >= _size_bytes(found)
         if found.file == copy or is_complete:
             return False
         copy.parent.mkdir(parents=True, exist_ok=True)
         with replacing(copy, private=True) as staged:  # a transcript may contain secrets
-            shutil.copyfile(found.file, staged)
-            status = found.file.stat()
-            os.utime(staged, ns=(status.st_atime_ns, status.st_mtime_ns))
+            if found.session:
+                rows = read_session(found.file, found.session)
+                staged.write_bytes("".join(f"{row}\n" for row in rows).encode())
+                mtime_ns = found.stat.mtime_ns
+            else:
+                shutil.copyfile(found.file, staged)
+                mtime_ns = found.file.stat().st_mtime_ns
+            os.utime(staged, ns=(mtime_ns, mtime_ns))
         return True
 
     def remove(self, found: FoundTranscript) -> None:
@@ -68,7 +74,11 @@ class Archive:
         replace_file(self.folder / _FORGOTTEN, listed.encode(), private=True)
 
     def _copy_of(self, found: FoundTranscript) -> Path:
-        return self.folder.joinpath(*_folders_of(found), found.file.name)
+        return self.folder.joinpath(*_folders_of(found), found.name)
+
+
+def _size_bytes(found: FoundTranscript) -> int:
+    return found.stat.size_bytes if found.session else found.file.stat().st_size
 
 
 def _folders_of(found: FoundTranscript) -> tuple[str, ...]:

@@ -72,9 +72,9 @@ class SessionBook:
         """
         forgotten = self.forgotten()
         found = _found_at(paths) if paths else self._source.all()[0]
-        return [
-            each.path for each in found if each.path not in forgotten and self._archive.add(each)
-        ]
+        # A copy would no longer tell that its session is excluded.
+        wanted = [each for each in found if not each.excluded and each.path not in forgotten]
+        return [each.path for each in wanted if self._archive.add(each)]
 
     def forget(self, names: Sequence[str], *, last_copies: bool = False) -> list[str]:
         """Remove transcripts from the index for good and delete imported copies; return paths.
@@ -143,8 +143,8 @@ class SessionBook:
 
     def _chosen(self, names: Sequence[str]) -> list[FoundTranscript]:
         found, _ = self._source.all()
-        by_name = {name: each for each in found for name in (each.path, each.file.name)}
-        by_name |= {each.file.name.partition(".")[0]: each for each in found}
+        by_name = {name: each for each in found for name in (each.path, each.name)}
+        by_name |= {each.name.partition(".")[0]: each for each in found}
         for name in names:
             if name not in by_name:
                 raise NotFoundError(

@@ -11,7 +11,7 @@ import os
 import re
 import stat as modes
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from recollect.reports import Failure
@@ -25,6 +25,7 @@ from recollect.sessions.names import (
     session_id_of,
 )
 from recollect.sessions.openclaw import excluded_sessions
+from recollect.sessions.openclaw_database import agent_of_database, is_database, list_sessions
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.types import Stat
 
@@ -54,7 +55,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class FoundTranscript:
-    """A transcript file."""
+    """A transcript: a file, or a session in a database."""
 
     path: str
     """Stored path: `sessions/…`, with forward slashes."""
@@ -65,6 +66,15 @@ class FoundTranscript:
     """OpenClaw agent that owns it."""
     excluded: str = ""
     """Why it is excluded, by the index beside it; empty if it is not."""
+    session: str = ""
+    """Id of the session if `file` is a database of many; empty if it is the transcript."""
+    cwd: str | None = None
+    """Working folder of a session in a database."""
+
+    @property
+    def name(self) -> str:
+        """File name of the transcript, or the one that a session of a database would have."""
+        return f"{self.session}.jsonl" if self.session else self.file.name
 
 
 def default_roots(home: Path, *, environ: Mapping[str, str]) -> list[Root]:
@@ -121,6 +131,7 @@ class _Finder:
         match form:
             case TranscriptFormat.OPENCLAW:
                 for agent in self._folders(place):
+                    yield from self._files(place / agent / "agent", _is_database_name, depth=0)
                     yield from self._files(place / agent / _TOP, is_openclaw_name, depth=0)
             case TranscriptFormat.CLAUDE_CODE:
                 for project in self._folders(place):
@@ -128,7 +139,7 @@ class _Finder:
             case TranscriptFormat.CODEX:
                 yield from self._files(place, is_codex_name)
             case None:
-                yield from self._files(place, is_transcript_name)
+                yield from self._files(place, _is_transcript_or_database_name)
 
     def _folders(self, place: Path) -> list[str]:
         return [
@@ -162,6 +173,9 @@ class _Finder:
             return ()
 
     def _take(self, file: Path, form: TranscriptFormat | None) -> None:
+        if is_database(file):
+            self._take_database(file)
+            return
         try:
             status = file.stat()
             header = None if form else read_header(file)
@@ -180,14 +194,31 @@ class _Finder:
             self._seen.add((status.st_dev, status.st_ino))
             self._add(file, form, Stat(status.st_size, status.st_mtime_ns))
 
+    def _take_database(self, file: Path) -> None:
+        sessions = list_sessions(file)
+        if isinstance(sessions, Failure):
+            self.failures.append(sessions)
+            return
+        agent = agent_of_database(file)
+        form = TranscriptFormat.OPENCLAW
+        for each in sessions:
+            path = _stored(f"{each.id}.jsonl", file, form, agent)
+            self.found[path] = FoundTranscript(
+                path, file, each.stat, form, agent, each.excluded, each.id, each.cwd
+            )
+
     def _add(self, file: Path, form: TranscriptFormat, stat: Stat) -> None:
         agent = agent_of(file) if form is TranscriptFormat.OPENCLAW else None
         excluded = ""
         if form is TranscriptFormat.OPENCLAW:
             excluded = self._excluded_in(file.parent).get(session_id_of(file.name), "")
-        path = _stored(file, form, agent)
-        if path in self.found:
-            reason = f"would be stored as {path}, like {self.found[path].file}"
+        path = _stored(file.name, file, form, agent)
+        earlier = self.found.get(path)
+        if earlier is not None and earlier.session:
+            # From before OpenClaw moved the session into its database, which has all of it.
+            return
+        if earlier is not None:
+            reason = f"would be stored as {path}, like {earlier.file}"
             self._fail(str(file), reason, "Rename one of them.")
         elif _is_nameable(path):
             self.found[path] = FoundTranscript(path, file, stat, form, agent, excluded)
@@ -219,7 +250,15 @@ class _Finder:
         self.failures.append(Failure(path, reason, action))
 
 
-def _stored(file: Path, form: TranscriptFormat, agent: str | None) -> str:
+def _is_database_name(name: str) -> bool:
+    return is_database(PurePath(name))
+
+
+def _is_transcript_or_database_name(name: str) -> bool:
+    return is_transcript_name(name) or _is_database_name(name)
+
+
+def _stored(name: str, file: Path, form: TranscriptFormat, agent: str | None) -> str:
     match form:
         case TranscriptFormat.OPENCLAW:
             parts = [agent] if agent else []
@@ -227,7 +266,7 @@ def _stored(file: Path, form: TranscriptFormat, agent: str | None) -> str:
             parts = [form.value, file.parent.name]
         case TranscriptFormat.CODEX:
             parts = [form.value]
-    return "/".join([_TOP, *(_UNSAFE.sub("_", part) for part in (*parts, file.name))])
+    return "/".join([_TOP, *(_UNSAFE.sub("_", part) for part in (*parts, name))])
 
 
 def _is_nameable(path: str) -> bool:

@@ -128,7 +128,10 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
     # Not a proof: the folder `app/two` has the same slug as a sibling of `app` named `app-two`.
     if is_claude and not any(project.startswith(slug[:_MAX_SLUG_CHARS]) for slug in slugs):
         return False
-    header = read_header(found.file, form=found.format)
+    if found.session:
+        header: Header | None = Header(found.format, found.cwd)
+    else:
+        header = read_header(found.file, form=found.format)
     if header is None or header.cwd is None:
         return header is not None and is_claude and project in slugs
     return any(PurePath(header.cwd).is_relative_to(place) for place in places)

@@ -306,7 +306,7 @@ def excluded_sessions(index: Row) -> dict[str, str]:
     found: dict[str, str] = {}
     for key in index:
         entry = mapping(index, key)
-        if reason := _inherited_exclusion(key, index):
+        if reason := inherited_exclusion(key, index):
             file = PurePath(string(entry, "sessionFile")).name
             run = _CRON_RUN.fullmatch(key.strip().lower())
             # A scheduled run may also have a copy under the id of the run.
@@ -315,7 +315,14 @@ def excluded_sessions(index: Row) -> dict[str, str]:
     return found
 
 
-def _inherited_exclusion(key: str, index: Row) -> str:
+def inherited_exclusion(key: str, index: Row) -> str:
+    """Return why a session or one that spawned it is excluded; empty if none is.
+
+    Args:
+        key: its session key.
+        index: session key → entry, with the keys of its parents.
+
+    """
     waiting = [key]
     visited: set[str] = set()
     while waiting and len(visited) < _MAX_GENERATIONS:

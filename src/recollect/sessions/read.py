@@ -5,7 +5,6 @@ A file that cannot be read becomes a Failure that names the next step, never a c
 
 from __future__ import annotations
 
-import importlib
 import os
 import stat as modes
 from dataclasses import dataclass, replace
@@ -17,8 +16,10 @@ from recollect.sessions.claude_code import ClaudeCodeReader
 from recollect.sessions.codex import CodexReader
 from recollect.sessions.names import COMPRESSED, is_archive_name
 from recollect.sessions.openclaw import OpenClawReader
+from recollect.sessions.openclaw_database import read_session
 from recollect.sessions.rows import row_of
 from recollect.sessions.transcript import TranscriptFormat
+from recollect.sessions.unpack import unpack
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """Enough for a message with several large images; longer lines are skipped."""
 
-_MAX_UNPACKED_BYTES = 512 * 1024 * 1024
-"""Ten times a long conversation; a small file can unpack to any size."""
 _TOO_LONG = "…"
 """Replaces a skipped line: not valid in any format."""
 _BOM = b"\xef\xbb\xbf"
@@ -77,29 +76,33 @@ def reader_of(form: TranscriptFormat, *, is_archive: bool) -> TranscriptReader:
 
 
 def read_transcript(found: FoundTranscript) -> Reading | Failure:
-    """Return the conversation in a file."""
+    """Return the conversation in a file, or in a database."""
     try:
+        if found.session:
+            rows = read_session(found.file, found.session)
+            reader = reader_of(found.format, is_archive=False)
+            transcript = read_lines(enumerate(rows, 1), reader)
+            return Reading(_with_exclusion(transcript, found), found.stat)
         with open_transcript(found.file) as stream:
             status = os.fstat(stream.fileno())
             if not modes.S_ISREG(status.st_mode):
                 return Failure(found.path, "is not a regular file", "Rename or remove it.")
             is_compressed = found.file.name.endswith(COMPRESSED)
             reader = reader_of(found.format, is_archive=is_archive_name(found.file.name))
-            content = _decompressed(stream) if is_compressed else stream
+            content = BytesIO(unpack(stream)) if is_compressed else stream
             transcript = read_lines(whole_lines(content), reader)
     except FileNotFoundError:
         reason = "was deleted while it was being read"
         return Failure(found.path, reason, "Nothing to do: the next sync removes it.")
-    except ModuleNotFoundError:
-        reason = "is compressed, which this Python cannot read"
-        return Failure(found.path, reason, "Use Python 3.14, or decompress it with `zstd -d`.")
     except (OSError, EOFError) as error:
         reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         return Failure(found.path, reason, "Make it readable, or exclude it.")
-    return Reading(
-        replace(transcript, excluded=found.excluded or transcript.excluded),
-        Stat(status.st_size, status.st_mtime_ns),
-    )
+    stat = Stat(status.st_size, status.st_mtime_ns)
+    return Reading(_with_exclusion(transcript, found), stat)
+
+
+def _with_exclusion(transcript: Transcript, found: FoundTranscript) -> Transcript:
+    return replace(transcript, excluded=found.excluded or transcript.excluded)
 
 
 def read_lines(lines: Iterable[tuple[int, str]], reader: TranscriptReader) -> Transcript:
@@ -152,15 +155,3 @@ def _decoded(raw: bytes, number: int) -> str:
     raw = raw.removeprefix(_BOM) if number == 1 else raw
     # One broken character must not lose the line.
     return raw.decode("utf-8", "replace")
-
-
-def _decompressed(stream: BinaryIO) -> BinaryIO:
-    # In the standard library since Python 3.14, and not worth a dependency before.
-    zstd = importlib.import_module("compression.zstd")
-    try:
-        content = zstd.open(stream, "rb").read(_MAX_UNPACKED_BYTES + 1)
-    except zstd.ZstdError as error:
-        raise OSError(str(error)) from error
-    if len(content) > _MAX_UNPACKED_BYTES:
-        raise OSError(f"it unpacks to more than {_MAX_UNPACKED_BYTES // 1024**2} MiB")
-    return BytesIO(content)

@@ -1,0 +1,30 @@
+"""Decompresses what OpenClaw compressed: archived transcripts, and long rows of its database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+MAX_BYTES = 512 * 1024 * 1024
+"""Ten times a long conversation; a small file can unpack to any size."""
+
+
+def unpack(packed: BinaryIO | bytes, *, limit: int = MAX_BYTES) -> bytes:
+    """Return decompressed content.
+
+    Raises:
+        OSError: it is damaged, or larger than the limit.
+
+    """
+    import zstandard  # noqa: PLC0415 - few transcripts are compressed
+
+    reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+    try:
+        content = reader.read(limit + 1)
+    except zstandard.ZstdError as error:
+        raise OSError(str(error)) from error
+    if len(content) > limit:
+        raise OSError(f"it unpacks to more than {limit // 1024**2} MiB")
+    return content
