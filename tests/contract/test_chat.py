@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.chat import KEY, KNOWN_CHATS, ChatFormat, KnownChat, Reply, chat_server
 from tests.vendors.server import (
     VendorServer,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     Serve = Callable[..., VendorServer]
     Connect = Callable[..., Chat]
 
-BOUND_SECONDS = 10.0
 ATTEMPTS = 3
 CERTIFICATES = functools.cache(httpx.create_ssl_context)  # read once, not in each test
 
@@ -263,7 +263,8 @@ def test_a_server_that_does_not_finish_is_given_up_when_the_time_is_over(
     error = refused(connect(server.url), seconds=0.3)
 
     assert isinstance(error, ProviderBusyError)
-    assert "did not answer in 0.3 s" in error.message
+    # What is left of the time may be a little less by the time of the request.
+    assert re.search(r"did not answer in 0\.[123]\d* s", error.message)
 
 
 def test_a_server_that_is_not_there_is_named(connect: Connect, vendor: KnownChat) -> None:
@@ -415,9 +416,9 @@ def test_closing_ends_a_wait_at_once(
     thread = threading.Thread(target=lambda: ended.append(refused(chat)), daemon=True)
     thread.start()
 
-    assert arrived.wait(BOUND_SECONDS)
+    assert arrived.wait(PATIENCE_SECONDS)
     chat.close()
-    thread.join(BOUND_SECONDS)
+    thread.join(PATIENCE_SECONDS)
     assert ["The question was stopped."] == [error.message for error in ended]
 
 

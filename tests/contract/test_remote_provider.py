@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.gemini import GeminiFormat
 from tests.vendors.known import KEY, KNOWN, KnownVendor
 from tests.vendors.ollama import TOO_LONG
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     Serve = Callable[..., VendorServer]
     Connect = Callable[..., RemoteProvider]
 
-BOUND_SECONDS = 10.0
 QUICK = Patience(attempts=3, first_seconds=0.001, longest_seconds=0.05, total_seconds=20.0)
 
 
@@ -140,7 +140,7 @@ def shown(error: ProviderError) -> str:
 
 def soon(is_true: Callable[[], bool]) -> bool:
     """Wait until something is true, for as long as is sensible."""
-    never, ends_at = threading.Event(), time.monotonic() + BOUND_SECONDS
+    never, ends_at = threading.Event(), time.monotonic() + PATIENCE_SECONDS
     while not is_true() and time.monotonic() < ends_at:
         never.wait(0.01)
     return is_true()
@@ -260,7 +260,7 @@ def test_requests_at_the_same_time_do_not_mix_their_answers(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(BOUND_SECONDS)
+        thread.join(PATIENCE_SECONDS)
 
     assert all(np.array_equal(alone[number], together[number]) for number in range(len(texts)))
 
@@ -620,7 +620,7 @@ def test_closing_ends_a_wait_at_once(  # noqa: PLR0917 - fixtures
     monkeypatch: pytest.MonkeyPatch,
     is_held: bool,  # noqa: FBT001 - a test's parameter
 ) -> None:
-    long = 2 * BOUND_SECONDS
+    long = 2 * PATIENCE_SECONDS
     be_patient(monkeypatch, Patience(3, 0.001, longest_seconds=long, total_seconds=10 * long))
     arrived = threading.Event()
 
@@ -633,9 +633,9 @@ def test_closing_ends_a_wait_at_once(  # noqa: PLR0917 - fixtures
     thread = threading.Thread(target=lambda: ended.append(refused(provider)), daemon=True)
     thread.start()
 
-    assert arrived.wait(BOUND_SECONDS)
+    assert arrived.wait(PATIENCE_SECONDS)
     provider.close()
-    thread.join(BOUND_SECONDS)
+    thread.join(PATIENCE_SECONDS)
     assert ["Embedding was stopped."] == [error.message for error in ended]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import (
     ProviderBusyError,
@@ -206,7 +207,7 @@ def test_a_dead_server_ends_the_run_after_three_parcels() -> None:
 
 
 def test_several_requests_are_under_way_but_never_more_than_allowed() -> None:
-    gate = threading.Barrier(4, timeout=10)
+    gate = threading.Barrier(4, timeout=PATIENCE_SECONDS)
     waiting = threading.Semaphore(4)
     most = [0]
 

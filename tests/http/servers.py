@@ -7,7 +7,6 @@ import contextlib
 import re
 import subprocess
 import threading
-import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,29 +14,21 @@ from typing import TYPE_CHECKING, Protocol
 
 import httpx
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import AsyncMemory
 from recollect.shells.http.listen import bound
 from recollect.shells.http.server import ServeOptions, run_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from recollect.shells.http.listen import Server
     from recollect.shells.http.state import ServerState
     from recollect.shells.serving import ServedMemory
 
 SAMPLE = Path(__file__).parent.parent.parent / "examples" / "workspace"
-_BOUND_SECONDS = 60.0
 _HURRY = {"RECOLLECT_WATCH_DEBOUNCE_MS": "50"}  # it also takes that long to stop
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    """Wait until a condition holds; fail when it does not."""
-    ends_at = time.monotonic() + _BOUND_SECONDS
-    while not condition():
-        assert time.monotonic() < ends_at, "it did not happen"
-        time.sleep(0.02)
 
 
 @dataclass
@@ -66,12 +57,12 @@ class Command:
 
     def get(self, path: str, **options: object) -> httpx.Response:
         """Ask for something, with the address in front."""
-        return httpx.get(f"{self.url}{path}", timeout=60, **options)  # type: ignore[arg-type]
+        return httpx.get(f"{self.url}{path}", timeout=PATIENCE_SECONDS, **options)  # type: ignore[arg-type]
 
     def end(self) -> int:
         """Wait for the end; return the exit code."""
-        code = self.child.wait(_BOUND_SECONDS)
-        self._reader.join(_BOUND_SECONDS)
+        code = self.child.wait(PATIENCE_SECONDS)
+        self._reader.join(PATIENCE_SECONDS)
         return code
 
     @property
@@ -134,15 +125,15 @@ class Inside:
 
         def hold(_memory: object) -> None:
             begun.set()
-            free.wait(_BOUND_SECONDS)
+            free.wait(PATIENCE_SECONDS)
 
         held = asyncio.run_coroutine_threadsafe(self.memory.run(hold), self.loop)
-        begun.wait(_BOUND_SECONDS)
+        begun.wait(PATIENCE_SECONDS)
         try:
             yield
         finally:
             free.set()
-            held.result(_BOUND_SECONDS)
+            held.result(PATIENCE_SECONDS)
 
 
 @contextlib.contextmanager
@@ -166,9 +157,9 @@ def inside(workspace: Path, environ: Mapping[str, str], options: ServeOptions) -
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
-    here = ready.result(_BOUND_SECONDS)
+    here = ready.result(PATIENCE_SECONDS)
     try:
         yield here
     finally:
         here.server.should_exit = True
-        thread.join(_BOUND_SECONDS)
+        thread.join(PATIENCE_SECONDS)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from tests.http.servers import inside, wait_until
+from tests.http.servers import inside
 from tests.support.commands import recollect_command
+from tests.support.waiting import wait_until
 
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.http.server import ServeOptions

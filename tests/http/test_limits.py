@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from tests.http.servers import inside, wait_until
+from tests.http.servers import inside
+from tests.support.waiting import wait_until
 
 from recollect.shells.http.listen import ServerLimits
 from recollect.shells.http.server import ServeOptions

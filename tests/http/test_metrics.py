@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
-from tests.http.servers import inside, wait_until
+from tests.http.servers import inside
+from tests.support.waiting import wait_until
 
 from recollect.shells.http.metrics import Metrics, family
 from recollect.shells.http.server import ServeOptions

@@ -10,7 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.http.servers import SAMPLE, wait_until
+from tests.http.servers import SAMPLE
+from tests.support.waiting import wait_until
 
 from recollect.shells.http.models import properties_of
 from recollect.shells.http.operations import OPERATIONS, description

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from tests.http.servers import inside, wait_until
+from tests.http.servers import inside
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect.shells.http.server import ServeOptions
 
@@ -33,7 +34,7 @@ def refused(
         env=dict(environ),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 
@@ -66,7 +67,9 @@ def test_what_is_under_way_is_answered_before_it_ends(
     answers: list[httpx.Response] = []
     with inside(workspace, environ, ServeOptions("127.0.0.1", 0)) as here:
         url = f"{here.url}/api/status"
-        asking = threading.Thread(target=lambda: answers.append(httpx.get(url, timeout=60)))
+        asking = threading.Thread(
+            target=lambda: answers.append(httpx.get(url, timeout=PATIENCE_SECONDS))
+        )
         with here.busy():
             asking.start()
             wait_until(lambda: here.state.metrics.in_progress)
@@ -79,7 +82,7 @@ def test_what_is_under_way_is_answered_before_it_ends(
 
 def _is_closed(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS).close()
     except OSError:
         return True
     return False
@@ -120,7 +123,7 @@ def test_what_does_not_end_is_left_after_a_while(
         env=dict(environ),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 
@@ -188,7 +191,7 @@ def test_with_json_the_address_is_a_document(workspace: Path, environ: Mapping[s
         line = child.stdout.readline()
         child.send_signal(signal.SIGTERM)
 
-        assert 0 == child.wait(60)
+        assert 0 == child.wait(PATIENCE_SECONDS)
     assert line.startswith('{"address": "http://127.0.0.1:')
 
 
@@ -210,7 +213,7 @@ def test_with_a_token_it_serves_every_address_and_never_says_the_token(
         httpx.get(f"{url}/api/status").status_code,
         httpx.get(f"{url}/metrics").status_code,
         httpx.get(f"{url}/api/status", headers={"Authorization": "Bearer wrong"}).status_code,
-        httpx.get(f"{url}/api/status", headers=bearer, timeout=60).status_code,
+        httpx.get(f"{url}/api/status", headers=bearer, timeout=PATIENCE_SECONDS).status_code,
         httpx.get(f"{url}/api/nothing", headers=bearer).status_code,
     ]
     described = httpx.get(f"{url}/openapi.json", headers=bearer).json()

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.install.agents import AGENTS, OWN, entry_of
-from tests.mcp.serving import BOUND_SECONDS, answer
+from tests.mcp.serving import answer
+from tests.support.waiting import PATIENCE_SECONDS
 
 from mcp import Client, StdioServerParameters
 
@@ -30,7 +31,7 @@ def test_the_entry_starts_a_server_that_finds_what_is_remembered(
     )
 
     async def asked() -> list[str]:
-        async with asyncio.timeout(BOUND_SECONDS), Client(server, mode="legacy") as client:
+        async with asyncio.timeout(PATIENCE_SECONDS), Client(server, mode="legacy") as client:
             found = await answer(client, "memory_search", query="where is the spare key")
             return [hit["citation"] for hit in found["results"]]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import AsyncMemory, Memory, QueryError, WorkspaceError
 
@@ -91,7 +92,7 @@ def test_the_loop_goes_on_while_the_memory_works(
     async def loop_ran() -> bool:
         async with await AsyncMemory.open(workspace, environ=environ) as memory:
             free = threading.Event()
-            held = asyncio.ensure_future(memory.run(lambda _: free.wait(30)))
+            held = asyncio.ensure_future(memory.run(lambda _: free.wait(PATIENCE_SECONDS)))
             await asyncio.sleep(0)
             free.set()  # only a loop that runs gets here while the thread waits
             return await held
@@ -164,7 +165,7 @@ def test_a_close_that_is_not_waited_for_still_closes(
     async def given_up() -> int:
         memory = await AsyncMemory.open(workspace, environ=environ)
         free = threading.Event()
-        held = asyncio.ensure_future(memory.run(lambda _: free.wait(30)))
+        held = asyncio.ensure_future(memory.run(lambda _: free.wait(PATIENCE_SECONDS)))
         await asyncio.sleep(0)
         closing = asyncio.ensure_future(memory.close())
         await asyncio.sleep(0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.gemini import GeminiFormat, labels_in
 from tests.vendors.media import FRAME, JPEG, mp3, padded, png, wav
 from tests.vendors.server import VendorServer, refuse
@@ -89,7 +90,7 @@ def command(
         env=environ,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 

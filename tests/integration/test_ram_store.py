@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import Memory, Report, StoreError
 from recollect.errors import ConfigError, UsageError
@@ -62,7 +63,7 @@ def test_a_worker_brings_its_changes_into_the_same_index(
 
     worker = memory.worker(on_sync=done, on_notice=print)
     worker.start()
-    assert synced.wait(30)
+    assert synced.wait(PATIENCE_SECONDS)
     worker.stop()
 
     assert [True] == [isinstance(report, Report) for report in ended]
@@ -87,7 +88,7 @@ def test_a_command_refuses_to_build_an_index_that_ends_with_it(
         env={**environ, "RECOLLECT_STORE": "ram:"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 

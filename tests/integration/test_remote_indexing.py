@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.integration.remote import KEY, command, notes_of, write_notes
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang, refuse, slow
 
@@ -137,9 +138,9 @@ def test_a_killed_run_is_resumed_with_the_rest_only(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    assert enough.wait(60)
+    assert enough.wait(PATIENCE_SECONDS)
     running.send_signal(signal.SIGKILL)
-    running.wait(30)
+    running.wait(PATIENCE_SECONDS)
     server.script = lambda *_: None
     with Memory.open(workspace, environ=remote) as memory:
         kept = memory.status().store.vectors
@@ -172,9 +173,9 @@ def test_interrupting_a_run_ends_it_soon_and_keeps_what_was_paid(
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert enough.wait(60)
+    assert enough.wait(PATIENCE_SECONDS)
     running.send_signal(signal.SIGINT)
-    _, complaint = running.communicate(timeout=30)
+    _, complaint = running.communicate(timeout=PATIENCE_SECONDS)
 
     server.script = lambda *_: None
     paid = len(notes_of(server))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.chat import KEY, KNOWN_CHATS, Reply, chat_server
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 OPENAI = next(known for known in KNOWN_CHATS if known.name == "openai")
 QUESTION = "how is nan after the op"
 REWORDINGS = "How is my grandmother after her surgery?\nHas grandma recovered from the operation?"
-BOUND_SECONDS = 20.0
 
 
 def environment(environ: dict[str, str], server: VendorServer, *wanted: str) -> dict[str, str]:
@@ -155,7 +155,7 @@ def test_both_are_asked_for_at_the_same_time_and_each_failure_has_its_own_name(
     both = threading.Barrier(2)
 
     def script(_prompt: str) -> str:
-        both.wait(BOUND_SECONDS)  # only two that are under way at once get past
+        both.wait(PATIENCE_SECONDS)  # only two that are under way at once get past
         return REWORDINGS
 
     wanted = ("hyde", "expand")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import Memory
 from recollect.shells.cli import cli
@@ -255,7 +256,7 @@ def test_an_agent_that_never_ends_its_event_is_not_waited_for(hook: Hook) -> Non
         assert process.stdout is not None
         told = json.loads(process.stdout.read())
 
-        assert 0 == process.wait(60)
+        assert 0 == process.wait(PATIENCE_SECONDS)
         assert "too long" in told["systemMessage"]
 
 

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS
 
 from mcp import Client, StdioServerParameters
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     import mcp_types as types
 
-BOUND_SECONDS = 60.0
-"""How long a test waits for what has to come."""
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -67,7 +66,7 @@ def talk(
 
     async def run() -> None:
         async with (
-            asyncio.timeout(BOUND_SECONDS),
+            asyncio.timeout(PATIENCE_SECONDS),
             connected(workspace, environ, *options, mode=mode) as client,
         ):
             await conversation(client)
@@ -121,7 +120,7 @@ class Raw:
         """Wait for the end; return the exit code and what was printed to stderr."""
         assert self.process.stderr is not None
         said = self.process.stderr.read().decode()
-        return self.process.wait(BOUND_SECONDS), said
+        return self.process.wait(PATIENCE_SECONDS), said
 
 
 @contextmanager
@@ -157,4 +156,4 @@ def served(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterat
         yield server, found[0]
         if server.process.poll() is None:
             os.kill(server.process.pid, signal.SIGTERM)
-            assert server.process.wait(BOUND_SECONDS) == 0
+            assert server.process.wait(PATIENCE_SECONDS) == 0

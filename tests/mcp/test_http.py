@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
-from tests.mcp.serving import BOUND_SECONDS, INITIALIZE, answer, command, served, synced
+from tests.mcp.serving import INITIALIZE, answer, command, served, synced
+from tests.support.waiting import PATIENCE_SECONDS
 
 from mcp import Client
 
@@ -29,7 +30,7 @@ def post(address: str, **headers: str | tuple[str, ...]) -> tuple[int, dict[str,
     A header with several values is sent several times.
     """
     parts = urlsplit(address)
-    connection = HTTPConnection(parts.netloc, timeout=BOUND_SECONDS)
+    connection = HTTPConnection(parts.netloc, timeout=PATIENCE_SECONDS)
     body = json.dumps(INITIALIZE).encode()
     connection.putrequest("POST", parts.path, skip_host="Host" in headers)
     connection.putheader("Content-Type", "application/json")
@@ -48,7 +49,7 @@ def post(address: str, **headers: str | tuple[str, ...]) -> tuple[int, dict[str,
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_client_searches_over_http(sample: Path, plain: Mapping[str, str], mode: str) -> None:
     async def conversation(address: str) -> str:
-        async with asyncio.timeout(BOUND_SECONDS), Client(address, mode=mode) as client:
+        async with asyncio.timeout(PATIENCE_SECONDS), Client(address, mode=mode) as client:
             await synced(client)
             found = await answer(client, "memory_search", query="how do we roll back")
             read = await answer(client, "memory_get", path=found["results"][0]["citation"])
@@ -68,7 +69,7 @@ def test_two_clients_are_served_at_once(sample: Path, plain: Mapping[str, str]) 
             return bool(found["results"])
 
     async def both(address: str) -> list[bool]:
-        async with asyncio.timeout(BOUND_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await asyncio.gather(*(ask(address, each) for each in ("release", "canary")))
 
     with served(sample, plain) as (_, address):
@@ -109,7 +110,7 @@ def test_a_token_that_is_set_must_be_brought(sample: Path, plain: Mapping[str, s
     async def names(address: str) -> list[str]:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
-            asyncio.timeout(BOUND_SECONDS),
+            asyncio.timeout(PATIENCE_SECONDS),
             httpx2.AsyncClient(headers=headers) as http,
             Client(streamable_http_client(address, http_client=http), mode="legacy") as client,
         ):
@@ -140,7 +141,7 @@ def test_it_does_not_start_where_it_must_not(
         env=dict(plain),
         capture_output=True,
         text=True,
-        timeout=BOUND_SECONDS,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
 

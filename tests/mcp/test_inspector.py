@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.mcp.serving import BOUND_SECONDS, command, served
+from tests.mcp.serving import command, served
+from tests.support.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +40,7 @@ def inspect(target: list[str], environ: Mapping[str, str], method: str, *options
         env={**environ, "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=BOUND_SECONDS * 2,
+        timeout=PATIENCE_SECONDS * 2,
         check=False,
     )
     assert done.returncode == 0, done.stderr + done.stdout

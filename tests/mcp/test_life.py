@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.mcp.serving import (
-    BOUND_SECONDS,
     INITIALIZE,
     INITIALIZED,
     Raw,
@@ -31,6 +30,7 @@ from tests.mcp.serving import (
     text_of,
 )
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
 
@@ -71,7 +71,7 @@ cli.main(["mcp", "-w", {str(sample)!r}], standalone_mode=False)
         input=json.dumps(INITIALIZE).encode() + b"\n",
         capture_output=True,
         check=True,
-        timeout=BOUND_SECONDS,
+        timeout=PATIENCE_SECONDS,
     )
 
     assert set() == HEAVY & set(json.loads(done.stderr))
@@ -160,7 +160,7 @@ def test_a_signal_before_anything_was_said_ends_it(
 def until_it_reads(server: Raw) -> None:
     """Wait until the server has taken its standard input over: the null device is in its place."""
     inputs = Path(f"/proc/{server.process.pid}/fd/0")
-    deadline = time.monotonic() + BOUND_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while inputs.readlink() != Path(os.devnull):
         assert time.monotonic() < deadline
 
@@ -176,7 +176,7 @@ def test_what_was_asked_before_the_end_is_still_answered(
         capture_output=True,
         text=True,
         check=True,
-        timeout=BOUND_SECONDS,
+        timeout=PATIENCE_SECONDS,
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -251,7 +251,7 @@ def test_whatever_else_prints_does_not_reach_the_client(
         capture_output=True,
         text=True,
         check=True,
-        timeout=BOUND_SECONDS,
+        timeout=PATIENCE_SECONDS,
     )
 
     assert 1 == len(done.stdout.splitlines())
@@ -268,7 +268,7 @@ def test_a_search_during_the_first_indexing_answers_and_says_what_is_missing(
 
     def held(_number: int, request: Request) -> None:
         if b"boat painted" not in request.raw:  # nothing else is embedded before it is answered
-            answered.wait(BOUND_SECONDS)
+            answered.wait(PATIENCE_SECONDS)
 
     async def conversation(client: Client) -> None:
         result = await client.call_tool("memory_search", {"query": "boat painted", "maxResults": 2})
@@ -503,6 +503,6 @@ def is_unlocked(workspace: Path, environ: Mapping[str, str]) -> bool:
         capture_output=True,
         text=True,
         check=True,
-        timeout=BOUND_SECONDS,
+        timeout=PATIENCE_SECONDS,
     )
     return "Waiting for" not in done.stderr

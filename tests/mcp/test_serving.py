@@ -6,6 +6,8 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
+from tests.support.waiting import PATIENCE_SECONDS
+
 from recollect import AsyncMemory, Memory
 from recollect.shells.serving import ServedMemory
 
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
     from recollect.background.worker import Worker
 
-_BOUND_SECONDS = 30.0
-
 
 class Slow(ServedMemory):
     """Starts its worker, but returns it only after a test allows it."""
@@ -29,7 +29,7 @@ class Slow(ServedMemory):
     def _start_worker(self, memory: Memory) -> Worker | None:
         worker = super()._start_worker(memory)
         self._loop.call_soon_threadsafe(self.started.set)
-        self.free.wait(_BOUND_SECONDS)
+        self.free.wait(PATIENCE_SECONDS)
         return worker
 
 
@@ -38,8 +38,8 @@ def test_a_worker_that_was_just_started_is_stopped(sample: Path, plain: Mapping[
         memory = Slow(lambda: AsyncMemory.open(sample, environ=plain))
         memory.started, memory.free = asyncio.Event(), threading.Event()
         memory.prepare()
-        await asyncio.wait_for(memory.started.wait(), _BOUND_SECONDS)
-        closing = asyncio.ensure_future(memory.close(seconds=_BOUND_SECONDS))
+        await asyncio.wait_for(memory.started.wait(), PATIENCE_SECONDS)
+        closing = asyncio.ensure_future(memory.close(seconds=PATIENCE_SECONDS))
         await asyncio.sleep(0)
         memory.free.set()
         return await closing
@@ -57,7 +57,7 @@ def test_a_read_only_index_is_served_without_a_worker(
         memory = ServedMemory(lambda: AsyncMemory.open(sample, environ=plain))
         await memory.open()
         seen = (memory.state, memory.is_first_sync, memory.wake_worker())
-        await memory.close(seconds=_BOUND_SECONDS)
+        await memory.close(seconds=PATIENCE_SECONDS)
         return seen
 
     assert ("failing", False, False) == asyncio.run(run())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.waiting import wait_until
 
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.stores.base import Store
-
-_BOUND_SECONDS = 20.0
 
 
 @pytest.fixture
@@ -42,12 +40,5 @@ def store(request: pytest.FixtureRequest) -> Store:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], object]], None]:
-    """Wait until a condition holds; fail when it does not."""
-
-    def wait(condition: Callable[[], object]) -> None:
-        ends_at = time.monotonic() + _BOUND_SECONDS
-        while not condition():
-            assert time.monotonic() < ends_at, "it did not happen"
-            time.sleep(0.005)
-
-    return wait
+    """Wait until a condition holds, and fail if it never does."""
+    return wait_until

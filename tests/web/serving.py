@@ -7,20 +7,18 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from tests.support.commands import recollect_command
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tests.web.tab import Tab
-
-_BOUND_SECONDS = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +33,13 @@ class Server:
 
     def ask(self, path: str, **params: object) -> Any:
         """Return the JSON that the page would get."""
-        answer = httpx.get(f"{self.url}{path}", params=params, timeout=60)  # type: ignore[arg-type]
+        answer = httpx.get(f"{self.url}{path}", params=params, timeout=PATIENCE_SECONDS)  # type: ignore[arg-type]
         assert answer.is_success, answer.text
         return answer.json()
 
     def wait_until_synced(self) -> None:
         """Return when the first sync has ended."""
-        ends_at = time.monotonic() + _BOUND_SECONDS
-        while self.ask("/health")["status"] == "starting":
-            assert time.monotonic() < ends_at, "the first sync did not end"
-            time.sleep(0.05)
+        wait_until(lambda: self.ask("/health")["status"] != "starting")
 
     def kill(self) -> None:
         """End it without a word."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.background import worker as module
 from recollect.background.watch import Watcher
@@ -87,7 +88,7 @@ def test_one_who_wakes_it_gets_a_sync_and_can_see_it_under_way(eventually: Event
 
     def slowly(_progress: Progress, _told: Callable[[str], None]) -> Report:
         seen.set()
-        held.wait(20)
+        held.wait(PATIENCE_SECONDS)
         return Report()
 
     memory = Synced(well, slowly)
@@ -96,7 +97,7 @@ def test_one_who_wakes_it_gets_a_sync_and_can_see_it_under_way(eventually: Event
 
     running.worker.wake()
 
-    assert seen.wait(20)
+    assert seen.wait(PATIENCE_SECONDS)
     assert running.worker.is_syncing
     held.set()
     eventually(lambda: len(running.ended) == 2 and not running.worker.is_syncing)
@@ -160,7 +161,7 @@ def test_stopping_does_not_wait_for_the_end_of_a_long_sync(eventually: Eventuall
 
     memory = Synced(long)
     running = Running(memory)
-    assert began.wait(20)
+    assert began.wait(PATIENCE_SECONDS)
 
     running.worker.stop()
 

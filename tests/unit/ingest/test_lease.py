@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import StoreBusyError
 from recollect.ingest import lease
@@ -99,7 +100,7 @@ def test_waiting_says_once_for_whom_and_ends_with_the_lease(store: Store) -> Non
 
     waiting = threading.Thread(target=wait_for_it)
     waiting.start()
-    assert is_told.wait(20)
+    assert is_told.wait(PATIENCE_SECONDS)
     first.release()
     waiting.join(20)
 
@@ -211,7 +212,7 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
     other = apsw.Connection(str(index))
     other.execute("BEGIN IMMEDIATE")
 
-    assert missed.wait(20)
+    assert missed.wait(PATIENCE_SECONDS)
     other.execute("ROLLBACK")
     other.close()
     first = leases.holder(WRITER)

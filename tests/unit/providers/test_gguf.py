@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError, RequestRefusedError
 from recollect.providers.base import ProviderOptions
@@ -169,7 +170,7 @@ def test_nobody_can_ask_the_server_inside(provider: GgufProvider) -> None:
     host, _, port = provider._server.listening_address.removeprefix("http://").partition(":")
 
     for path in ("/v1/embeddings", "/tokenize", "/props", "/completion"):
-        connection = http.client.HTTPConnection(host, int(port), timeout=10)
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_SECONDS)
         connection.request("POST", path, body=b'{"input": "x"}')
         status = connection.getresponse().status
         connection.close()
@@ -209,7 +210,7 @@ def test_nothing_is_printed_and_nothing_is_loaded_for_a_fingerprint(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
 
     assert (0, "", "") == (done.returncode, done.stdout, done.stderr)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.chat import KEY, KNOWN_CHATS, KnownChat, Reply, chat_server
 from tests.vendors.server import VendorServer, hang, refuse
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 QUESTION = "When do we cut releases?"
 ANSWER = "Releases are cut every Thursday morning."
-BOUND_SECONDS = 10.0
 
 
 @dataclass
@@ -68,7 +68,7 @@ def worded(question: str, chat: Chat, *, options: WordingOptions, cache: AnswerC
 
 
 def imagined(
-    chat: Chat, cache: AnswerCache, *, seconds: float = BOUND_SECONDS
+    chat: Chat, cache: AnswerCache, *, seconds: float = PATIENCE_SECONDS
 ) -> str | Degradation:
     """Return what was imagined, or why nothing was."""
     options = WordingOptions(hyde=True, seconds=seconds)
@@ -79,7 +79,7 @@ def imagined(
 
 def reworded(chat: Chat, cache: AnswerCache) -> tuple[str, ...] | Degradation:
     """Return the rewordings, or why there are none."""
-    options = WordingOptions(expand=True, seconds=BOUND_SECONDS)
+    options = WordingOptions(expand=True, seconds=PATIENCE_SECONDS)
     wording = worded(QUESTION, chat, options=options, cache=cache)
     assert wording.imagined is None
     return wording.rewordings or wording.degraded[EXPAND]
@@ -212,14 +212,14 @@ def test_a_model_that_does_not_keep_to_the_time_is_left_behind_and_its_answer_ke
     cache: AnswerCache, released: threading.Event
 ) -> None:
     def act() -> str:
-        released.wait(BOUND_SECONDS)
+        released.wait(PATIENCE_SECONDS)
         return ANSWER
 
     chat = Scripted(act)
     late = imagined(chat, cache, seconds=0.05)
     [thread] = [thread for thread in threading.enumerate() if thread.name == "recollect-hyde"]
     released.set()
-    thread.join(BOUND_SECONDS)
+    thread.join(PATIENCE_SECONDS)
 
     assert isinstance(late, Degradation)
     assert thread.daemon
@@ -307,11 +307,11 @@ def test_an_answer_and_rewordings_are_asked_for_at_the_same_time(cache: AnswerCa
     both = threading.Barrier(2)
 
     def act() -> str:
-        both.wait(BOUND_SECONDS)  # only two that are under way at once get past
+        both.wait(PATIENCE_SECONDS)  # only two that are under way at once get past
         return ANSWER
 
     chat = Scripted(act)
-    options = WordingOptions(hyde=True, expand=True, seconds=BOUND_SECONDS)
+    options = WordingOptions(hyde=True, expand=True, seconds=PATIENCE_SECONDS)
 
     assert Wording(ANSWER, (ANSWER,)) == worded(QUESTION, chat, options=options, cache=cache)
     assert 2 == len(chat.told)
@@ -324,7 +324,7 @@ def test_what_one_fails_at_the_other_still_brings(vendor: KnownChat, cache: Answ
         return refuse(400, "not that") if is_answer else None
 
     wire = vendor.format(lambda _: "\n".join(REWORDINGS))
-    options = WordingOptions(hyde=True, expand=True, seconds=BOUND_SECONDS)
+    options = WordingOptions(hyde=True, expand=True, seconds=PATIENCE_SECONDS)
     with (
         VendorServer(wire, key=KEY, script=script) as server,
         closing(vendor.open(server.url)) as chat,

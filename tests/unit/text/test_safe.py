@@ -60,4 +60,5 @@ def test_time_grows_with_the_text_only(mark: str) -> None:
     started = time.process_time()
     neutralised(mark * 100_000)
 
-    assert time.process_time() - started < 5
+    # A few hundredths of a second; minutes if it grew with the square.
+    assert time.process_time() - started < 30

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, hang
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.vendors.server import Exchange
-
-BOUND_SECONDS = 10.0
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def asking(server: VendorServer) -> HttpRequest:
 
 
 def close_once(connections: Connections, begun: threading.Event) -> None:
-    begun.wait(BOUND_SECONDS)
+    begun.wait(PATIENCE_SECONDS)
     connections.close()
 
 
@@ -47,7 +46,7 @@ def test_a_connection_is_kept_for_the_next_request(connections: Connections) -> 
     with VendorServer(OpenAiFormat(), route=note) as server:
         for _ in range(3):
             with connections.one() as connection:
-                assert 200 == connection.exchange(asking(server), seconds=BOUND_SECONDS).status
+                assert 200 == connection.exchange(asking(server), seconds=PATIENCE_SECONDS).status
         connections.close()
 
     assert 1 == len(set(ports))
@@ -65,7 +64,7 @@ def test_the_clock_cuts_and_what_is_cut_is_not_used_again(connections: Connectio
         with connections.one() as slow, pytest.raises(CutError):
             slow.exchange(asking(server), seconds=0.05)
         with connections.one() as other:
-            assert 200 == other.exchange(asking(server), seconds=BOUND_SECONDS).status
+            assert 200 == other.exchange(asking(server), seconds=PATIENCE_SECONDS).status
         released.set()
         connections.close()
 
@@ -82,7 +81,7 @@ def test_an_answer_without_a_length_that_is_cut_is_not_taken_for_whole(
         exchange._stream.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n{}")
         exchange._stream.wfile.flush()
         begun.set()
-        released.wait(BOUND_SECONDS)
+        released.wait(PATIENCE_SECONDS)
         exchange.drop()
 
     with (
@@ -92,8 +91,8 @@ def test_an_answer_without_a_length_that_is_cut_is_not_taken_for_whole(
         cutter = threading.Thread(target=close_once, args=(connections, begun), daemon=True)
         cutter.start()
         with pytest.raises(CutError):
-            connection.exchange(asking(server), seconds=BOUND_SECONDS)
-        cutter.join(BOUND_SECONDS)
+            connection.exchange(asking(server), seconds=PATIENCE_SECONDS)
+        cutter.join(PATIENCE_SECONDS)
         released.set()
 
 
@@ -104,7 +103,7 @@ def test_what_is_begun_after_closing_is_cut_at_once(connections: Connections) ->
         connections.one() as connection,
         pytest.raises(CutError),
     ):
-        connection.exchange(asking(server), seconds=BOUND_SECONDS)
+        connection.exchange(asking(server), seconds=PATIENCE_SECONDS)
 
     assert connection.is_cut
 

@@ -7,14 +7,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.providers.remote import pace as pace_module
 from recollect.providers.remote.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-BOUND_SECONDS = 10.0
 
 
 class Clock:
@@ -122,14 +121,14 @@ def test_a_turn_that_moves_away_meanwhile_is_given_up(clock: Clock) -> None:
 
 def test_stopping_ends_all_waiting() -> None:
     pace = Pace()
-    pace.hold(10 * BOUND_SECONDS)
+    pace.hold(10 * PATIENCE_SECONDS)
     threads = [threading.Thread(target=pace.wait_turn, args=(1,), daemon=True) for _ in range(4)]
-    threads.append(threading.Thread(target=pace.wait, args=(10 * BOUND_SECONDS,), daemon=True))
+    threads.append(threading.Thread(target=pace.wait, args=(10 * PATIENCE_SECONDS,), daemon=True))
     for thread in threads:
         thread.start()
     pace.stop()
     for thread in threads:
-        thread.join(BOUND_SECONDS)
+        thread.join(PATIENCE_SECONDS)
 
     assert pace.is_stopped
     assert not any(thread.is_alive() for thread in threads)
