@@ -208,7 +208,7 @@ def test_the_doctor_fails_while_a_line_is_broken_and_index_counts_lines_not_file
     assert not ill["facts"].works
     assert "other.md:3 is not a fact" in ill["facts"].detail
     assert ", 0 failed" in lines[0]
-    assert "1 line of facts to correct" == lines[1]
+    assert "1 line to correct" == lines[1]
 
 
 def test_many_broken_lines_are_counted_instead_of_named(memory: Memory, written: Write) -> None:
@@ -217,4 +217,4 @@ def test_many_broken_lines_are_counted_instead_of_named(memory: Memory, written:
     notices = memory.search("kettle").notices
 
     assert 4 == len(notices)
-    assert "2 more facts cannot be read: `recollect facts list` names them all." == notices[3]
+    assert "2 more lines need a correction: `recollect index` names them all." == notices[3]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
 from recollect.facts.history import cycles, no_such_fact, orphans
+from recollect.facts.merge import merged, renamed
 from recollect.facts.page import BulletIds, Page, Problem, edited, parse_page
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, next_id, normalised_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.facts.page import Placed
     from recollect.facts.record import Fact
 
 MAX_FILE_FACTS = 1000
@@ -46,7 +46,9 @@ class LedgerState:
     places: Mapping[str, Place]
     problems: tuple[Problem, ...]
     forgotten: frozenset[str]
-    """Digests of normalised texts that extraction must not store again."""
+    """Digests of normalised texts that extraction must not store again, and ids of facts."""
+    copies: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    """Further entries with the id of a fact, combined with it: a merge leaves them."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """Digest of each file's content, if files were read."""
 
@@ -54,24 +56,52 @@ class LedgerState:
 def state_of(
     pages: Mapping[str, Page], *, unusable: Mapping[str, Problem], forgotten: frozenset[str]
 ) -> LedgerState:
-    """Return the content of all pages; if an id occurs twice, the first one counts."""
-    facts: dict[str, Fact] = {}
-    places: dict[str, Place] = {}
+    """Return the content of all pages; entries with one id are combined if they can be."""
+    collected = _Collected(forgotten)
     problems = list(unusable.values())
     for name, page in pages.items():
         problems += page.problems
         for placed in page.entries:
-            fact = placed.entry.fact
-            if fact.id in facts:
-                problems.append(_repeated(name, placed, first=places[fact.id]))
-                continue
-            facts[fact.id] = fact
-            places[fact.id] = Place(
-                name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record
-            )
+            place = Place(name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record)
+            problems += collected.add(placed.entry.fact, place)
+    facts, places = collected.facts, collected.places
     problems += _broken_chains(facts, places)
-    ordered = sorted(problems, key=lambda problem: (problem.file, problem.line))
-    return LedgerState(MappingProxyType(facts), MappingProxyType(places), tuple(ordered), forgotten)
+    return LedgerState(
+        MappingProxyType(facts),
+        MappingProxyType(places),
+        tuple(sorted(problems, key=lambda problem: (problem.file, problem.line))),
+        forgotten,
+        {fact_id: tuple(found) for fact_id, found in collected.copies.items()},
+    )
+
+
+class _Collected:
+    """The facts of the entries read so far."""
+
+    def __init__(self, forgotten: frozenset[str]) -> None:
+        self.facts: dict[str, Fact] = {}
+        self.places: dict[str, Place] = {}
+        self.copies: dict[str, list[Place]] = {}
+        self._forgotten = forgotten
+
+    def add(self, fact: Fact, place: Place) -> list[Problem]:
+        """Take in the fact of an entry; return what is wrong with it."""
+        if fact.id in self._forgotten and not place.is_plain:
+            return [Problem(place.file, place.line, *_forgotten(fact.id))]
+        if fact.id not in self.facts:
+            self.facts[fact.id], self.places[fact.id] = fact, place
+            return []
+        first = self.places[fact.id]
+        both = merged(self.facts[fact.id], fact)
+        if both is None:
+            other = renamed(fact)
+            while other.id in self.facts:
+                other = replace(other, id=next_id(other.id))
+            self.facts[other.id], self.places[other.id] = other, place
+            return [_repeated(place, first=first)]
+        self.facts[fact.id], differing = both
+        self.copies.setdefault(fact.id, []).append(place)
+        return [_repeated(place, first=first, differing=differing)] if differing else []
 
 
 class Draft:
@@ -101,7 +131,7 @@ class Draft:
 
     @property
     def forgotten(self) -> tuple[str, ...]:
-        """Digests of the facts to forget, besides those already forgotten."""
+        """Digests and ids of the facts to forget, besides those already forgotten."""
         return tuple(self._forgotten)
 
     def fact(self, fact_id: str) -> Fact:
@@ -112,7 +142,7 @@ class Draft:
 
     def add(self, fact: Fact) -> Fact:
         """Add a fact and return it, with another id if its own is taken."""
-        while fact.id in self._facts:
+        while fact.id in self._facts or fact.id in self.state.forgotten:
             fact = replace(fact, id=next_id(fact.id))
         self._added[fact.id] = self._file_for(fact)
         self._facts[fact.id] = fact
@@ -136,8 +166,11 @@ class Draft:
 
     def forget(self, fact_id: str) -> Fact:
         """Remove a fact for good: later extraction cannot bring it back."""
+        place = self.state.places.get(fact_id)
         fact = self.remove(fact_id)
         self._forgotten[normalised_digest(fact.text)] = None
+        if place is not None and not place.is_plain:
+            self._forgotten[fact_id] = None  # a merge may bring its line back
         return fact
 
     def texts(self) -> dict[str, str]:
@@ -152,6 +185,8 @@ class Draft:
         for fact_id, fact in self._changed.items():
             place = self.state.places[fact_id]
             changed.setdefault(place.file, {})[place.line - 1] = fact
+            for copy in self.state.copies.get(fact_id, ()):
+                changed.setdefault(copy.file, {})[copy.line - 1] = None
         return {
             name: edited(
                 self._pages.get(name) or _empty(name),
@@ -200,10 +235,19 @@ def _broken_chains(facts: Mapping[str, Fact], places: Mapping[str, Place]) -> li
     ]
 
 
-def _repeated(name: str, placed: Placed, *, first: Place) -> Problem:
+def _repeated(place: Place, *, first: Place, differing: tuple[str, ...] = ()) -> Problem:
+    what = f"another {', '.join(differing)}, which is ignored" if differing else "other words"
+    reason = f"has the same id as {first.file}:{first.line} and {what}"
     return Problem(
-        name,
-        placed.first + 1,
-        f"has the same id as {first.file}:{first.line}, which counts",
+        place.file,
+        place.line,
+        reason if differing else f"{reason}: both count",
         "Remove one of them, or the comment of the newer one.",
+    )
+
+
+def _forgotten(fact_id: str) -> tuple[str, str]:
+    return (
+        "was forgotten, so it is not read",
+        f"Remove the line; if you want it back, remove {fact_id} from memory/facts/.forgotten.",
     )

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 LOCK = ".lock"
 FORGOTTEN = ".forgotten"
-"""Digests of forgotten facts, one per line: the file must not reveal their text."""
+"""Digests and ids of forgotten facts, one per line: the file must not reveal their text."""
 DEFAULT_WAIT_SECONDS = 10.0
 
 _TRIES = 5
@@ -182,9 +182,9 @@ class _LedgerFiles:
     def publish(self, draft: Draft) -> bool:
         """Write the changes of a draft; if a file changed since loading, write nothing: False."""
         texts = draft.texts()
-        if added := [digest for digest in draft.forgotten if digest not in self.forgotten]:
+        if added := [each for each in draft.forgotten if each not in self.forgotten]:
             before = self._contents.get(FORGOTTEN, _ABSENT).text
-            texts[FORGOTTEN] = before + "".join(f"{digest}\n" for digest in added)
+            texts[FORGOTTEN] = before + "".join(f"{each}\n" for each in added)
         if any(self._current(name) != self._contents.get(name, _ABSENT).raw for name in texts):
             return False
         for name, text in texts.items():

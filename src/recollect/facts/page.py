@@ -2,7 +2,8 @@
 
 Bullets are facts. Headings, code, front matter and commented-out lines stay unchanged, line ends
 included. So does other text, but searches do not find it, so it is reported. A fence or comment
-that never closes is taken to end where it began, so that one typo cannot hide the facts below.
+that never closes is taken to end where it began, so that one typo cannot hide the facts below. Of
+a merge conflict both sides are read.
 
 This module knows texts, not files.
 """
@@ -17,6 +18,7 @@ from recollect.facts.entry import BULLET, Entry, EntryError, format_entry, parse
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, derive_id
 from recollect.facts.scope import FactScope, is_visible
 from recollect.reports import Failure
+from recollect.text.conflicts import RESOLVE, find_conflicts, without_markers
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
@@ -115,9 +117,10 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
 
     """
     lines = tuple(_LINE.findall(text))
+    conflicts = find_conflicts(lines)
     entries: list[Placed] = []
-    problems: list[Problem] = []
-    for first, end, flaw in _spans(lines):
+    problems = [Problem(name, each.start, each.reason, RESOLVE) for each in conflicts]
+    for first, end, flaw in _spans(without_markers(lines, conflicts)):
         if flaw is not None:
             problems.append(Problem(name, first + 1, *flaw))
             continue

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recollect.types import Document
 
 FACTS_FOLDER = "memory/facts"
-_FACTS_VERSION = 2
+_FACTS_VERSION = 3
 _RULES = f"f{_FACTS_VERSION}-t{TERMS_VERSION}"
 _FLAWED = "!"
 """Ends the recipe of a ledger with unreadable entries: they are reported at every sync."""
@@ -60,7 +60,8 @@ class _LedgerSnapshot:
         ]
         # The id of a bullet without a record depends on equal bullets in earlier files.
         plain = [name for name, place in state.places.items() if place.is_plain]
-        effects = _digest(repr((ended, previous, plain, state.problems)))
+        copied = [state.facts[name] for name in state.copies]
+        effects = _digest(repr((ended, previous, plain, copied, state.problems)))
         return f"{_RULES}-{effects}-{_named(names)}{_FLAWED if state.problems else ''}"
 
 

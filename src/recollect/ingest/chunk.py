@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.ingest.curated import is_curated, without_annotations
 from recollect.ingest.markdown import BlockKind, blocks
+from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.graphemes import split_line
 from recollect.text.setting import setting, whole
 from recollect.text.size import CHARS_PER_TOKEN, weigh
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.ingest.markdown import Block
     from recollect.types import Document
 
-CHUNK_VERSION = 1
+CHUNK_VERSION = 2
 """Raise it when equal documents and options give other chunks than before."""
 
 _MIN_LIMIT = 32
@@ -47,6 +48,7 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
         return [_label(document)]
     has_entries = is_curated(document.path)
     texts = [line.removesuffix("\r") for line in document.text.split("\n")]
+    texts = without_markers(texts, find_conflicts(texts))
     if has_entries:
         texts = [without_annotations(line) for line in texts]
     found = blocks(texts, first=document.body_line)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recollect.ingest.walk import Found
     from recollect.reports import Failure
     from recollect.stores.base import Store
-    from recollect.types import Known, Progress, SourceKind
+    from recollect.types import Document, Known, Progress, SourceKind
 
     Stored = Mapping[tuple[SourceKind, str], Known]
 
@@ -83,10 +83,11 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         except UnreadableError as error:
             failed.append(error.failure)
         else:
+            failed += taken.failures
             counts[_kind_of_change(taken, known, source=source, departed=departed)] += 1
             if force or not _is_current(taken, known, source):
                 _put(taken, suspect, source=source, store=store, known=known)
-            else:
+            elif not _is_known(taken.document, known):
                 store.touch(taken.document)
     progress(Step("read", len(suspects), len(suspects)))
     for gone in plan.gone:
@@ -115,6 +116,7 @@ def find_staleness(sources: Sequence[Source], *, store: Store) -> Staleness:
         except UnreadableError as error:
             failed.append(error.failure)
             continue
+        failed += taken.failures
         if not _is_current(taken, known, source):
             changed.append(taken.document.path)
     return Staleness(tuple(changed), tuple(gone.path for gone in plan.gone), tuple(failed))
@@ -170,6 +172,13 @@ def _is_current(taken: Taken, known: Stored, source: Source) -> bool:
     return (
         before is not None and before.digest == document.digest and before.recipe == source.recipe
     )
+
+
+def _is_known(document: Document, known: Stored) -> bool:
+    """Tell whether even the stat is stored, so that nothing has to be written."""
+    before = known.get((document.source, document.path))
+    state = (document.stat, document.is_settled)
+    return before is not None and (before.stat, before.is_settled) == state
 
 
 def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, known: Stored) -> None:

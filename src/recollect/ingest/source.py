@@ -7,13 +7,15 @@ facts and sessions have theirs.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
 from recollect.ingest.media import read_media
 from recollect.ingest.read import read
 from recollect.ingest.walk import WalkOptions, walk
+from recollect.reports import Failure
+from recollect.text.conflicts import RESOLVE, find_conflicts
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.ingest.walk import Found
-    from recollect.reports import Failure
     from recollect.types import Chunk, Document
 
 
@@ -33,6 +34,8 @@ class Taken:
     document: Document
     chunks: Callable[[], list[Chunk]]
     """Chunks the document; called only if the document has to be stored."""
+    failures: tuple[Failure, ...] = ()
+    """What is wrong with some of its lines; the rest is indexed."""
 
 
 class Source(Protocol):
@@ -102,6 +105,12 @@ class NotesSource:
         now_ns = time.time_ns()
         if found.media is not None:
             document = read_media(found, options=self._options.walk.media, now_ns=now_ns)
-        else:
-            document = read(found, now_ns=now_ns)
-        return Taken(document, lambda: chunk(document, options=self._options.chunk))
+            return Taken(document, lambda: chunk(document, options=self._options.chunk))
+        document = read(found, now_ns=now_ns)
+        failures = tuple(
+            Failure(f"{found.path}:{each.start}", each.reason, RESOLVE, is_entry=True)
+            for each in find_conflicts(document.text.split("\n"))
+        )
+        # A note with a conflict is read at every sync, so that it is reported until it is resolved.
+        note = replace(document, is_settled=document.is_settled and not failures)
+        return Taken(note, lambda: chunk(note, options=self._options.chunk), failures)

@@ -88,7 +88,7 @@ class Freshness:
         for failure in entries[:_NAMED_ENTRIES]:
             yield f"{failure.path} {failure.reason}. {failure.action}"
         if more := len(entries[_NAMED_ENTRIES:]):
-            yield f"{more} more facts cannot be read: `recollect facts list` names them all."
+            yield f"{more} more lines need a correction: `recollect index` names them all."
         for failure in self.report.failed:
             if not failure.is_entry:
                 yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"

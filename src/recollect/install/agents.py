@@ -1,5 +1,7 @@
 """Knows the agents: their configuration files, and the entries that make them start Recollect.
 
+Also git, which merges the facts of several machines by an entry of its own.
+
 Entries start the very program that is running, by its absolute path. A name alone would depend on
 the agent's PATH, which often differs from that of a terminal.
 """
@@ -19,6 +21,8 @@ from typing import TYPE_CHECKING
 from recollect.config import Places
 from recollect.config.openclaw import default_file
 from recollect.errors import UsageError
+from recollect.facts.ledger import FORGOTTEN
+from recollect.facts.source import FACTS_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,6 +109,8 @@ class Syntax(StrEnum):
 
     JSON = "json"
     TOML = "toml"
+    ATTRIBUTES = "attributes"
+    """Git's: a pattern and its attributes on each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,7 @@ class InstallRequest:
 
     launch: Launch
     scope: InstallScope
+    workspace: Path
     project: Path
     """The folder for the configuration of a project."""
     environ: Mapping[str, str]
@@ -171,6 +178,7 @@ class AgentProgram:
     """The agent's own command to add the server; None if it has none."""
     next_step: str
     """What the user has to do for it to take effect."""
+    starts_recollect: bool = True
 
 
 def is_own_hook(element: object) -> bool:
@@ -243,6 +251,17 @@ def _openclaw(request: InstallRequest) -> tuple[AgentFile, ...]:
     file = request.place(user=default_file(request.environ), project=None)
     entry = _openclaw_entry(request.launch)
     return (AgentFile(file, Syntax.JSON, (AgentEntry(("mcp", "servers", NAME), entry),)),)
+
+
+def _git(request: InstallRequest) -> tuple[AgentFile, ...]:
+    if request.scope is InstallScope.USER:
+        raise UsageError("Git is configured for one workspace.", action="Leave out --scope user.")
+    file = request.workspace / ".gitattributes"
+    # What both sides appended is kept: an entry is one line.
+    entries = tuple(
+        AgentEntry((f"{FACTS_FOLDER}/{name}",), {"merge": "union"}) for name in ("*.md", FORGOTTEN)
+    )
+    return (AgentFile(file, Syntax.ATTRIBUTES, entries),)
 
 
 def _program_folder(request: InstallRequest) -> Path:
@@ -341,6 +360,15 @@ AGENTS = {
             _openclaw,
             _openclaw_command,
             "`openclaw mcp doctor recollect --probe` checks the server.",
+        ),
+        AgentProgram(
+            "git",
+            "Git",
+            InstallScope.PROJECT,
+            _git,
+            lambda _request: None,
+            "Commit the file, so that every clone merges facts this way.",
+            starts_recollect=False,
         ),
     )
 }

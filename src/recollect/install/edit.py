@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.config.edit import edit_toml, shown_table
 from recollect.install.agents import NAME, Syntax, is_own_hook
+from recollect.install.attributes import (
+    add_attributes,
+    attributes_line,
+    read_attributes,
+    remove_attributes,
+)
 from recollect.install.json_edit import read_json, remove_json, set_json, value_at
 
 if TYPE_CHECKING:
@@ -63,7 +69,7 @@ def without_entries(text: str, target: AgentFile, *, record: InstallRecord | Non
         ValueError: the text cannot be edited safely.
 
     """
-    if NAME not in text:
+    if target.syntax is not Syntax.ATTRIBUTES and NAME not in text:
         return text
     pristine = _without_pieces(text, target, record)
     if pristine is not None:
@@ -83,6 +89,8 @@ def is_empty(text: str, *, syntax: Syntax) -> bool:
 
 def snippet(target: AgentFile) -> str:
     """Return the entries of a file, to be pasted by hand."""
+    if target.syntax is Syntax.ATTRIBUTES:
+        return "".join(attributes_line(each.path[0], each.value) for each in target.entries)
     if target.syntax is Syntax.TOML:
         return "\n".join(shown_table(each.path, each.value) for each in target.entries)
     text = ""
@@ -101,6 +109,13 @@ def _put(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
         text = _removed(text, entry, syntax=syntax)
         left = value_at(read_json(text), entry.path)
         return set_json(text, (*entry.path, len(cast("list[object]", left or []))), entry.value)
+    if syntax is Syntax.ATTRIBUTES:
+        is_there = _has(_read(text, syntax), entry)
+        return text if is_there else add_attributes(text, entry.path[0], entry.value)
+    return _put_server(text, entry, there, syntax=syntax)
+
+
+def _put_server(text: str, entry: AgentEntry, there: object, *, syntax: Syntax) -> str:
     if there is not None and not _is_own_server(there):
         raise ValueError(f"it has another server named {NAME!r}")
     if syntax is Syntax.TOML:
@@ -114,6 +129,8 @@ def _put(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
 
 
 def _removed(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
+    if syntax is Syntax.ATTRIBUTES:
+        return remove_attributes(text, entry.path[0], entry.value)
     there = value_at(_read(text, syntax), entry.path)
     if entry.is_element:
         elements = there if isinstance(there, list) else []
@@ -129,8 +146,8 @@ def _removed(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
 
 def _has_all(text: str, target: AgentFile) -> bool:
     """Tell whether the file already has every entry; also of JSON with comments."""
-    if target.syntax is Syntax.TOML:
-        tree: object = tomllib.loads(text)
+    if target.syntax is not Syntax.JSON:
+        tree = _read(text, target.syntax)
     else:
         try:
             tree = read_json(text)
@@ -191,4 +208,6 @@ def _missing(tree: object, entry: AgentEntry) -> tuple[tuple[str, ...], ...]:
 
 
 def _read(text: str, syntax: Syntax) -> object:
+    if syntax is Syntax.ATTRIBUTES:
+        return read_attributes(text)
     return tomllib.loads(text) if syntax is Syntax.TOML else read_json(text)

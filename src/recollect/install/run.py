@@ -114,6 +114,7 @@ class Installer:
         request = InstallRequest(
             launch=launch,
             scope=scope or found.default_scope,
+            workspace=place.folder,
             project=Path.cwd(),
             environ=place.environ,
             with_hooks=with_hooks,

@@ -11,6 +11,7 @@ from recollect.errors import NotFoundError, RecollectError
 from recollect.reports import Check
 from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.shells.render import status as render
+from recollect.text.conflicts import RESOLVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -113,6 +114,7 @@ def examine(open_memory: Callable[[], Memory]) -> list[Check]:
         *checks,
         _workspace(status),
         _index(status, problems),
+        _notes(status),
         _facts(ledger),
         _provider(status),
         *(Check("note", works=True, detail=notice) for notice in status.notices),
@@ -155,6 +157,20 @@ def _index(status: Status, problems: Sequence[str]) -> Check:
         works=True,
         detail=f"{status.store.chunks} chunks in {status.store.location}, intact",
     )
+
+
+def _notes(status: Status) -> Check:
+    from recollect.facts.source import FACTS_FOLDER  # noqa: PLC0415 - not needed for --help
+
+    flaws = [
+        each
+        for each in status.staleness.failed
+        if each.is_entry and not each.path.startswith(f"{FACTS_FOLDER}/")
+    ]
+    if not flaws:
+        return Check("notes", works=True, detail="no merge conflicts")
+    places = ", ".join(each.path for each in flaws)
+    return Check("notes", works=False, detail=f"merge conflicts in {places}", action=RESOLVE)
 
 
 def _facts(problems: Sequence[Failure]) -> Check:

@@ -55,7 +55,7 @@ def report_text(report: Report) -> Iterator[Line]:
     }
     yield ", ".join(f"{count} {name}" for name, count in counts.items()), ""
     if entries := sum(failure.is_entry for failure in report.failed):
-        yield f"{plural(entries, 'line')} of facts to correct", ""
+        yield f"{plural(entries, 'line')} to correct", ""
     reused = f", {report.reused} from the cache" if report.reused else ""
     embedded = f"{report.embedded} embedded now{reused}, {report.pending} waiting"
     yield f"{report.chunks} chunks, {embedded}", ""

@@ -36,8 +36,9 @@ def installed_remarks(installed: Installed) -> Iterator[Line]:
             verb = "was removed" if installed.is_written else "would be removed"
             yield f"Recollect {verb} from {agent.title}.", "bold"
         return
-    command, arguments = launch.server
-    yield f"{agent.title} runs: {shlex.join([command, *arguments])}", "bold"
+    if agent.starts_recollect:
+        command, arguments = launch.server
+        yield f"{agent.title} runs: {shlex.join([command, *arguments])}", "bold"
     if installed.is_written:
         yield agent.next_step, ""
         undo = shlex.join(["install", agent.name, "--scope", installed.scope.value, "--undo"])
@@ -47,14 +48,15 @@ def installed_remarks(installed: Installed) -> Iterator[Line]:
 def installed_json(installed: Installed) -> Json:
     """Return the contract of `install --json`."""
     command, arguments = installed.launch.server
+    starts = installed.agent.starts_recollect
     return {
         "agent": installed.agent.name,
         "scope": installed.scope.value,
         "workspace": str(installed.workspace),
         "undo": installed.is_undo,
         "written": installed.is_written,
-        "command": [command, *arguments],
-        "env": dict(installed.launch.environ),
+        "command": [command, *arguments] if starts else None,
+        "env": dict(installed.launch.environ) if starts else {},
         "ownCommand": installed.own_command,
         "files": [
             {

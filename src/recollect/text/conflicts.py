@@ -1,0 +1,120 @@
+"""Finds the conflicts that a merge left in a text, such as git's.
+
+    <<<<<<< HEAD
+    one side
+    ||||||| base          (only in the diff3 style)
+    what both sides changed
+    =======
+    the other side
+    >>>>>>> laptop
+
+Only a whole conflict counts: `=======` alone underlines a heading, `>>>>>>>` quotes.
+One inside a fenced code block is an example. This module knows lines, not files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MARK = re.compile(r"(?:(<<<<<<<)|(\|\|\|\|\|\|\|)|(>>>>>>>))(?: .*)?$|(=======)$")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+
+RESOLVE = "Keep the lines you want and delete the markers."
+"""What to do about a conflict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Where a conflict is; line numbers are 1-based."""
+
+    start: int
+    """The line with `<<<<<<<`."""
+    middle: int
+    """The line with `=======`."""
+    end: int
+    """The line with `>>>>>>>`."""
+    base: int | None = None
+    """The line with `|||||||`, if there is one."""
+
+    @property
+    def reason(self) -> str:
+        """What to tell the user, after the path and the line."""
+        return f"begins a merge conflict, which ends on line {self.end}; both sides are searched"
+
+    @property
+    def unread(self) -> tuple[int, ...]:
+        """The lines that neither side has: the markers, and what both sides changed."""
+        base = range(self.base or self.middle, self.middle)
+        return (self.start, *base, self.middle, self.end)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A conflict that has not ended yet."""
+
+    start: int
+    base: int | None = None
+    middle: int | None = None
+
+
+@dataclass(slots=True)
+class _ConflictReader:
+    found: list[Conflict] = field(default_factory=list)
+    open: _Open | None = None
+
+    def read(self, number: int, line: str) -> None:
+        mark = _MARK.match(line.rstrip())
+        if mark is None:
+            return
+        begins, base, ends, middle = mark.groups()
+        now = self.open
+        if begins:
+            self.open = _Open(number)
+        elif now is None:
+            return
+        elif base and now.middle is None:
+            now.base = now.base or number
+        elif middle:
+            now.middle = now.middle or number
+        elif ends and now.middle is not None:
+            self.found.append(Conflict(now.start, now.middle, number, now.base))
+            self.open = None
+
+
+def find_conflicts(lines: Sequence[str]) -> tuple[Conflict, ...]:
+    """Return the conflicts in the lines, with or without their line ends."""
+    if not any(line.startswith("<<<<<<<") for line in lines):
+        return ()
+    finder = _ConflictReader()
+    closing = _fences(lines)
+    until = 0  # last line of the code block
+    for number, line in enumerate(lines, 1):
+        if finder.open is None and number in closing and number > until:
+            until = closing[number]
+        if number > until:
+            finder.read(number, line)
+    return tuple(finder.found)
+
+
+def without_markers(lines: Sequence[str], conflicts: Sequence[Conflict]) -> list[str]:
+    """Return the lines of both sides; the markers and what both sides changed become empty."""
+    unread = {number for conflict in conflicts for number in conflict.unread}
+    return ["" if number in unread else line for number, line in enumerate(lines, 1)]
+
+
+def _fences(lines: Sequence[str]) -> dict[int, int]:
+    """Return the last line of each code block by its first; one that is never closed is none."""
+    found: dict[int, int] = {}
+    opened, fence = 0, ""
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if fence and text.startswith(fence) and not text.strip(fence[0]):
+            found[opened], fence = number, ""
+        elif not fence and (begin := _FENCE.match(line.rstrip())):
+            opened, fence = number, begin[1]
+    return found
