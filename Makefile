@@ -45,7 +45,7 @@ types: $(TESTED)
 	$(BIN)/mypy
 
 unit: $(TESTED)
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist worksteal
 
 demo: $(INSTALLED)
 	@sh examples/demo.sh $(BIN)/recollect

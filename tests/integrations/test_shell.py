@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.support.commands import bin_folder
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "integrations" / "shell" / "with-memory.sh"
-RECOLLECT = Path(sys.executable).parent / "recollect"
 
 
 @pytest.fixture
 def shell(environ: dict[str, str], sample: Path) -> dict[str, str]:
     return {
         **environ,
-        "RECOLLECT": str(RECOLLECT),
+        "RECOLLECT": str(bin_folder() / "recollect"),
         "RECOLLECT_PROVIDER": "none",
         "RECOLLECT_WORKSPACE": str(sample),
     }
