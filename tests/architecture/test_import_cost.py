@@ -1,4 +1,4 @@
-"""Start-up is paid on every call of an agent's hook: heavy modules load only where used."""
+"""Heavy modules load only where they are used: an agent's hook starts Recollect on every prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests stand alone: what several of them need is in a plain module or a conftest."""
+"""Checks the tests: what several of them need is in a plain module or a conftest."""
 
 from __future__ import annotations
 
