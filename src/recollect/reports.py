@@ -60,6 +60,12 @@ class Report:
     notices: tuple[str, ...] = ()
     took_ms: float = 0.0
 
+    @property
+    def is_nothing_embedded(self) -> bool:
+        """Whether there was something to embed, and the provider embedded none of it."""
+        is_waiting = self.pending > self.refused
+        return bool(self.degraded) and is_waiting and not (self.embedded or self.reused)
+
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:

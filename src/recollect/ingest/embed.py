@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import collections
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -23,17 +23,18 @@ from recollect.errors import (
 )
 from recollect.ingest.media import load_media
 from recollect.ingest.requests import EmbedRequest, RequestPacker, RequestSizes, WorkerPool
-from recollect.providers.base import Charge, EmbedsMedia
+from recollect.providers.base import Charge, EmbedsMedia, EmbedsPatiently
+from recollect.stores.base import Missing
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from recollect.ingest.vectors import CachedVectors
     from recollect.providers.base import Provider
-    from recollect.stores.base import Missing, Store
+    from recollect.stores.base import Store
     from recollect.types import Progress, Vector, Vectors
 
 _PAGE = 1024  # texts fetched from the store at once
@@ -118,6 +119,58 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     return run.finished(is_whole=is_whole and not is_awaiting_more)
 
 
+def embed_texts(
+    provider: Provider,
+    texts: Sequence[str],
+    *,
+    role: Role,
+    progress: Progress,
+    deadline: float | None = None,
+) -> Vectors | None:
+    """Embed a few texts of our own as `embed_missing` embeds those of the store.
+
+    Args:
+        provider: embeds them.
+        texts: all different.
+        role: what they are embedded for.
+        progress: called with each step.
+        deadline: a time of the monotonic clock.
+
+    Returns:
+        A vector per text, without the texts that the provider does not accept; None if there was
+        not enough time.
+
+    Raises:
+        ProviderError: the provider did not answer, or accepted not even half of them.
+
+    """
+    kept = _Kept()
+    run = _EmbedRun(provider, vectors=kept, pending=len(texts), progress=progress, role=role)
+    run.deadline = deadline
+    run.embed((Missing(text, text) for text in texts), ask=run.ask_texts)
+    run.check_answered(least=len(texts) // 2)
+    if not run.is_in_time:
+        return None
+    return np.stack([kept.vectors[text] for text in texts if text in kept.vectors])
+
+
+class _Vectors(Protocol):
+    """Where a run puts the vectors it gets."""
+
+    def put(self, digests: Sequence[str], vectors: Vectors) -> None:
+        """Store vectors that were just embedded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Vectors that are stored nowhere."""
+
+    vectors: dict[str, Vector] = field(default_factory=dict)
+
+    def put(self, digests: Sequence[str], vectors: Vectors) -> None:
+        self.vectors.update(zip(digests, vectors, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class _Embeddings:
     """The vectors that a request returned."""
@@ -134,12 +187,19 @@ class _EmbedRun:
     deadline: float | None = None
 
     def __init__(
-        self, provider: Provider, *, vectors: CachedVectors, pending: int, progress: Progress
+        self,
+        provider: Provider,
+        *,
+        vectors: _Vectors,
+        pending: int,
+        progress: Progress,
+        role: Role = Role.DOCUMENT,
     ) -> None:
         self._provider = provider
         self._vectors = vectors
         self._pending = pending
         self._progress = progress
+        self._role = role
         self._sizes = RequestSizes()
         self._report = Embedded()
         self._returned: collections.deque[EmbedRequest] = collections.deque()
@@ -209,6 +269,23 @@ class _EmbedRun:
         self.seen += page
         self._report.reused += reused
 
+    @property
+    def is_in_time(self) -> bool:
+        """Whether the deadline left some work undone."""
+        return not self._is_late
+
+    def check_answered(self, *, least: int) -> None:
+        """Raise why there are too few answers.
+
+        Raises:
+            ProviderError: the provider did not answer, or accepted too few of the texts.
+
+        """
+        if self._end is not None:
+            raise self._end
+        if self._left_out is not None and self._report.done < least:
+            raise self._left_out
+
     def finished(self, *, is_whole: bool) -> Embedded:
         """Return what was done, and why not more."""
         error = self._end or self._left_out
@@ -234,7 +311,10 @@ class _EmbedRun:
     def ask_texts(self, request: EmbedRequest) -> _Embeddings:
         """Return the vectors of a request of texts."""
         texts = [missing.text for missing in request.texts]
-        vectors = self._provider.embed(texts, role=Role.DOCUMENT)
+        if isinstance(self._provider, EmbedsPatiently):
+            vectors = self._provider.embed_patiently(texts, role=self._role)
+        else:
+            vectors = self._provider.embed(texts, role=self._role)
         return _Embeddings(request.texts, vectors, self._charge(request))
 
     def ask_media(self, provider: EmbedsMedia, root: Path, request: EmbedRequest) -> _Embeddings:

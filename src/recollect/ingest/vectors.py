@@ -15,10 +15,10 @@ import numpy as np
 
 from recollect.errors import ProviderError, StoreError
 from recollect.ingest.batches import embed_by_batch
-from recollect.ingest.embed import Embedded, embed_missing
+from recollect.ingest.embed import Embedded, embed_missing, embed_texts
 from recollect.providers.base import OffersBatches
-from recollect.providers.calibrate import measure_background
-from recollect.types import Degradation, Leg
+from recollect.providers.calibrate import NOTES, QUESTIONS, background_of
+from recollect.types import Degradation, Leg, Role, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recollect.providers.chain import Chain
     from recollect.reports import Report, StoreStatus
     from recollect.stores.base import Store, VectorCache
-    from recollect.types import Fingerprint, Progress, Vectors
+    from recollect.types import Background, Fingerprint, Progress, Vectors
 
 _BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _POLL_SECONDS = 30.0
@@ -153,7 +153,11 @@ class Embedder:
         try:
             # A search that embeds a few texts in a hurry does not wait for two more requests.
             if is_whole_run or deadline is None:
-                vectors.measure_background(provider)
+                vectors.measure_background(
+                    provider,
+                    deadline=deadline,
+                    progress=lambda _: progress(Step("embed", 0, pending)),
+                )
         except ProviderError as error:
             return Embedded(degradation=Degradation(error.message, error.action))
         batched = Embedded()
@@ -250,8 +254,12 @@ class CachedVectors:
             except StoreError as error:
                 self._leave_cache_out(error)
 
-    def measure_background(self, provider: Provider) -> None:
+    def measure_background(
+        self, provider: Provider, *, deadline: float | None, progress: Progress
+    ) -> None:
         """Make sure that the store knows the background of the provider's space.
+
+        What cannot be measured before the deadline is left to the next run.
 
         Raises:
             ProviderError: it had to be measured, and the provider did not answer.
@@ -260,17 +268,27 @@ class CachedVectors:
         space = self.store.space(self.fingerprint)
         if space is not None and space.background is not None:
             return
-        background = provider.background
-        try:
-            if background is None and self.cache is not None:
-                background = self.cache.background(self.fingerprint)
+        background = provider.background or self._cached_background()
+        if background is None:
+            background = _measured(provider, deadline=deadline, progress=progress)
             if background is None:
-                background = measure_background(provider)
-                if self.cache is not None:
-                    self.cache.put_background(self.fingerprint, background)
+                return
+            self._cache_background(background)
+        self.store.put_background(self.fingerprint, background)
+
+    def _cached_background(self) -> Background | None:
+        try:
+            return None if self.cache is None else self.cache.background(self.fingerprint)
         except StoreError as error:
             self._leave_cache_out(error)
-        self.store.put_background(self.fingerprint, background or measure_background(provider))
+            return None
+
+    def _cache_background(self, background: Background) -> None:
+        if self.cache is not None:
+            try:
+                self.cache.put_background(self.fingerprint, background)
+            except StoreError as error:
+                self._leave_cache_out(error)
 
     def trim(self) -> None:
         """Keep the cache within its size limit."""
@@ -283,6 +301,19 @@ class CachedVectors:
     def _leave_cache_out(self, error: StoreError) -> None:
         self.cache = None
         self.notice = f"The embedding cache was left out: {error.message}"
+
+
+def _measured(
+    provider: Provider, *, deadline: float | None, progress: Progress
+) -> Background | None:
+    """Return the background of a provider's space; None if there is not enough time."""
+
+    def embedded(texts: Sequence[str], role: Role) -> Vectors | None:
+        return embed_texts(provider, texts, role=role, progress=progress, deadline=deadline)
+
+    questions = embedded(QUESTIONS, Role.QUERY)
+    notes = None if questions is None else embedded(NOTES, Role.DOCUMENT)
+    return None if questions is None or notes is None else background_of(questions, notes)
 
 
 def _batch_api(provider: Provider) -> BatchApi | None:

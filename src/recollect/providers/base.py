@@ -221,6 +221,20 @@ class Provider(Protocol):
         """Release all resources; threads waiting in `embed` return."""
 
 
+@runtime_checkable
+class EmbedsPatiently(Protocol):
+    """A provider on a server, which may be busy or still loading its model."""
+
+    def embed_patiently(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        """Do the same as `embed`, with the patience of an index run whatever the role.
+
+        Raises:
+            RequestRefusedError: not these texts, or not so many; fewer may work.
+            ProviderError: the texts could not be embedded.
+
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Media:
     """A media file to embed together with its label."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.types import Background, Role
+from recollect.types import Background
 
 if TYPE_CHECKING:
-    from recollect.providers.base import Provider
+    from recollect.types import Vectors
 
 _SAME_REGISTER = 1.0
 """Deviations by which unrelated notes of one person are closer than these texts, which share
@@ -70,15 +70,8 @@ NOTES = (
 )
 
 
-def measure_background(provider: Provider) -> Background:
-    """Return the mean and deviation of the cosines of unrelated questions and notes.
-
-    Raises:
-        ProviderError: the texts could not be embedded.
-
-    """
-    questions = provider.embed(QUESTIONS, role=Role.QUERY)
-    notes = provider.embed(NOTES, role=Role.DOCUMENT)
+def background_of(questions: Vectors, notes: Vectors) -> Background:
+    """Return the mean and deviation of the cosines of unrelated questions and notes."""
     cosines = (questions @ notes.T).astype(np.float64).ravel()
     spread = max(float(cosines.std()), _LEAST_DEVIATION)
     return Background(

@@ -106,10 +106,13 @@ def wait_seconds(
 ) -> float:
     """Return the wait after this attempt, counted from 1.
 
-    A wait that the server requested is extended at random, never shortened. A requested wait of
-    zero is ignored: the server has just refused.
+    A wait that the server requested is extended at random, never shortened, and grows like any
+    other if the server goes on refusing: one that asks for a second at a time may need a minute.
+    A requested wait of zero is ignored: the server has just refused.
     """
     backed_off = min(patience.first_seconds * 2.0 ** (attempt - 1), patience.longest_seconds)
+    shortened = backed_off * (1 - _JITTER * chance.random())
     if requested:
-        return requested + _JITTER * chance.random() * min(backed_off, requested)
-    return backed_off * (1 - _JITTER * chance.random())
+        extended = requested + _JITTER * chance.random() * min(backed_off, requested)
+        return max(extended, shortened)
+    return shortened

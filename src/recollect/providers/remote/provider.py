@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -198,7 +198,16 @@ class RemoteProvider:
         self._server.key()  # raises if there is none; nothing is sent
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        patience = FOR_QUESTIONS if role is Role.QUERY else FOR_INDEXING
+        if role is not Role.QUERY:
+            return self.embed_patiently(texts, role=role)
+        return self._embed(texts, role=role, patience=FOR_QUESTIONS)
+
+    def embed_patiently(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        # A server that loads its model for an hour may be given that hour.
+        seconds = max(FOR_INDEXING.total_seconds, self._options.remote.timeout_seconds)
+        return self._embed(texts, role=role, patience=replace(FOR_INDEXING, total_seconds=seconds))
+
+    def _embed(self, texts: Sequence[str], *, role: Role, patience: Patience) -> Vectors:
         tokens = sum(estimate_tokens(text) for text in texts)
         call = self._api.request(texts, role=role)
         return self._post(call, count=len(texts), patience=patience, tokens=tokens)

@@ -40,13 +40,14 @@ def _require_file(memory: Memory) -> None:
 @click.command("index")
 @click.option("--force", is_flag=True, help="Read every file again, even if it looks unchanged.")
 @shared_options
-def index_command(options: SharedOptions, *, force: bool) -> None:
-    """Update the index to match the files."""
+def index_command(options: SharedOptions, *, force: bool) -> int:
+    """Update the index to match the files; exit 1 if nothing could be embedded."""
     with options.open_memory() as memory, progress_bar() as progress:
         _require_file(memory)
         report = memory.sync(force=force, progress=progress, on_wait=notify)
     print_remarks(render.report_remarks(report))
     options.print(render.report_json(report), render.report_text(report))
+    return 1 if report.is_nothing_embedded else 0
 
 
 @click.command("watch")

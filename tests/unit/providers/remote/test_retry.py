@@ -72,12 +72,13 @@ def test_a_wait_is_between_half_of_and_the_whole_of_the_longest(
     requested=st.floats(0.001, 1e6),
     chance=CHANCES,
 )
-def test_what_is_asked_for_is_waited_and_at_most_half_as_much_again(
+def test_what_is_asked_for_is_waited_and_not_much_more_than_that_or_the_own_wait(
     patience: Patience, attempt: int, requested: float, chance: random.Random
 ) -> None:
     wait = wait_seconds(patience, attempt=attempt, requested=requested, chance=chance)
 
-    assert requested <= wait <= 1.5 * requested
+    own = min(patience.first_seconds * 2.0 ** (attempt - 1), patience.longest_seconds)
+    assert requested <= wait <= max(1.5 * requested, own)
 
 
 def test_an_index_run_outlasts_a_limit_per_minute() -> None:
@@ -94,3 +95,12 @@ def test_an_index_run_outlasts_a_limit_per_minute() -> None:
 def test_a_question_is_not_waited_for_as_long_as_an_index_run() -> None:
     assert FOR_QUESTIONS.total_seconds < FOR_INDEXING.total_seconds
     assert 1.5 * FOR_QUESTIONS.longest_seconds <= FOR_QUESTIONS.turn_seconds
+
+
+def test_a_server_that_asks_for_a_second_at_a_time_is_asked_for_half_a_minute() -> None:
+    waits = (
+        wait_seconds(FOR_INDEXING, attempt=attempt, requested=1.0, chance=Fixed(1.0))
+        for attempt in range(1, FOR_INDEXING.attempts)
+    )
+
+    assert sum(waits) > 30  # and an index run sends a request up to three times
