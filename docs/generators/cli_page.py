@@ -19,10 +19,9 @@ _HEAD = """# Command line
 
 Results go to standard output, messages to standard error. With `--json` standard output is one
 JSON document; an error is `{{"ok": false, "error": {{"type": …, "message": …, "action": …}}}}`.
-Exit code 0: the command did its job, also when nothing matched. 1: it failed. 2: it was called
-wrongly.
+Exit code 0: success, also if nothing matched. 1: failure. 2: wrong usage.
 
-These options may stand before or after any command:
+These options may come before or after any command:
 
 {shared}
 
