@@ -34,16 +34,26 @@ export default {
     const memories = new Map();
 
     const configNow = () => api.runtime.config?.current?.() ?? api.config;
-    const memoryIn = (workspace) => {
-      if (!memories.has(workspace)) memories.set(workspace, createMemory({ run, workspace, settings }));
+    const memoryIn = (workspace, agentId) => {
+      if (!memories.has(workspace)) {
+        const defaults = () => queryDefaults(configNow(), agentId);
+        memories.set(workspace, createMemory({ run, workspace, settings, defaults }));
+      }
       return memories.get(workspace);
     };
-    const memoryOf = (agentId, cfg = configNow()) =>
-      memoryIn(api.runtime.agent.resolveAgentWorkspaceDir(cfg, agentId ?? defaultAgent(cfg)));
+    const memoryOf = (agentId, cfg = configNow()) => {
+      const agent = agentId ?? defaultAgent(cfg);
+      return memoryIn(api.runtime.agent.resolveAgentWorkspaceDir(cfg, agent), agent);
+    };
+    const commands = {
+      memoryOf,
+      agentIds: () => agentIds(configNow()),
+      defaultAgent: () => defaultAgent(configNow()),
+    };
 
     const isShadowed = isCoreLoadedToo(api.config);
     for (const name of isShadowed ? ["recollect"] : ["recollect", "memory"]) {
-      api.registerCli(({ program }) => registerCommands(program, name, { memoryOf }), {
+      api.registerCli(({ program }) => registerCommands(program, name, commands), {
         descriptors: [{ name, description: DESCRIPTION, hasSubcommands: true }],
       });
     }
@@ -81,7 +91,9 @@ export default {
       (context) => {
         const cfg = context.getRuntimeConfig?.() ?? context.runtimeConfig ?? context.config ?? configNow();
         if (!isSearchOn(cfg, context.agentId)) return null;
-        const memory = context.workspaceDir ? memoryIn(context.workspaceDir) : memoryOf(context.agentId, cfg);
+        const memory = context.workspaceDir
+          ? memoryIn(context.workspaceDir, context.agentId)
+          : memoryOf(context.agentId, cfg);
         return createTools(memory, { citations: citationsOf(cfg, context.sessionKey) });
       },
       { names: ["memory_search", "memory_get"] },
@@ -109,6 +121,16 @@ async function isOwnFile(workspace, relativePath) {
 function defaultAgent(cfg) {
   const entries = Object.entries(cfg?.agents?.entries ?? {});
   return entries.find(([, agent]) => agent?.default === true)?.[0] ?? entries[0]?.[0] ?? "main";
+}
+
+function agentIds(cfg) {
+  const ids = Object.keys(cfg?.agents?.entries ?? {});
+  return ids.length ? ids : [defaultAgent(cfg)];
+}
+
+// How many hits, and how good: an agent's own settings before those of all agents.
+function queryDefaults(cfg, agentId) {
+  return { ...cfg?.memory?.search?.query, ...cfg?.agents?.entries?.[agentId]?.memory?.search?.query };
 }
 
 function isSearchOn(cfg, agentId) {

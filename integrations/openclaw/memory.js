@@ -3,19 +3,25 @@
 import { RecollectError } from "./recollect.js";
 
 const DEFAULT_RESULTS = 6;
-const MOST_RESULTS = 50;
+const MOST_RESULTS = 1000;
+const HONOURED = ["max_results", "min_score"]; // of OpenClaw's settings, those that `defaults` brings
 
-export function createMemory({ run, workspace, settings }) {
+// `defaults` returns what OpenClaw's configuration says now about `query`.
+export function createMemory({ run, workspace, settings, defaults = () => ({}) }) {
   let state = { provider: "recollect", files: undefined, chunks: undefined, error: undefined };
 
   async function search(query, options = {}) {
-    const wanted = Math.min(MOST_RESULTS, Math.max(1, Math.floor(options.maxResults ?? DEFAULT_RESULTS)));
+    const configured = defaults();
+    const limit = options.maxResults ?? configured.maxResults ?? DEFAULT_RESULTS;
+    // A configured floor is meant for OpenClaw's scale, where good hits score lower; no floor is the same on both.
+    const floor = options.minScore ?? (configured.minScore === 0 ? 0 : undefined);
+    const wanted = Math.min(MOST_RESULTS, Math.max(1, Math.floor(limit)));
     const asksSessions = options.sources?.length === 1 && options.sources[0] === "sessions";
     const args = ["search"];
     if (asksSessions) args.push("--source", "sessions");
     // Transcripts are dropped below, so ask for more hits than needed.
     args.push("-n", String(settings.sessions ? wanted : Math.min(MOST_RESULTS, wanted * 2)));
-    if (typeof options.minScore === "number") args.push("--min-score", String(options.minScore));
+    if (typeof floor === "number") args.push("--min-score", String(Math.min(1, Math.max(0, floor))));
     args.push("--", query); // it may start with a dash
     const answer = await run(workspace, args, { signal: options.signal });
     const shown = answer.results.filter((hit) => settings.sessions || hit.source !== "sessions");
@@ -38,11 +44,13 @@ export function createMemory({ run, workspace, settings }) {
     }
   }
 
-  async function refreshStatus() {
-    const told = await run(workspace, ["status"]);
+  async function refreshStatus({ deep = false } = {}) {
+    const told = await run(workspace, deep ? ["status", "--deep"] : ["status"]);
     state = {
       ...state,
       provider: told.provider?.name ?? "none",
+      requestedProvider: told.provider?.requested,
+      bySource: told.index?.bySource,
       model: told.provider?.model ?? undefined,
       files: told.index?.documents,
       chunks: told.index?.chunks,
@@ -53,6 +61,20 @@ export function createMemory({ run, workspace, settings }) {
     return told;
   }
 
+  // Settings of OpenClaw's own memory that Recollect does not have yet, in one line; undefined if there are none.
+  async function pendingImport(agentId) {
+    let changes;
+    try {
+      ({ changes } = await run(workspace, ["config", "import-openclaw", "--agent", agentId]));
+    } catch {
+      return undefined; // no file that Recollect can read, so nothing to bring over
+    }
+    const names = Object.keys(changes ?? {}).filter((name) => !HONOURED.includes(name));
+    if (names.length === 0) return undefined;
+    const command = `recollect config import-openclaw --agent ${agentId} --write`;
+    return `OpenClaw's ${names.join(", ")} not taken over yet: \`${command}\` does that.`;
+  }
+
   return {
     answer: search,
     status: () => hostStatus(state, workspace),
@@ -60,11 +82,14 @@ export function createMemory({ run, workspace, settings }) {
     readFile: read,
     refreshStatus,
     sync: async (params = {}) => {
-      await run(workspace, params.force ? ["index", "--force"] : ["index"]);
+      const report = await run(workspace, params.force ? ["index", "--force"] : ["index"]);
       await refreshStatus();
+      return report;
     },
+    reset: () => run(workspace, ["reset", "--yes"]),
+    pendingImport,
     probeEmbeddingAvailability: async () => {
-      const told = await run(workspace, ["status", "--deep"]);
+      const told = await refreshStatus({ deep: true });
       const works = told.probe?.works === true;
       return works ? { ok: true } : { ok: false, error: told.probe?.reason ?? "no provider" };
     },
@@ -90,6 +115,7 @@ function hostStatus(state, workspace) {
   return {
     backend: "builtin",
     provider: state.provider,
+    requestedProvider: state.requestedProvider,
     model: state.model,
     files: state.files,
     chunks: state.chunks,
@@ -97,6 +123,11 @@ function hostStatus(state, workspace) {
     workspaceDir: workspace,
     dbPath: state.dbPath,
     sources: ["memory"],
+    sourceCounts: Object.entries(state.bySource ?? {}).map(([source, counts]) => ({
+      source,
+      files: counts.documents,
+      chunks: counts.chunks,
+    })),
     fts: { enabled: true, available: true },
     vector: { enabled: hasVectors, available: hasVectors, dims: state.dims },
     custom: { searchMode: hasVectors ? "hybrid" : "fts-only", engine: "recollect" },

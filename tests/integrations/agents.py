@@ -44,7 +44,18 @@ class Agents:
 
     def run(self, *command: str | Path, **more: str) -> str:
         """Run a program to its good end; return what it printed."""
-        done = subprocess.run(
+        done = self._ended(*command, **more)
+        assert 0 == done.returncode, done.stdout + done.stderr
+        return done.stdout
+
+    def fail(self, *command: str | Path) -> str:
+        """Run a program that fails; return what it said about it."""
+        done = self._ended(*command)
+        assert 0 != done.returncode, done.stdout + done.stderr
+        return done.stderr
+
+    def _ended(self, *command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             command,
             env={**self.environ, **more},
             cwd=self.workspace,
@@ -55,8 +66,6 @@ class Agents:
             timeout=_SECONDS,
             check=False,
         )
-        assert 0 == done.returncode, done.stdout + done.stderr
-        return done.stdout
 
     @contextmanager
     def started(self, *command: str) -> Iterator[subprocess.Popen[str]]:

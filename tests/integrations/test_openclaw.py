@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,6 +94,60 @@ def test_a_question_is_answered_from_the_memory_slot(
     assert {"memory_search", "memory_get"} <= model.tools
     assert '"fusion":"calibrated"' in told  # Recollect's own word
     assert "## Memory Recall" in json.dumps(model.requests[0])
+
+
+def test_a_question_is_answered_from_a_conversation_held_in_openclaw(
+    agents: Agents, model: Model, config: Path
+) -> None:
+    agents.run("openclaw", "config", "set", "plugins.slots.memory", "none")
+    agents.run(*TURN, "The spare key of the boat house hangs behind the blue barrel.")
+    in_slot(agents, command=str(RECOLLECT))
+    agents.run("openclaw", "config", "set", "plugins.entries.recollect.config.sessions", "true")
+    agents.recollect("config", "set", "sources", "memory,sessions")
+    model.query = "Where does the spare key of the boat house hang?"
+    found = agents.run("openclaw", "memory", "search", model.query)
+    answer = agents.run(*TURN[:-2], "two", "--message", "Where is the key?")
+    _, _, told = answer.partition(REPEATED)
+
+    assert config.is_file()
+    assert "sessions/main/one.jsonl:" in found
+    assert "hangs behind the blue barrel" in found
+    assert "sessions/main/one.jsonl" in told
+    assert "hangs behind the blue barrel" in told
+
+
+def test_the_memory_command_has_the_options_and_the_lines_of_openclaws_own(
+    agents: Agents, config: Path
+) -> None:
+    in_slot(agents, command=str(RECOLLECT))
+    agents.run("openclaw", "config", "set", "memory.search.extraPaths", '["~/papers"]')
+    agents.run("openclaw", "config", "set", "memory.search.query.maxResults", "2")
+    memory = ("openclaw", "memory")
+    indexed = agents.run(*memory, "index", "--force", "--verbose", "--agent", "main")
+    status = agents.run(*memory, "status", "--deep")
+    configured = json.loads(agents.run(*memory, "search", "--query", "deploy", "--json"))
+    given = json.loads(agents.run(*memory, "search", "deploy", "--max-results", "9", "--json"))
+    floor = sorted(hit["score"] for hit in given["results"])[-2]
+    best = json.loads(agents.run(*memory, "search", "deploy", "--min-score", str(floor), "--json"))
+    shown = agents.run(*memory, "search", "--query", QUESTION)
+    told = agents.run(*memory, "--help")
+    reset = agents.run(*memory, "reset", "--yes")
+
+    assert config.is_file()
+    assert re.search(r"^Memory index updated \(main\): \d+ files indexed\.$", indexed, re.MULTILINE)
+    assert "Memory Search (main)\nProvider: local (requested: auto)\nModel: " in status
+    assert re.search(r"^Indexed: \d+ files · \d+ chunks$", status, re.MULTILINE)
+    assert "\nEmbeddings: ready\n" in status
+    assert "extra_paths not taken over yet: `recollect config import-openclaw" in status
+    assert (2, 9) == (len(configured["results"]), len(given["results"]))
+    assert all(hit["score"] >= floor for hit in best["results"])
+    assert re.match(r"\d\.\d{3} \S+:\d+-\d+\n", shown)
+    assert "Not in Recollect:" in told
+    assert "promote-explain" in told
+    assert "Memory index reset (main)." in reset
+    assert "Recollect has no `promote`." in agents.fail(*memory, "promote", "--limit", "10")
+    assert "--max-results must be" in agents.fail(*memory, "search", "x", "--max-results", "0x10")
+    assert "Missing search query." in agents.fail(*memory, "search")
 
 
 def test_the_gateway_searches_through_the_memory_slot(agents: Agents, config: Path) -> None:

@@ -96,7 +96,6 @@ def test_the_older_spelling_is_sorted_into_three_lists(translated: Import) -> No
         "candidate_multiplier": 6,
         "mmr.enabled": True,
         "mmr.lambda": 0.8,
-        "temporal_decay.enabled": True,
         "temporal_decay.half_life_days": 14.0,
         "sync.on_search": False,
         "sync.interval_minutes": 5,
@@ -110,6 +109,7 @@ def test_the_older_spelling_is_sorted_into_three_lists(translated: Import) -> No
         "agents.defaults.memorySearch.query.hybrid.enabled",
         "agents.defaults.memorySearch.query.hybrid.vectorWeight",
         "agents.defaults.memorySearch.query.hybrid.textWeight",
+        "agents.defaults.memorySearch.query.hybrid.temporalDecay.enabled",
         "agents.defaults.memorySearch.chunking.tokens",
         "agents.defaults.memorySearch.chunking.overlap",
         "agents.defaults.memorySearch.sync.watchDebounceMs",
@@ -287,7 +287,25 @@ def test_no_provider_stays_ours_unless_something_belongs_to_it(translated: Impor
     assert "config set provider openai" in untouched.remarks[0]
     assert {"provider": "openai", "model": "text-embedding-3-large"} == bound.changes
     assert {"provider": "openai", "dimensions": 256} == auto.changes
-    assert () == bound.remarks
+    assert not any("set provider" in remark for remark in bound.remarks)
+
+
+def test_what_openclaw_does_by_default_and_recollect_does_not_is_said(translated: Import) -> None:
+    today = translated(search(query={"maxResults": 3}))
+    older = translated({"memorySearch": {"query": {"maxResults": 3}}})
+    decided = translated({"memorySearch": {"query": {"hybrid": {"mmr": {"enabled": False}}}}})
+
+    assert "config set temporal_decay.enabled true" in today.remarks[-1]
+    assert "config set mmr.enabled true" in today.remarks[-1]
+    assert not any("mmr" in remark for each in (older, decided) for remark in each.remarks)
+
+
+def test_decay_that_is_on_there_is_on_here_and_its_floor_is_said(translated: Import) -> None:
+    aged = {"memorySearch": {"query": {"hybrid": {"temporalDecay": {"enabled": True}}}}}
+    (carried,) = translated(aged).carried
+
+    assert ("temporal_decay.enabled", True) == (carried.setting, carried.value)
+    assert "temporal_decay.floor" in str(carried.how)
 
 
 @pytest.mark.parametrize("provider", ["bedrock", "github-copilot", "nobody", "${WHO}"])

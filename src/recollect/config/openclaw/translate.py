@@ -105,7 +105,8 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
     agents = agents_of(tree)
     chosen = choose_agent(agents, named=agent)
     mapper = KeyMapper()
-    remark = _map_all(search_keys(tree, chosen), tree=tree, mapper=mapper)
+    found = search_keys(tree, chosen)
+    remark = _map_all(found, tree=tree, mapper=mapper)
     others = [each.id for each in agents if each.has_overrides and each.id != chosen.id]
     return Translation(
         file=file,
@@ -116,6 +117,7 @@ def translate(file: Path, *, agent: str | None, environ: Mapping[str, str]) -> T
         unsupported=tuple(mapper.unsupported_keys),
         remarks=(
             *([remark] if remark else []),
+            *([_NOT_AGED] if _is_aged_there(found) else []),
             *(
                 f"The agent {name} has its own settings; `--agent {name}` imports them."
                 for name in others
@@ -146,6 +148,21 @@ def _map_all(found: list[OpenClawKey], *, tree: Table, mapper: KeyMapper) -> str
         if table_at(tree, *path[:-1]).get(path[-1]) is not None:
             mapper.unsupported(OpenClawKey(".".join(path), path[-1], None), reason)
     return remark
+
+
+_AGING = ("query.hybrid.temporalDecay.enabled", "query.hybrid.mmr.enabled")
+_NOT_AGED = (
+    "OpenClaw lowers the score of dated notes by half every 30 days and prefers hits that differ; "
+    "Recollect does neither unless you ask, so that an old right answer stays first. "
+    "`recollect config set temporal_decay.enabled true` and `recollect config set mmr.enabled "
+    "true` turn them on."
+)
+
+
+def _is_aged_there(keys: list[OpenClawKey]) -> bool:
+    """Tell whether OpenClaw's own defaults, which are on since they are no longer keys, apply."""
+    is_older = any("memorySearch" in key.path for key in keys)
+    return not is_older and not any(key.name in _AGING for key in keys)
 
 
 class KeyMapper:
@@ -638,7 +655,14 @@ RULES: dict[str, Rule] = {
     "query.hybrid.candidateMultiplier": _as("candidate_multiplier"),
     "query.hybrid.mmr.enabled": _as("mmr.enabled"),
     "query.hybrid.mmr.lambda": _as("mmr.lambda"),
-    "query.hybrid.temporalDecay.enabled": _as("temporal_decay.enabled"),
+    "query.hybrid.temporalDecay.enabled": _if(
+        True,
+        _as(
+            "temporal_decay.enabled",
+            "age leaves 0.4 of a score; with `temporal_decay.floor` 0 it leaves nothing, as there",
+        ),
+        _as("temporal_decay.enabled"),
+    ),
     "query.hybrid.temporalDecay.halfLifeDays": _as("temporal_decay.half_life_days"),
     "chunking.tokens": _as("chunk.tokens"),
     "chunking.overlap": _as("chunk.overlap"),
