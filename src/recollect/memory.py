@@ -243,7 +243,8 @@ class Memory:
         """Answer a question, after bringing in what changed as far as that is cheap.
 
         Args:
-            text: the question, in any words and any language.
+            text: the question, in any words and any language; what is in double quotes must occur
+                as written.
             max_results: the most hits to return; None is the setting.
             min_score: leave out hits with a lower score; None is the fusion's own floor.
             source: only this kind of source: `memory`, `sessions` or `facts`.
@@ -319,7 +320,8 @@ class Memory:
             UsageError: the budget is too small for any block; the error names one that is enough.
 
         """
-        results = self.search(prompt, max_results=CANDIDATES, scopes=scopes)
+        request = SearchRequest(prompt, max_results=CANDIDATES, scopes=tuple(scopes), phrases=False)
+        results = self.answer(request)
         return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
 
     def finish_in_background(self) -> int:

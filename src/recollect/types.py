@@ -240,6 +240,18 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class Phrase:
+    """A quoted part of a question: a chunk must contain its words side by side."""
+
+    text: str
+    """As it was asked for, without the quotes."""
+    words: tuple[str, ...]
+    """In the form in which a text's words are compared."""
+    terms: tuple[str, ...]
+    """Terms that every text with this phrase has: a cheap first test."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Which chunks a query may see; by default all but the facts of other scopes."""
 
@@ -256,11 +268,14 @@ class Scope:
     """Only facts that held at this moment; None: those that have no end."""
     with_superseded: bool = False
     """Also facts that do not hold."""
+    phrases: tuple[Phrase, ...] = ()
+    """Only chunks that contain all of these, each in their text, headings or path."""
 
     @property
     def is_open(self) -> bool:
         """True if it can exclude nothing but facts."""
-        return (self.source, self.since, self.before, self.path) == (None, None, None, None)
+        limits = (self.source, self.since, self.before, self.path)
+        return limits == (None, None, None, None) and not self.phrases
 
     def shows(self, fact: FactMark) -> bool:
         """Tell whether a fact may be seen."""
@@ -295,6 +310,8 @@ class SearchRequest:
     today: date | None = None
     explain: bool = False
     sync: bool | None = None
+    phrases: bool = True
+    """Whether the text in double quotes is required; a prompt may quote without meaning that."""
 
 
 @dataclass(frozen=True, slots=True)

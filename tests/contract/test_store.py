@@ -17,6 +17,8 @@ from recollect.stores.base import ChunkPlace, Holder, Missing
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
+from recollect.text.phrases import phrases_in
+from recollect.text.terms import query_terms
 from recollect.types import (
     Background,
     Chunk,
@@ -114,6 +116,46 @@ def test_an_empty_store_answers_with_nothing(store: Store) -> None:
     assert () == store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=5).keys
     assert [] == store.missing(SPACE, limit=5)
     assert (0, 0) == (store.status(SPACE).documents, store.status(SPACE).chunks)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ('"blue button"', {"press the blue button", "the Blue-Buttons of old"}),
+        ('button "press the"', {"press the blue button"}),
+        ('"blue button" "of old"', {"the Blue-Buttons of old"}),
+        ('zebra "the button"', {"the button is blue"}),
+        ('"按钮蓝色"', {"按钮\n蓝色"}),
+        ('"蓝色按钮"', {"点击蓝色按钮回滚"}),
+        ('"Top Part"', None),
+        ('"memory/a.md"', None),
+        ('"얼"', {"금강산의 얼굴빛"}),
+        ('"nowhere to be seen"', set()),
+    ],
+)
+def test_a_phrase_is_a_filter_on_every_leg(
+    store: Store, question: str, expected: set[str] | None
+) -> None:
+    texts = (
+        "press the blue button",
+        "the button is blue",
+        "the Blue-Buttons of old",
+        "点击蓝色按钮回滚",
+        "按钮\n蓝色",
+        "금강산의 얼굴빛",
+    )
+    put(store, "memory/a.md", *texts)
+    embed(store, SPACE, **{text: unit(1, place) for place, text in enumerate(texts)})
+    scope = Scope(phrases=phrases_in(question))
+
+    keywords = store.keyword(query_terms(question).terms, scope=scope, limit=10).keys
+    nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=10).keys
+
+    everything = set(texts) if expected is None else expected
+    assert everything == set(texts_of(store, nearest))
+    assert everything >= set(texts_of(store, keywords))
+    if question != '"얼"':  # not a term: only vectors reach it
+        assert everything == set(texts_of(store, keywords))
 
 
 def test_what_is_put_is_known_with_its_digest_stat_and_recipe(store: Store) -> None:

@@ -8,7 +8,8 @@ import apsw
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.text.terms import MAX_TERM_CHARS, query_terms, terms
+from recollect.text.phrases import contains
+from recollect.text.terms import MAX_TERM_CHARS, phrase_terms, phrase_words, query_terms, terms
 
 MARKS = list(" \n.-_@/:#+',…\u3000\x00\ud800\u200d\u0345i7")
 WORDS = ["user", "Users", "camelCase", "TCK-82152", "v2.3.1", "C++", "2026-09-15", "1,000", "don't"]
@@ -78,3 +79,15 @@ def test_lines_are_indexed_one_by_one(first: str, second: str) -> None:
 @example("a" * 1000)
 def test_every_word_leaves_a_term(word: str) -> None:
     assert terms(word)
+
+
+@given(TEXTS)
+def test_the_first_test_for_a_phrase_leaves_out_no_text_that_has_it(text: str) -> None:
+    assert set(phrase_terms(text)) <= set(terms(text))
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_a_text_contains_itself_as_a_phrase(before: str, text: str, after: str) -> None:
+    words = phrase_words(text)
+
+    assert not words or contains(f"{before}\n{text}\n{after}", words)

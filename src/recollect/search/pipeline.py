@@ -92,8 +92,15 @@ def search(  # noqa: PLR0913 - the parts of an answer
         confident=confident,
         took_ms=(time.perf_counter() - started) * 1000,
         degraded=degraded or None,
-        notices=_notices(days, evidence),
+        notices=(*_phrase_notices(query, evidence), *_notices(days, evidence)),
     )
+
+
+def _phrase_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
+    if not query.scope.phrases or evidence.loaded.keys:
+        return ()
+    named = " and ".join(f'"{phrase.text}"' for phrase in query.scope.phrases)
+    return (f"Nothing contains {named}. Search without the quotes for what is related.",)
 
 
 def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:

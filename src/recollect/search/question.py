@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
+from recollect.text.phrases import phrases_in
 from recollect.text.terms import QueryTerms, character_terms, query_terms
 from recollect.types import Leg, Query, Scope, SourceKind
 
@@ -63,6 +64,7 @@ def read_question(
         audience=audience,
         as_of=request.as_of or datetime.now(tz=UTC),
         with_superseded=request.include_superseded,
+        phrases=phrases_in(_clean(request.text)) if request.phrases else (),
     )
     _check_share("min score", request.min_score)
     return make_query(request.text, max_results=options.max_results, scope=scope, legs=request.legs)
@@ -77,8 +79,7 @@ def make_query(
         QueryError: the text is empty or an argument is out of range.
 
     """
-    # A command line argument may hold bytes that are not valid text.
-    clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ").strip()
+    clean = _clean(text)
     if not clean:
         raise QueryError("The query is empty.", action="Say what to look for.")
     if not 1 <= max_results <= MAX_RESULTS:
@@ -133,6 +134,11 @@ def _bounded(question: QueryTerms) -> QueryTerms:
         identifiers=tuple(term for term in question.identifiers if term in kept),
         stop=question.stop.intersection(kept),
     )
+
+
+def _clean(text: str) -> str:
+    """Return a question as valid text: a command line argument may hold bytes that are not."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ").strip()
 
 
 def _check_share(name: str, value: float | None) -> None:

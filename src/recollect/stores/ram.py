@@ -34,6 +34,7 @@ from recollect.stores.summary import summarize
 from recollect.stores.synchronized import synchronized
 from recollect.stores.vectors import check_vectors, top
 from recollect.text.globs import matches
+from recollect.text.phrases import contains
 from recollect.types import ChunkKey, Known, SupersededFact
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Chunk,
         Document,
         Fingerprint,
+        Phrase,
         Scope,
         SourceKind,
         Vector,
@@ -561,4 +563,11 @@ def _in_scope(chunk: Chunk, scope: Scope) -> bool:
         and (scope.before is None or (when is not None and when < scope.before))
         and (scope.path is None or matches(chunk.path, scope.path))
         and (chunk.fact is None or scope.shows(chunk.fact))
+        and all(_has(chunk, phrase) for phrase in scope.phrases)
     )
+
+
+def _has(chunk: Chunk, phrase: Phrase) -> bool:
+    """Return whether one of the chunk's fields contains the phrase."""
+    fields = (chunk.text, " ".join(chunk.heading), chunk.path)
+    return any(contains(field, phrase.words) for field in fields)

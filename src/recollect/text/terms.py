@@ -20,7 +20,7 @@ from recollect.text.scripts import EMOJI, FLAG_HALF, HAN_KANA, HANGUL, SOUTH_EAS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TERMS_VERSION = 1
+TERMS_VERSION = 2
 """Part of an index's recipe: raise it whenever the terms of some text change."""
 
 MAX_TERM_CHARS = 96
@@ -36,7 +36,7 @@ _SHORT_KOREAN_CHARS = 3
 """Words up to this length may be a one-syllable noun with its particle."""
 
 _MIN_HUMP_CHARS = 3
-"""Mean length below which the parts of camelCase are noise: IoT, mRNA, random keys."""
+"""Mean length below which the parts of camelCase may be noise: IoT, mRNA, random keys."""
 
 _CONNECTORS = "-_.@/:#+"
 _UNSPACED = HAN_KANA + SOUTH_EAST_ASIAN
@@ -64,10 +64,14 @@ _SEPARATORS = tuple(
 )
 _DOT, _HYPHEN = 3, 4
 _ANY_CONNECTORS = re.compile(f"[{_CONNECTORS}]+")
+_NOT_DOTS = re.compile(r"[-_@/:]+|(?<!\b[CcFfJj])#+|(?<!\+)\+(?!\+)")
+_DOTS = re.compile("[.+#]+")
 _LANGUAGE_NAME = re.compile(r"[A-Za-z]+\+\+|[CcFfJj]#")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
+_PLURAL_END = re.compile(r"(?<=[A-Z]{2})s$")
+_SPOKEN_HUMP = re.compile(r"[A-Z]?[a-z]+")
 
 # Tokens that look like identifiers but are ordinary language: 16gb, 2nd, 1990s, 10:30am, 24-hour,
 # 5mmol/l, mid-2023.
@@ -148,6 +152,36 @@ def character_terms(text: str) -> QueryTerms:
     return QueryTerms(terms=tuple(found), identifiers=(), stop=frozenset())
 
 
+def phrase_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text in the form in which phrases are compared.
+
+    Compounds fall apart, so that "blue button" is in `blue-button`. Of scripts without spaces each
+    character is a word, so that a line break does not matter. A Korean word begins with a space.
+    """
+    found: list[str] = []
+    for token in _tokens(text):
+        if not _is_unspaced(token):
+            found.extend(_cached_parts(token[:_MAX_COMPOUND_CHARS]))
+        elif _korean_pattern().match(token):
+            found.extend([" ", *token])
+        else:
+            found.extend(token)
+    return tuple(found[1:] if found[:1] == [" "] else found)
+
+
+def phrase_terms(text: str) -> tuple[str, ...]:
+    """Return terms that every text with these words side by side has."""
+    found: dict[str, None] = {}
+    for token in _tokens(text):
+        if not _is_unspaced(token):
+            found.update(dict.fromkeys(_cached_parts(token[:_MAX_COMPOUND_CHARS])))
+        elif not _korean_pattern().match(token):
+            found.update(dict.fromkeys(token))
+        elif len(token) > 1:
+            found.update(dict.fromkeys(_grams(token)))
+    return tuple(found)
+
+
 def _tokens(text: str) -> list[str]:
     folded = fold(text)
     return _token_pattern(is_ascii=folded.isascii()).findall(folded)
@@ -207,6 +241,30 @@ def _word_terms(token: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_MAX_CACHED_TOKENS)
 def _cached_word_terms(token: str) -> tuple[str, ...]:
     return tuple(_split(token))
+
+
+@lru_cache(maxsize=_MAX_CACHED_TOKENS)
+def _cached_parts(token: str) -> tuple[str, ...]:
+    """Return the smallest terms of a compound, in order."""
+    fragments = _fragments(token)
+    if _GROUPED.fullmatch(token):
+        fragments = fragments[:1]
+    return tuple(part[:MAX_TERM_CHARS] for fragment in fragments for part in _parts(fragment))
+
+
+def _parts(fragment: str) -> Iterator[str]:
+    for piece in _NOT_DOTS.split(fragment.lstrip("#@.")):
+        if _LANGUAGE_NAME.fullmatch(piece):
+            yield piece.casefold()
+            continue
+        for at, part in enumerate(_VERSION.split(piece)):
+            words = [word for word in _DOTS.split(part) if word]
+            if at % 2:
+                yield part.lstrip("vV")
+            elif len(words) > 1 and max(map(len, words)) == 1:
+                yield "".join(words).casefold()  # U.S.A.
+            else:
+                yield from (stem(word.casefold()[:MAX_TERM_CHARS]) for word in words)
 
 
 def _split(token: str) -> Iterator[str]:
@@ -302,8 +360,17 @@ def _word(piece: str) -> Iterator[str]:
 def _humps(word: str) -> list[str]:
     if not _CAMEL.search(word) or _PLURAL_ACRONYM.fullmatch(word):
         return []
-    humps = _HUMP.findall(word[:MAX_TERM_CHARS])
-    return humps if len(word) >= _MIN_HUMP_CHARS * len(humps) and humps[1:] else []
+    word = _PLURAL_END.sub("", word[:MAX_TERM_CHARS])
+    humps = _HUMP.findall(word)
+    is_long = len(word) >= _MIN_HUMP_CHARS * len(humps)
+    return humps if humps[1:] and (is_long or _is_code(word, humps)) else []
+
+
+def _is_code(word: str, humps: list[str]) -> bool:
+    """Tell whether short parts are words: `getUserById`, but not `siRNA`, `LaTeX` or `mmHg`."""
+    are_spoken = all(len(hump) > 1 and _SPOKEN_HUMP.fullmatch(hump) for hump in humps)
+    has_word = max(map(len, humps)) >= _MIN_HUMP_CHARS
+    return are_spoken and has_word and _CODE_NAME.fullmatch(word) is not None
 
 
 def _identifiers(token: str) -> list[str]:
@@ -320,7 +387,10 @@ def _is_identifier(fragment: str) -> bool:
     if any(map(str.isdigit, fragment)) and any(map(str.isalpha, fragment)):
         return True
     if fragment.isalpha():
-        return bool(_humps(fragment) and _CODE_NAME.fullmatch(fragment))
+        parts = len(_humps(fragment))
+        # Two short parts may be a name: arXiv, spaCy.
+        is_name = parts == 2 and len(fragment) < _MIN_HUMP_CHARS * parts  # noqa: PLR2004
+        return bool(parts and not is_name and _CODE_NAME.fullmatch(fragment))
     return bool(_IDENTIFIER.fullmatch(fragment))
 
 

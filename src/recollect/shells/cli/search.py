@@ -53,7 +53,10 @@ def search_command(
     as_of: date | None,
     **fields: object,
 ) -> None:
-    """Find the passages that answer QUERY, one word or many."""
+    """Find the passages that answer QUERY, one word or many.
+
+    Words in double quotes must occur side by side: recollect search 'undo "blue button"'.
+    """
     with options.open_memory() as memory:
         with progress_bar() as progress:
             request = SearchRequest(

@@ -57,6 +57,7 @@ class Tool:
 _QUERY = Argument(
     "query",
     "string",
+    'Any words; only passages with all "quoted phrases" are found',
     aliases="q search text question prompt searchQuery queryText input",
     is_required=True,
 )

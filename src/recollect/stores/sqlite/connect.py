@@ -18,6 +18,7 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
 )
+from recollect.stores.sqlite.rows import has_phrase
 from recollect.text.globs import matches
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _configure(connection: apsw.Connection, *, writable: bool) -> None:
     connection.pragma("cache_size", -_CACHE_KIB)  # the default 2 MB thrashes on vector rows
     connection.pragma("temp_store", 2)  # sorting candidates must not touch the disk
     connection.create_scalar_function("path_matches", _path_matches, 2, deterministic=True)
+    connection.create_scalar_function("has_phrase", has_phrase, 4, deterministic=True)
     if writable:
         _enter_wal(connection)  # readers never wait for the writer
         connection.pragma("synchronous", 1)  # NORMAL is crash-safe under WAL, at a tenth of FULL

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
 from recollect.stores.sqlite.connect import SqliteFile
-from recollect.stores.sqlite.rows import hidden_sql, scope_sql
+from recollect.stores.sqlite.rows import hidden_sql, match_all, match_any, scope_sql
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
@@ -51,8 +51,10 @@ class SqliteKeywords(SqliteFile, KeywordIndex):
                 mean_length=length / chunks if chunks else 0.0,
                 frequencies=frequencies,
             )
-            asked = affordable(frequencies, budget=_ROWS_BUDGET)
-            if not asked:
+            # A phrase leaves few rows to score, so no word of the question has to be left out.
+            budget = chunks * len(terms) if scope.phrases else _ROWS_BUDGET
+            asked = affordable(frequencies, budget=budget)
+            if not asked and not (scope.phrases and scope.phrases[0].terms):
                 return KeywordPool((), corpus)
             sql, bindings = pool_sql(asked, scope=scope, limit=limit)
             rows = connection.execute(sql, bindings)
@@ -63,7 +65,10 @@ def pool_sql(
     terms: Sequence[str], *, scope: Scope, limit: int
 ) -> tuple[str, tuple[str | int, ...]]:
     """Return the statement that proposes chunks, best first."""
-    match = " OR ".join(quoted(term) for term in terms)
+    required = scope.phrases[0].terms if scope.phrases else ()
+    match = match_any((*required, *terms))
+    if required:
+        match = f"({match_all(required)}) AND ({match})"
     if scope.is_open:
         hidden, bindings = hidden_sql(scope)
         within = f"AND rowid NOT IN ({hidden})"
@@ -71,11 +76,6 @@ def pool_sql(
         condition, bindings = scope_sql(scope)
         within = _WITHIN.format(condition=condition)
     return _POOL.format(within=within), (match, *bindings, limit)
-
-
-def quoted(term: str) -> str:
-    """Return the term as an FTS5 string, so that no text acts as an operator."""
-    return '"' + term.replace('"', '""') + '"'
 
 
 def affordable(frequencies: Mapping[str, int], *, budget: int) -> list[str]:

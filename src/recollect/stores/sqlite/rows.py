@@ -10,10 +10,11 @@ import json
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
+from recollect.text.phrases import contains
 from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from recollect.types import Scope
 
@@ -32,6 +33,9 @@ KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled F
 
 _FOREIGN = "SELECT chunk FROM facts WHERE scope NOT IN (SELECT value FROM json_each(?))"
 _INVALID = f"{_FOREIGN} OR since > ? OR until <= ?"
+
+
+_HAS_TERMS = "c.id IN (SELECT rowid FROM terms WHERE terms MATCH ?)"
 
 
 def chunk_of(row: Sequence[object]) -> Chunk:
@@ -149,7 +153,36 @@ def scope_sql(scope: Scope) -> tuple[str, list[str]]:
     if scope.path is not None:
         conditions.append("path_matches(d.path, ?)")
         bindings.append(scope.path)
+    for phrase in scope.phrases:
+        if phrase.terms:
+            conditions.append(_HAS_TERMS)
+            bindings.append(match_all(phrase.terms))
+        conditions.append("has_phrase(c.text, c.heading, d.path, ?)")
+        bindings.append(json.dumps(phrase.words))
     return " AND ".join(conditions), bindings
+
+
+def match_any(terms: Iterable[str]) -> str:
+    """Return an FTS5 expression for rows with at least one of the terms."""
+    return " OR ".join(map(_quoted, terms))
+
+
+def match_all(terms: Iterable[str]) -> str:
+    """Return an FTS5 expression for rows with all of the terms."""
+    return " AND ".join(map(_quoted, terms))
+
+
+def _quoted(term: str) -> str:
+    """Return the term as an FTS5 string, so that no text acts as an operator."""
+    return '"' + term.replace('"', '""') + '"'
+
+
+def has_phrase(*arguments: object) -> bool:
+    """Return whether a chunk's text, heading or path contains a phrase: a function for SQL."""
+    text, heading, path, phrase = map(str, arguments)
+    words = tuple(json.loads(phrase))
+    fields = (text, " ".join(split_heading(heading)), path)
+    return any(contains(field, words) for field in fields)
 
 
 def _moment(moment: datetime) -> str:

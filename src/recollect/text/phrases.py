@@ -1,0 +1,40 @@
+"""Quoted phrases of a question, and whether a text contains one.
+
+Words are compared like terms: without case, accents and English endings.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from recollect.text.terms import phrase_terms, phrase_words
+from recollect.types import Phrase
+
+# 24" and 5'10" are inches: a quote opens before a word and closes after one.
+_QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
+_MAX_PHRASES = 8
+_MAX_TERMS = 16  # enough to find few chunks; FTS5 limits the depth of an expression
+_CACHED_FIELDS = 4096  # one question asks several legs about the same chunks
+
+
+def phrases_in(text: str) -> tuple[Phrase, ...]:
+    """Return the phrases that a question has in double quotes, each once."""
+    quoted = dict.fromkeys(" ".join(part.split()) for part in _QUOTED.findall(text))
+    found = (Phrase(part, phrase_words(part), phrase_terms(part)[:_MAX_TERMS]) for part in quoted)
+    return tuple(phrase for phrase in found if phrase.words)[:_MAX_PHRASES]
+
+
+@lru_cache(maxsize=_CACHED_FIELDS)
+def contains(text: str, words: tuple[str, ...]) -> bool:
+    """Return whether a text has these words of a phrase side by side."""
+    said = phrase_words(text)
+    first, count = words[0], len(words)
+    at = -1
+    try:
+        while True:
+            at = said.index(first, at + 1)
+            if said[at : at + count] == words:
+                return True
+    except ValueError:
+        return False
