@@ -197,6 +197,10 @@ class Chunk:
     """For a fact: who may see it, and when it holds."""
     media: str = ""
     """Digest of the media file's bytes; empty for a text."""
+    importance: int | None = None
+    """How much its author says an entry matters, 1 to 10; None: nothing was said."""
+    triggers: str = ""
+    """Words by which its author wants an entry to be found, besides its own."""
 
     @property
     def embedded_text(self) -> str:
@@ -361,7 +365,7 @@ class Trace:
 
     legs: Mapping[Leg, LegTrace]
     source: float = 0.0
-    """What the weight of its source took away: zero or negative."""
+    """What the weight of its source took away, and what its importance changed."""
     exact: float = 0.0
     """What an exact match of an identifier or file name added."""
     decay: float = 0.0

@@ -110,6 +110,17 @@ def texts_of(store: Store, keys: object) -> list[str]:
     return [chunk.text for chunk in loaded.chunks]
 
 
+def test_an_entry_keeps_its_importance_and_is_proposed_for_its_triggers(store: Store) -> None:
+    entry = Chunk(
+        "MEMORY.md", SourceKind.MEMORY, 1, 1, "- No deploys", importance=9, triggers="ship it"
+    )
+    store.put(document("MEMORY.md", entry.text), [entry], recipe="r1")
+
+    found = store.keyword(["ship"], scope=Scope(), limit=5)
+
+    assert (entry,) == store.load(found.keys, terms=[], fingerprint=None).chunks
+
+
 def test_an_empty_store_answers_with_nothing(store: Store) -> None:
     assert {} == store.known()
     assert () == store.keyword(["apple"], scope=Scope(), limit=5).keys

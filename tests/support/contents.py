@@ -18,7 +18,7 @@ _QUERIES = {
     """,
     "chunks": """
         SELECT d.path, c.start_line, c.end_line, c.digest, c.length, c.heading, c.prefix, c.bag,
-               c.text, c.day, c.speaker, c.moment
+               c.text, c.day, c.speaker, c.moment, c.importance, c.triggers
         FROM chunks c LEFT JOIN documents d ON d.id = c.document
     """,
     "terms": """

@@ -7,11 +7,11 @@ as it was, and only what changed is embedded again. It knows nothing of files, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.ingest.curated import is_curated, without_annotations
+from recollect.ingest.curated import annotation_of, is_curated, without_annotations
 from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.graphemes import split_line
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.ingest.markdown import Block
     from recollect.types import Document
 
-CHUNK_VERSION = 2
+CHUNK_VERSION = 3
 """Raise it when equal documents and options give other chunks than before."""
 
 _MIN_LIMIT = 32
@@ -71,7 +71,13 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
                 placed = last
             else:
                 packer.place_lines(block, is_opening=last > block.end)
-    return packer.close()
+    chunks = packer.close()
+    return [_annotated(each, document) for each in chunks] if has_entries else chunks
+
+
+def _annotated(made: Chunk, document: Document) -> Chunk:
+    said = annotation_of(document.text.split("\n")[made.start_line - 1 : made.end_line])
+    return replace(made, importance=said.importance, triggers=said.triggers)
 
 
 def _label(document: Document) -> Chunk:

@@ -13,6 +13,7 @@ import numpy as np
 from recollect.search.decay import DecayOptions, decay_factor
 from recollect.search.exact import exactness, lift
 from recollect.search.fuse import Fused, FusionOptions, fuse
+from recollect.search.importance import weigh_importance
 from recollect.search.mmr import MmrOptions, Pick, mmr
 from recollect.search.rerank import Reranked, RerankOptions, Standing, ceilings_of, rerank
 from recollect.search.sources import SourceOptions, keep_quota, weigh_sources
@@ -50,7 +51,7 @@ class Ranking:
 
     fused: Fused
     weighed: Floats
-    """After source weights."""
+    """After source weights and importance."""
     lifted: Floats
     """After exact matches."""
     aged: Floats
@@ -85,6 +86,7 @@ def rank(
     )
     chunks = evidence.loaded.chunks
     weighed = weigh_sources(fused.scores, chunks=chunks, options=options.sources)
+    weighed = weigh_importance(weighed, chunks=chunks)
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0
     factors = [

@@ -28,7 +28,9 @@ _MAX_COUNT = 255  # a count is one byte; BM25 saturates long before
 
 def field_terms(chunk: Chunk) -> tuple[list[str], ...]:
     """Return the terms of each searchable field of a chunk, in the order of FIELDS."""
-    return terms(chunk.text), terms(" ".join(chunk.heading)), terms(chunk.path)
+    # What an entry should be found by says what it is about, like a heading.
+    about = terms(" ".join((*chunk.heading, chunk.triggers)))
+    return terms(chunk.text), about, terms(chunk.path)
 
 
 def pack(fields: Sequence[Sequence[str]]) -> bytes:

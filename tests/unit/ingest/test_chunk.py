@@ -254,6 +254,21 @@ def test_annotations_of_curated_files_are_not_text() -> None:
     ]
 
 
+def test_an_entry_has_the_importance_and_the_triggers_of_its_annotations() -> None:
+    text = (
+        "- Deploys on Friday <!-- trigger: release, ship it --> <!-- importance: 8 -->\n"
+        "  after the review <!-- importance: 3 --> <!-- trigger: rollout -->\n"
+        "- Uses tabs <!-- importance: 11 --> <!-- trigger: -->\n"
+        "- Plain\n"
+    )
+
+    made = chunks(text, path="MEMORY.md")
+
+    assert [(8, "release, ship it rollout"), (None, ""), (None, "")] == [
+        (each.importance, each.triggers) for each in made
+    ]
+
+
 def test_annotations_of_other_files_are_text() -> None:
     text = "- a <!-- importance: 8 -->"
 

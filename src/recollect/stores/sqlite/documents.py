@@ -37,8 +37,8 @@ _INSERT_DOCUMENT = """
 """
 _INSERT_CHUNK = """
     INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag, text,
-                        day, speaker, moment)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        day, speaker, moment, importance, triggers)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_TERMS = "INSERT INTO terms (rowid, body, heading, path) VALUES (?, ?, ?, ?)"
 _INSERT_MEDIA = "INSERT INTO media (chunk, content) VALUES (?, ?)"
@@ -190,6 +190,8 @@ def _insert_chunk(
             chunk.when.isoformat() if chunk.when else None,
             chunk.speaker,
             chunk.moment,
+            chunk.importance,
+            chunk.triggers,
         ),
     )
     key = connection.last_insert_rowid()

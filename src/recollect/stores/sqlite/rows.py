@@ -24,7 +24,8 @@ _STILL = "9999-12-30"  # a moment at which only facts without an end hold
 
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
-    "c.speaker, c.moment, (SELECT content FROM media WHERE chunk = c.id), "
+    "c.speaker, c.moment, c.importance, c.triggers, "
+    "(SELECT content FROM media WHERE chunk = c.id), "
     "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id)"
 )
 """The columns that `chunk_of` reads, in order; `c` is the chunk and `d` its document."""
@@ -52,6 +53,8 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         day,
         speaker,
         moment,
+        importance,
+        triggers,
         media,
         fact,
         *_,
@@ -67,6 +70,8 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         when=day_of(day),
         speaker=str(speaker),
         moment=str(moment),
+        importance=None if importance is None else int(str(importance)),
+        triggers=str(triggers),
         media=media.hex() if isinstance(media, bytes) else "",
         fact=_mark_of(str(fact)) if fact else None,
     )

@@ -137,11 +137,17 @@ CREATE TABLE facts (
 CREATE INDEX facts_by_id ON facts (id);
 """
 
+_ANNOTATED = """
+ALTER TABLE chunks ADD COLUMN importance INTEGER;
+ALTER TABLE chunks ADD COLUMN triggers TEXT NOT NULL DEFAULT '';
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
     ("chunks that stand for media files", _MEDIA),
     ("chunks that are facts", _FACTS),
+    ("importance and triggers of entries", _ANNOTATED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
 
