@@ -275,3 +275,46 @@ def _wait_for(pid: int) -> None:
         check=True,
         stdin=subprocess.DEVNULL,
     )
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("value", ["off", "OFF ", "0"])
+def test_a_variable_switches_the_hooks_of_one_session_off(
+    hook: Hook, event: str, value: str
+) -> None:
+    hook.index()
+    hook.environ["RECOLLECT_HOOKS"] = value
+
+    assert (0, {}, "") == hook(event)
+    assert not (Path(hook.environ["RECOLLECT_HOME"]) / "capture").exists()
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("is_below", [False, True])
+def test_a_file_switches_the_hooks_of_a_folder_off(hook: Hook, event: str, is_below: bool) -> None:  # noqa: FBT001
+    hook.index()
+    folder = hook.workspace / "project" if is_below else hook.workspace
+    folder.mkdir(exist_ok=True)
+    (folder / ".recollect-off").touch()
+
+    assert (0, {}, "") == hook(event, cwd=str(folder))
+
+
+def test_hooks_answer_again_when_the_file_is_gone_and_the_variable_is_on(hook: Hook) -> None:
+    hook.index()
+    hook.environ["RECOLLECT_HOOKS"] = "on"
+    marker = hook.workspace / ".recollect-off"
+    marker.touch()
+    assert "" == hook("session-start").context
+
+    marker.unlink()
+
+    assert "This workspace has a memory" in hook("session-start").context
+
+
+def test_a_value_of_the_variable_that_means_nothing_is_told(hook: Hook) -> None:
+    hook.environ["RECOLLECT_HOOKS"] = "of"
+
+    told = hook("session-start").told["systemMessage"]
+
+    assert "Recollect: RECOLLECT_HOOKS is 'of'. Use `off` or `on`." == told

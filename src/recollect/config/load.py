@@ -38,7 +38,7 @@ ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
 """Origins that win over every file."""
 _PREFIX = "RECOLLECT_"
-_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN"}
+_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN", "HOOKS"}
 _TESTS = "TEST_"
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
 _ON_DISK: Mapping[Path, str] = {}

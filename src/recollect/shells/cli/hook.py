@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.config.paths import find_workspace
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, UsageError
 from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.text.safe import OWN_BLOCK, on_one_line
 
@@ -44,6 +44,11 @@ _WIDE_LETTERS = 4
 _MAX_PROMPT_CHARS = 4000  # beyond this, a prompt is mostly pasted text
 _MAX_SECONDS = 600.0  # agents give up long before
 _CAPTURE_SECONDS = 3600  # after this, a recorded process id has been reused
+_SWITCH = "RECOLLECT_HOOKS"
+_OFF = frozenset({"off", "0", "false", "no"})
+_ON = frozenset({"", "on", "1", "true", "yes"})
+_OFF_MARKER = ".recollect-off"
+"""A file of this name in the workspace, or in the session's folder, switches the hooks off."""
 TIMED_OUT = {"systemMessage": "Recollect took too long; this turn continues without memory."}
 
 
@@ -67,7 +72,8 @@ class _ExitsWithZero(click.Command):
 def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: float) -> None:
     """Answer EVENT of Claude Code: session-start, prompt or stop.
 
-    Reads the event as JSON from standard input and prints the answer as JSON.
+    Reads the event as JSON from standard input and prints the answer as JSON. RECOLLECT_HOOKS=off,
+    or a file .recollect-off in the workspace, switches all hooks off.
     """
     answer = _within(seconds, lambda: _answer(event, options, budget_tokens=budget))
     _print(answer)
@@ -94,7 +100,7 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
     try:
         given = _read_event()
         workspace = _workspace(given, named=options.workspace)
-        if workspace is None:
+        if workspace is None or _is_off(workspace, given):
             return {}
         if event not in EVENTS:
             return _message(f"unknown event {event!r}; the events are {', '.join(EVENTS)}.")
@@ -127,6 +133,18 @@ def _workspace(given: Event, *, named: Path | None) -> Path | None:
         return next((each for each in (start, *start.parents) if _is_workspace(each)), None)
     workspace = find_workspace(named).folder
     return workspace if named is not None or _is_workspace(workspace) else None
+
+
+def _is_off(workspace: Path, given: Event) -> bool:
+    """Tell whether the user switched the hooks off, for this session or in this folder."""
+    switch = os.environ.get(_SWITCH, "").strip().lower()
+    if switch not in _OFF | _ON:
+        raise UsageError(f"{_SWITCH} is {switch!r}.", action="Use `off` or `on`.")
+    if switch in _OFF:
+        return True
+    folder = given.get("cwd")
+    places = (workspace, Path(folder)) if isinstance(folder, str) else (workspace,)
+    return any((place / _OFF_MARKER).exists() for place in places)
 
 
 def _is_workspace(folder: Path) -> bool:
