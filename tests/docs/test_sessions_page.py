@@ -37,6 +37,9 @@ def test_every_command_finds_the_conversation_until_it_is_forgotten(
     }
     (folder / "5f0c.jsonl").write_text(json.dumps(said) + "\n", encoding="utf-8")
 
+    export = ROOT / "tests" / "fixtures" / "exports" / "chatgpt"
+    shutil.make_archive(str(tmp_path / "user" / "Downloads" / "chatgpt-export"), "zip", export)
+
     def run(command: str) -> str:
         done = subprocess.run(
             ["bash", "-c", command],
@@ -63,5 +66,6 @@ def test_every_command_finds_the_conversation_until_it_is_forgotten(
     assert [True, True] == ["blue barrel" in printed[each] for each in searches]
     [listed] = [printed[each] for each in commands if "sessions list" in each]
     assert "5f0c.jsonl  0 kB, indexed" in listed
-    assert ["1 imported" in printed[each] for each in commands if "import" in each] == [True]
+    imported = [printed[each].split("\n")[0] for each in commands if "import" in each]
+    assert ["1 imported", "2 imported"] == imported
     assert (False, True) == ("blue barrel" in after, "blue barrel" in again)

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from recollect.sessions.export import Conversation
     from recollect.sessions.find import FoundTranscript
 
 _FORGOTTEN = "forgotten.json"
+_NS_PER_SECOND = 1_000_000_000
 
 
 class Archive:
@@ -49,6 +51,20 @@ class Archive:
             else:
                 shutil.copyfile(found.file, staged)
                 mtime_ns = found.file.stat().st_mtime_ns
+            os.utime(staged, ns=(mtime_ns, mtime_ns))
+        return True
+
+    def add_conversation(self, conversation: Conversation) -> bool:
+        """Store a conversation of an export; return False if this or a newer state is here."""
+        copy = self.folder / conversation.format.value / conversation.name
+        mtime_ns = int(conversation.updated.timestamp()) * _NS_PER_SECOND
+        # The time of the copy is when the conversation last changed.
+        is_older = copy.is_file() and mtime_ns < copy.stat().st_mtime_ns
+        if is_older or (copy.is_file() and copy.read_bytes() == conversation.content):
+            return False
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(copy, private=True) as staged:  # a transcript may contain secrets
+            staged.write_bytes(conversation.content)
             os.utime(staged, ns=(mtime_ns, mtime_ns))
         return True
 
@@ -88,5 +104,5 @@ def _folders_of(found: FoundTranscript) -> tuple[str, ...]:
             return ("agents", found.agent or "main", "sessions")
         case TranscriptFormat.CLAUDE_CODE:
             return (found.format.value, found.file.parent.name)
-        case TranscriptFormat.CODEX:
+        case _:
             return (found.format.value,)

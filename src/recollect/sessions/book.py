@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.reports import SessionStatus
-from recollect.sessions.find import Root, find_transcripts
+from recollect.sessions.export import conversations_of, is_export
+from recollect.sessions.find import Root, find_transcripts, stored_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from threading import RLock
 
     from recollect.reports import Failure
@@ -57,24 +59,47 @@ class SessionBook:
             for each in found
         ], failures
 
-    def bring(self, paths: Sequence[str] = ()) -> list[str]:
+    def bring(
+        self, paths: Sequence[str] = (), *, on_notice: Callable[[str], object] = lambda _: None
+    ) -> list[str]:
         """Copy transcripts into the home, so that they outlive their agent's clean-up.
 
         Args:
-            paths: files or folders; none means every transcript of this memory.
+            paths: files or folders of transcripts, or data exports of ChatGPT or claude.ai; none
+                means every transcript of this memory.
+            on_notice: called with a sentence about what could not be imported.
 
-        Returns the stored paths of those that are new or grew.
+        Returns the stored paths of those that are new or changed.
 
         Raises:
             NotFoundError: a path does not exist.
-            UsageError: a path is not a transcript.
+            UsageError: a path is neither a transcript nor a readable export.
 
         """
         forgotten = self.forgotten()
-        found = _found_at(paths) if paths else self._source.all()[0]
+        exports, others = _divided(paths)
+        found = _found_at(others) if paths else self._source.all()[0]
         # A copy would no longer tell that its session is excluded.
         wanted = [each for each in found if not each.excluded and each.path not in forgotten]
-        return [each.path for each in wanted if self._archive.add(each)]
+        brought = [each.path for each in wanted if self._archive.add(each)]
+        for export in exports:
+            brought += self._bring_export(export, forgotten=forgotten, on_notice=on_notice)
+        return brought
+
+    def _bring_export(
+        self, export: Path, *, forgotten: frozenset[str], on_notice: Callable[[str], object]
+    ) -> Iterator[str]:
+        left_out: Counter[str] = Counter()
+        for each in conversations_of(export):
+            if isinstance(each, str):
+                left_out[each] += 1
+                continue
+            path = stored_path(each.format, each.name)
+            if path not in forgotten and self._archive.add_conversation(each):
+                yield path
+        for reason, count in left_out.items():
+            more = f" ({count} times)" if count > 1 else ""
+            on_notice(f"Left out of {export}: {reason}{more}.")
 
     def forget(self, names: Sequence[str], *, last_copies: bool = False) -> list[str]:
         """Remove transcripts from the index for good and delete imported copies; return paths.
@@ -162,10 +187,22 @@ class SessionBook:
         ]
 
 
-def _found_at(paths: Sequence[str]) -> list[FoundTranscript]:
+def _divided(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the data exports among some paths, and the paths that may have transcripts."""
+    exports: list[Path] = []
+    others: list[str] = []
     for path in paths:
-        if not Path(path).expanduser().exists():
+        place = Path(path).expanduser()
+        if not place.exists():
             raise NotFoundError(f"{path} does not exist.", action="Correct the path.")
+        if is_export(place):
+            exports.append(place)
+        if place.is_dir() or not is_export(place):
+            others.append(path)
+    return exports, others
+
+
+def _found_at(paths: Sequence[str]) -> list[FoundTranscript]:
     found, failures = find_transcripts([Root(Path(path)) for path in paths])
     if failures:
         raise UsageError(f"{failures[0].path} {failures[0].reason}.", action=failures[0].action)

@@ -1,4 +1,4 @@
-"""Finds the transcripts of OpenClaw, Claude Code and Codex in their folders.
+"""Finds the transcripts of agents in their folders, and imported ones.
 
 A file is opened only if nothing else tells its format. Threat: a link inside a folder of
 transcripts leads to another file of the user. Links below a given place are therefore not followed.
@@ -138,7 +138,7 @@ class _Finder:
                     yield from self._files(place / project, is_claude_code_name, depth=0)
             case TranscriptFormat.CODEX:
                 yield from self._files(place, is_codex_name)
-            case None:
+            case _:
                 yield from self._files(place, _is_transcript_or_database_name)
 
     def _folders(self, place: Path) -> list[str]:
@@ -264,9 +264,14 @@ def _stored(name: str, file: Path, form: TranscriptFormat, agent: str | None) ->
             parts = [agent] if agent else []
         case TranscriptFormat.CLAUDE_CODE:
             parts = [form.value, file.parent.name]
-        case TranscriptFormat.CODEX:
-            parts = [form.value]
+        case _:
+            return stored_path(form, name)
     return "/".join([_TOP, *(_UNSAFE.sub("_", part) for part in (*parts, name))])
+
+
+def stored_path(form: TranscriptFormat, name: str) -> str:
+    """Return the stored path of a transcript whose folder tells nothing about it."""
+    return "/".join([_TOP, form.value, _UNSAFE.sub("_", name)])
 
 
 def _is_nameable(path: str) -> bool:

@@ -31,6 +31,8 @@ _OPENCLAW_TYPES = frozenset({
     "session", "session-meta", "session_info", "custom", "custom_message", "compaction", "reset",
     "branch_summary", "model_change", "thinking_level_change", "label",
 })  # fmt: skip
+_EXPORTED = frozenset({TranscriptFormat.CHATGPT, TranscriptFormat.CLAUDE_AI})
+"""Formats of `export`, whose first row names them."""
 _CODEX_TYPES = frozenset(
     {"session_meta", "turn_context", "event_msg", "response_item", "compacted"}
 )
@@ -47,14 +49,15 @@ class Header:
 
 def format_of(row: Row) -> TranscriptFormat | None:
     """Return the format of a row; None if it could be of any."""
+    if (exported := string(row, "export")) in _EXPORTED:
+        return TranscriptFormat(exported)
     kind = string(row, "type")
     if kind in _CODEX_TYPES and mapping(row, "payload"):
         return TranscriptFormat.CODEX
     if kind == "message":
         return TranscriptFormat.OPENCLAW if mapping(row, "message") else TranscriptFormat.CODEX
-    if "leafUuid" in row or "sessionId" in row:
-        return TranscriptFormat.CLAUDE_CODE
-    if kind in ("user", "assistant") and mapping(row, "message"):
+    is_message = kind in ("user", "assistant") and bool(mapping(row, "message"))
+    if "leafUuid" in row or "sessionId" in row or is_message:
         return TranscriptFormat.CLAUDE_CODE
     if kind in _OPENCLAW_TYPES:
         return TranscriptFormat.OPENCLAW

@@ -12,6 +12,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.reports import Failure
+from recollect.sessions.chatgpt import ChatGptReader
+from recollect.sessions.claude_ai import ClaudeAiReader
 from recollect.sessions.claude_code import ClaudeCodeReader
 from recollect.sessions.codex import CodexReader
 from recollect.sessions.names import COMPRESSED, is_archive_name
@@ -73,6 +75,10 @@ def reader_of(form: TranscriptFormat, *, is_archive: bool) -> TranscriptReader:
             return ClaudeCodeReader()
         case TranscriptFormat.CODEX:
             return CodexReader()
+        case TranscriptFormat.CHATGPT:
+            return ChatGptReader()
+        case TranscriptFormat.CLAUDE_AI:
+            return ClaudeAiReader()
 
 
 def read_transcript(found: FoundTranscript) -> Reading | Failure:

@@ -22,6 +22,8 @@ class TranscriptFormat(StrEnum):
     OPENCLAW = "openclaw"
     CLAUDE_CODE = "claude"
     CODEX = "codex"
+    CHATGPT = "chatgpt"
+    CLAUDE_AI = "claude.ai"
 
 
 class Speaker(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from recollect.shells.cli.shared import SharedOptions, print_remarks, shared_options
+from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
 from recollect.shells.render import sessions as render
 
 
@@ -34,10 +34,11 @@ def list_sessions(options: SharedOptions) -> None:
 def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
     """Copy transcripts, so that they are kept when their agent deletes them.
 
-    PATHS are files or folders; without any, all transcripts that belong to this memory.
+    PATHS are files or folders of transcripts, or data exports of ChatGPT or claude.ai (the zip
+    file, or the folder it unpacks to); without any, all transcripts that belong to this memory.
     """
     with options.open_memory() as memory:
-        imported = memory.sessions.bring(paths)
+        imported = memory.sessions.bring(paths, on_notice=notify)
         is_searched = "sessions" in memory.config.sources
         has_forgotten = bool(memory.sessions.forgotten())
     lines = [(f"{len(imported)} imported", ""), *((path, "dim") for path in imported)]
