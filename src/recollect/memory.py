@@ -26,7 +26,7 @@ from recollect.ingest.documents import find_staleness
 from recollect.ingest.read import UnreadableError, excerpt, read
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions
-from recollect.ingest.vectors import Embedder
+from recollect.ingest.vectors import Embedder, held_space
 from recollect.ingest.verify import verify
 from recollect.ingest.walk import Watched, locate, watched
 from recollect.providers.chain import Chain
@@ -410,8 +410,9 @@ class Memory:
         config = self.config
         staleness = find_staleness(self._syncer.sources, store=self._store)
         published = self._store.published()
-        probe = self._chain.probe(published) if deep else None
-        expected = self._chain.expected(published)
+        held = held_space(self._store, chain=self._chain)
+        probe = self._chain.probe(held) if deep else None
+        expected = self._chain.expected(held)
         space = self._store.space(expected) if expected else None
         return Status(
             workspace=str(self.workspace),
@@ -458,7 +459,7 @@ class Memory:
         found = verify(
             self._syncer.sources,
             store=self._store,
-            fingerprint=self._chain.expected(self._store.published()),
+            fingerprint=self._chain.expected(held_space(self._store, chain=self._chain)),
             progress=progress,
         )
         return replace(found, notices=self._syncer.take_notices())

@@ -237,6 +237,12 @@ def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> No
         return
     provider, model = str(values["provider"]), values["model"]
     models = MEDIA_MODELS.get(provider, ())
+    if values["fallback"]:
+        raise ConfigError(
+            f"{origins['multimodal.enabled']}: `multimodal.enabled` is set, but the providers in "
+            "`fallback` embed texts only.",
+            action="Take out one of the two.",
+        )
     if models and str(model or "").removeprefix("models/") in models:
         return
     [(wanted, (recommended, *_))] = MEDIA_MODELS.items()

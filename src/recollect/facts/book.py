@@ -30,6 +30,7 @@ from recollect.facts.rules import Nearest, Verdict, contradicting
 from recollect.facts.scope import FactScope
 from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
+from recollect.ingest.vectors import held_space
 from recollect.text.redact import redact
 from recollect.text.scripts import normalised
 from recollect.types import Role, Scope, SourceKind, silent
@@ -318,7 +319,9 @@ class FactBook:
     def _nearest(self, fact: Fact) -> Nearest | None:
         """Return the indexed fact of the same scope with the nearest vector, if there is one."""
         with self._lock:
-            choice = self._chain.choose(self._store.published(), progress=silent, retry=False)
+            choice = self._chain.choose(
+                held_space(self._store, chain=self._chain), progress=silent, retry=False
+            )
             if choice.provider is None:
                 return None
             try:

@@ -66,6 +66,18 @@ class Embedding:
         )
 
 
+def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
+    """Return the space that an index has vectors in; None if it has none that can be used.
+
+    That is the published one, or one that a run began to fill.
+    """
+    published = store.published()
+    if published is not None or store.is_empty():
+        return published
+    begun = (each for each in chain.spaces() if store.space(each) is not None)
+    return next((each for each in begun if store.status(each).vectors), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Embedder:
     """Embeds the texts of one store with the provider that the chain chooses."""
@@ -101,12 +113,13 @@ class Embedder:
         """
         takes_media = self.media_root is not None
         published = self.store.published()
-        expected = self.chain.expected(published)
+        held = held_space(self.store, chain=self.chain)
+        expected = self.chain.expected(held)
         status = self.store.status(expected, media=takes_media)
         is_due = retry or status.pending or (status.chunks and published != expected)
         if not is_due or max_texts == 0 or not may_embed():
             return self._embedding(expected, Embedded(), status)
-        choice = self.chain.choose(published, progress=progress, retry=retry)
+        choice = self.chain.choose(held, progress=progress, retry=retry)
         if choice.provider is None or not status.chunks:
             return self._embedding(expected, Embedded(degradation=choice.degradation), status)
         # The chain may have chosen another provider than expected: it has texts of its own to do.
@@ -121,6 +134,8 @@ class Embedder:
             deadline=deadline,
             progress=progress,
         )
+        if (why := embedded.degradation) is not None:
+            embedded = replace(embedded, degradation=choice.with_switch(why))
         status = self.store.status(chosen, media=takes_media)
         notices = tuple(each for each in (choice.notice, vectors.notice) if each is not None)
         return replace(self._embedding(chosen, embedded, status), notices=notices)

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from recollect.providers.keys import Variables, key_reference
-from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, names
+from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, NONE, names
 from recollect.text.setting import (
     number,
     one_of,
     optional,
     path,
     plain,
+    some_of,
     switch,
     url,
     user_setting,
@@ -34,6 +35,12 @@ def _known(value: object) -> str:
     if not isinstance(value, str) or (value not in NAMES and value not in names()):
         raise ValueError(f"one of {', '.join(names())}")
     return value
+
+
+def _fallback(value: object) -> tuple[str, ...]:
+    if value in ("", [], ()):
+        return ()
+    return some_of([name for name in names() if name not in (AUTO, NONE)])(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,12 @@ class ProviderOptions:
     """Which provider to use, and how."""
 
     provider: str = user_setting("provider", AUTO, _known, "what embeds texts")
+    fallback: tuple[str, ...] = user_setting(
+        "fallback",
+        (),
+        _fallback,
+        "providers to try in this order if that one fails on a new index; each with its own model",
+    )
     model: str | None = user_setting(
         "model", None, optional(plain), "unset: the provider's default"
     )

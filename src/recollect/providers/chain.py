@@ -1,16 +1,19 @@
 """Chooses the first provider that works, and reports why the others were not chosen.
 
-The chain never changes the vector space by itself: once an index is complete in one provider's
-space, `auto` means that provider. Its failures are reported; no other provider takes over.
+Only an index without vectors moves on to the next provider. Once an index has vectors of a provider
+in the chain, it keeps that provider: its failures are reported with how to change to another, and
+no other takes over by itself, because vectors of two models cannot be compared.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderError
+from recollect.errors import ProviderBusyError, ProviderError
+from recollect.providers.base import EmbedsPatiently
 from recollect.providers.registry import AUTO, AUTO_CHAIN, NONE, open_provider
 from recollect.reports import Probe
 from recollect.types import Degradation, Role, silent
@@ -23,14 +26,19 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint, Progress
 
 
+_TRIAL = "ping"
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The chosen provider, if any, and why the others were not chosen."""
 
     provider: Provider | None
     skipped: Mapping[str, Degradation]
-    is_auto: bool = False
-    """True if the settings name no provider."""
+    notice: str | None = None
+    """What to tell the user if an earlier provider failed and another one embeds."""
+    switch: str = ""
+    """How to change to another provider, if the index keeps this one and the chain has others."""
 
     @property
     def degradation(self) -> Degradation | None:
@@ -39,16 +47,11 @@ class Choice:
             return None
         first, *others = self.skipped.values()
         none_else = " No other provider can be used either." if others else ""
-        return Degradation(first.reason + none_else, first.action)
+        return self.with_switch(Degradation(first.reason + none_else, first.action))
 
-    @property
-    def notice(self) -> str | None:
-        """Return what to tell the user if an earlier provider failed and a server is used."""
-        if self.provider is None:
-            return None
-        name = self.provider.fingerprint.provider
-        failed = list(self.skipped.values())[: AUTO_CHAIN.index(name)] if self.is_auto else []
-        return f"{name} embeds your texts: {failed[0].reason}" if failed else None
+    def with_switch(self, why: Degradation) -> Degradation:
+        """Return the same with how to change to another provider."""
+        return replace(why, action=f"{why.action} {self.switch}") if self.switch else why
 
 
 class Chain:
@@ -65,34 +68,45 @@ class Chain:
         """Return the choice, if it was made."""
         return self._choice
 
-    def expected(self, published: Fingerprint | None) -> Fingerprint | None:
-        """Return the space to embed texts in, without preparing anything."""
+    def spaces(self) -> Iterator[Fingerprint]:
+        """Yield the space of each provider in the chain, without preparing anything."""
+        for name in self._order():
+            with contextlib.suppress(ProviderError):  # `choose` reports the reason
+                yield self._open(name).fingerprint
+
+    def expected(self, held: Fingerprint | None) -> Fingerprint | None:
+        """Return the space to embed texts in, without preparing anything.
+
+        Args:
+            held: the space that the index has vectors in; the same for the methods below.
+
+        """
         if self._choice is not None and self._choice.provider is not None:
             return self._choice.provider.fingerprint
-        names = self._names(published)
+        names = self._names(held)
         if not names:
             return None
         try:
-            return open_provider(names[0], self._options, cache=self._cache).fingerprint
+            return self._open(names[0]).fingerprint
         except ProviderError:
             return None  # `choose` reports the reason
 
-    def choose(self, published: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
+    def choose(self, held: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
         """Return the first provider that can embed now; `retry` repeats a failed choice."""
         if self._choice is None or (retry and self._choice.provider is None):
-            self._choice = self._choose(published, progress=progress, retry=retry)
+            self._choice = self._choose(held, progress=progress, retry=retry)
         return self._choice
 
-    def probe(self, published: Fingerprint | None) -> Probe:
+    def probe(self, held: Fingerprint | None) -> Probe:
         """Embed one text to check that the provider works."""
         started = time.perf_counter()
-        choice = self.choose(published, progress=silent, retry=False)
+        choice = self.choose(held, progress=silent, retry=False)
         degradation = choice.degradation
         if choice.provider is not None:
             try:
-                choice.provider.embed(["ping"], role=Role.QUERY)
+                choice.provider.embed([_TRIAL], role=Role.QUERY)
             except ProviderError as error:
-                degradation = Degradation(error.message, error.action)
+                degradation = choice.with_switch(Degradation(error.message, error.action))
         return Probe(
             works=choice.provider is not None and degradation is None,
             took_ms=(time.perf_counter() - started) * 1000,
@@ -113,33 +127,100 @@ class Chain:
             if not isinstance(provider, Degradation):
                 provider.close()
 
-    def _names(self, published: Fingerprint | None) -> tuple[str, ...]:
-        """Return the providers to try, in order."""
-        if self._options.provider == NONE:
+    def _order(self) -> tuple[str, ...]:
+        """Return the providers of the settings, in the order in which they are tried."""
+        wanted = self._options.provider
+        if wanted == NONE:
             return ()
-        if self._options.provider != AUTO:
-            return (self._options.provider,)
-        if published is not None and published.provider in AUTO_CHAIN:
-            return (published.provider,)
-        return AUTO_CHAIN
+        first = AUTO_CHAIN if wanted == AUTO else (wanted,)
+        return tuple(dict.fromkeys((*first, *self._options.fallback)))
 
-    def _choose(self, published: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
-        names = self._names(published)
+    def _names(self, held: Fingerprint | None) -> tuple[str, ...]:
+        """Return the providers to try, in order."""
+        order = self._order()
+        if held is None:
+            return order
+        if held.provider in order:
+            return (held.provider,)
+        return order if self._options.provider == AUTO else order[:1]
+
+    def _open(self, name: str) -> Provider:
+        """Open a provider; one that is not `provider` itself has its own model and address."""
+        options = self._options
+        if options.provider not in (name, AUTO):
+            options = replace(
+                _plain(options), provider=name, query_prefix=None, document_prefix=None
+            )
+        return open_provider(name, options, cache=self._cache)
+
+    def _choose(self, held: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
+        names = self._names(held)
         skipped: dict[str, Degradation] = {}
         chosen: Provider | None = None
+        busy: Provider | None = None
         for name in names:
+            provider = None
             try:
-                provider = open_provider(name, self._options, cache=self._cache)
+                provider = self._open(name)
                 provider.prepare(progress=progress, retry=retry)
+                if held is None and len(names) > 1:
+                    _try_out(provider)
             except ProviderError as error:
                 skipped[name] = Degradation(error.message, error.action)
+                if provider is not None and isinstance(error, ProviderBusyError):
+                    busy = busy or provider
             else:
                 chosen = provider
                 break
-        is_auto = names == AUTO_CHAIN
-        if self._options.provider == AUTO and chosen is not None:
-            skipped.update(_not_tried(chosen.fingerprint.provider, skipped))
-        return Choice(chosen, skipped, is_auto=is_auto)
+        if chosen is None and busy is not None:  # nobody else: an index run may outlast it
+            chosen = busy
+            del skipped[busy.fingerprint.provider]
+        if chosen is None:
+            return Choice(None, skipped, switch=self._switch(held))
+        name = chosen.fingerprint.provider
+        is_next = held is None and name != names[0]
+        return Choice(
+            chosen,
+            {**skipped, **self._not_tried(name, skipped, held)},
+            notice=f"{name} embeds your texts: {skipped[names[0]].reason}" if is_next else None,
+            switch=self._switch(held),
+        )
+
+    def _not_tried(
+        self, chosen: str, skipped: Mapping[str, Degradation], held: Fingerprint | None
+    ) -> dict[str, Degradation]:
+        """Return why the other providers of the chain were not even tried."""
+        is_new = held is None or held.provider != chosen
+        why = (
+            f"{chosen} comes first and works." if is_new else f"The index has vectors of {chosen}."
+        )
+        is_fallback = chosen in self._options.fallback
+        others = [name for name in self._order() if name != chosen and name not in skipped]
+        return {
+            name: Degradation(
+                why,
+                action=f"Take {chosen} out of `fallback` to use it."
+                if is_fallback and not is_new
+                else f'Set provider = "{name}" to use it.',
+            )
+            for name in others
+        }
+
+    def _switch(self, held: Fingerprint | None) -> str:
+        """Return how to change to another provider of the chain."""
+        order = self._order()
+        others = [name for name in order if held is not None and name != held.provider]
+        if held is None or held.provider not in order or not others:
+            return ""
+        if held.provider in self._options.fallback:
+            return (
+                f"To change to {others[0]}, take {held.provider} out of `fallback` and run "
+                "`recollect index`."
+            )
+        return (
+            f"To change to {others[0]}, run `recollect config set provider {others[0]}` and "
+            "`recollect index`."
+        )
 
     def _find_previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         why = Degradation(
@@ -172,11 +253,24 @@ def _variants(options: ProviderOptions, fingerprint: Fingerprint) -> Iterator[Pr
         yield replace(own, model=fingerprint.model, dimensions=fingerprint.dimensions)
 
 
-def _not_tried(chosen: str, skipped: Mapping[str, Degradation]) -> dict[str, Degradation]:
-    return {
-        name: Degradation(
-            f"{chosen} comes first and works.", action=f'Set provider = "{name}" to use it.'
-        )
-        for name in AUTO_CHAIN
-        if name != chosen and name not in skipped
-    }
+def _plain(options: ProviderOptions) -> ProviderOptions:
+    """Return the settings without what would be wrong for another provider or server."""
+    remote = replace(
+        options.remote,
+        base_url=None,
+        api_key=None,
+        query_input_type=None,
+        document_input_type=None,
+    )
+    return replace(options, model=None, dimensions=None, remote=remote)
+
+
+def _try_out(provider: Provider) -> None:
+    """Embed one text if a server has to, with the patience of a question.
+
+    Raises:
+        ProviderError: it does not work now; the next provider may.
+
+    """
+    if isinstance(provider, EmbedsPatiently):
+        provider.embed([_TRIAL], role=Role.QUERY)

@@ -14,6 +14,9 @@ expire, after 48 hours. Results are matched by the key of their line, never by p
 documented order does not hold (github.com/googleapis/js-genai/issues/1207,
 …/python-genai/issues/1909).
 
+GOOGLE_GEMINI_BASE_URL is the variable of Google's own clients, which add the version to it:
+github.com/googleapis/python-genai, google/genai/_base_url.py.
+
 Chat: ai.google.dev/api/generate-content. Thinking counts into the token limit:
 ai.google.dev/gemini-api/docs/thinking. The default model thinks as little as it can by itself and
 ignores the temperature:
@@ -71,6 +74,8 @@ GEMINI = Vendor(
     name="gemini",
     base_url="https://generativelanguage.googleapis.com/v1beta",
     key_variable="GEMINI_API_KEY",
+    url_variable="GOOGLE_GEMINI_BASE_URL",
+    url_of=lambda url: f"{url.rstrip('/')}/v1beta",
 )
 
 _REQUEST_BYTES = 10_000_000

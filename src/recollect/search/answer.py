@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import ProviderError
 from recollect.search.choose import choose_provider
 from recollect.search.copies import mark_copies
+from recollect.search.legs import WORKING
 from recollect.search.pipeline import search
 from recollect.search.question import adapt_options, read_question
 from recollect.types import Leg, SourceKind
@@ -131,6 +132,9 @@ class Searcher:
         trouble = self.syncer.trouble if serving.second is not None else None
         if (why := serving.degradation or trouble) is not None:
             degraded[Leg.VECTOR] = why
+        elif (why := degraded.get(Leg.VECTOR)) is not None and why not in WORKING:
+            choice = self.chain.choice
+            degraded[Leg.VECTOR] = choice.with_switch(why) if choice else why
         hits = results.hits
         if not request.explain:
             hits = tuple(replace(hit, trace=None) for hit in hits)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.ingest.vectors import held_space
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Serving:
 def choose_provider(store: Store, *, chain: Chain, progress: Progress) -> Serving:
     """Return whose vectors answer now."""
     published = store.published()
-    choice = chain.choose(published, progress=progress, retry=False)
+    held = held_space(store, chain=chain)
+    choice = chain.choose(held, progress=progress, retry=False)
     wanted = choice.provider
     if published is None or (wanted is None and choice.degradation is None):
         return Serving(wanted, choice.degradation)

@@ -46,6 +46,8 @@ _NO_VECTORS = Degradation(
     reason="No text of this index has a vector yet.",
     action="Run `recollect index` to embed the chunks.",
 )
+WORKING = (_NOT_READ, _OTHER_LENGTH, _NO_VECTORS, _NOT_MEASURED)
+"""Why there is no vector leg although the provider works."""
 
 
 @dataclass(frozen=True, slots=True)

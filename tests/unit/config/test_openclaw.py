@@ -501,7 +501,7 @@ def test_sending_images_away_is_not_taken_over(translated: Import) -> None:
         ({"extraPaths": [3, "ok"]}, "neither a path nor"),
         ({"extraPaths": ["${HOME}/notes"]}, "It names a variable"),
         ({"enabled": False}, "only when it is called"),
-        ({"fallback": "local"}, "by keyword"),
+        ({"fallback": "bedrock"}, "Not a value for `fallback`"),
     ],
 )
 def test_what_cannot_be_taken_is_never_dropped_without_a_word(
@@ -510,6 +510,13 @@ def test_what_cannot_be_taken_is_never_dropped_without_a_word(
     (said,) = refused(translated(search(**keys))).values()
 
     assert reason in said
+
+
+def test_a_fallback_is_one_here(translated: Import) -> None:
+    found = translated(search(provider="openai", fallback="gemini"))
+
+    assert {"provider": "openai", "fallback": ["gemini"]} == found.changes
+    assert not refused(translated(search(provider="openai", fallback="none")))
 
 
 def test_a_whole_number_may_be_written_as_a_fraction(translated: Import) -> None:

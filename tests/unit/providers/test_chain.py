@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.vendors.gemini import GeminiFormat
+from tests.vendors.server import VendorServer
 
 from recollect.config.schema import read_setting
 from recollect.errors import ConfigError, ProviderSetupError
@@ -34,17 +36,22 @@ def chain(tmp_path: Path, *, provider: str = "auto", **variables: str) -> Chain:
 def test_the_first_that_has_what_it_needs_is_taken_and_every_other_has_a_reason(
     tmp_path: Path,
 ) -> None:
-    found = chain(tmp_path, VOYAGE_API_KEY="k" * 20, MISTRAL_API_KEY="k" * 20)
-
-    choice = found.choose(None, progress=silent, retry=True)
+    with VendorServer(GeminiFormat()) as server:
+        found = chain(
+            tmp_path,
+            GEMINI_API_KEY="k" * 20,
+            GOOGLE_GEMINI_BASE_URL=server.url,
+            MISTRAL_API_KEY="k" * 20,
+        )
+        choice = found.choose(None, progress=silent, retry=True)
 
     assert choice.provider is not None
-    assert "voyage" == choice.provider.fingerprint.provider
-    assert ["local", "openai", "gemini", "mistral"] == list(choice.skipped)
+    assert "gemini" == choice.provider.fingerprint.provider
+    assert ["local", "openai", "voyage", "mistral"] == list(choice.skipped)
     assert "OPENAI_API_KEY" in choice.skipped["openai"].reason
-    assert "voyage comes first and works" in choice.skipped["mistral"].reason
+    assert "gemini comes first and works" in choice.skipped["mistral"].reason
     assert choice.notice is not None
-    assert choice.notice.startswith("voyage embeds your texts:")
+    assert choice.notice.startswith("gemini embeds your texts:")
 
 
 def test_with_nothing_to_take_the_first_reason_is_told(tmp_path: Path) -> None:

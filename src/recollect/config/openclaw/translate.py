@@ -618,10 +618,13 @@ RULES: dict[str, Rule] = {
     ),
     "fallback": _if(
         "none",
-        _same("a provider that fails is never replaced by another"),
-        _no(
-            "Vectors of another model cannot be compared: until the provider is back, search goes "
-            "on by keyword and says so."
+        _same("without `fallback` a provider that fails is not replaced by another"),
+        lambda key, mapper: mapper.map_to(
+            key,
+            "fallback",
+            [key.value],
+            how="tried if the provider fails on an index without vectors; an index that has "
+            "vectors keeps their provider",
         ),
     ),
     "remote.headers": _no(
