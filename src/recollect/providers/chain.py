@@ -167,14 +167,18 @@ class Chain:
                     _try_out(provider)
             except ProviderError as error:
                 skipped[name] = Degradation(error.message, error.action)
-                if provider is not None and isinstance(error, ProviderBusyError):
-                    busy = busy or provider
+                if provider is not None and busy is None and isinstance(error, ProviderBusyError):
+                    busy = provider
+                elif provider is not None:
+                    provider.close()
             else:
                 chosen = provider
                 break
         if chosen is None and busy is not None:  # nobody else: an index run may outlast it
             chosen = busy
             del skipped[busy.fingerprint.provider]
+        elif busy is not None:
+            busy.close()
         if chosen is None:
             return Choice(None, skipped, switch=self._switch(held))
         name = chosen.fingerprint.provider

@@ -44,6 +44,7 @@ def test_the_first_that_has_what_it_needs_is_taken_and_every_other_has_a_reason(
             MISTRAL_API_KEY="k" * 20,
         )
         choice = found.choose(None, progress=silent, retry=True)
+        found.close()
 
     assert choice.provider is not None
     assert "gemini" == choice.provider.fingerprint.provider
