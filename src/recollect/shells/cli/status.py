@@ -129,7 +129,9 @@ def _engine() -> Check:
     from recollect.config.agents import check_store_engine  # noqa: PLC0415 - loads SQLite
 
     engine = check_store_engine()
-    return Check(engine.name, works=engine.works, detail=engine.detail, action=engine.action)
+    return Check(
+        engine.name, works=engine.works, detail=engine.detail, action=engine.action or None
+    )
 
 
 def _workspace(status: Status) -> Check:
