@@ -33,6 +33,7 @@ NOT_RUN = {
     "docs/http.md": 6,
     "docs/integrations.md": 7,
     "docs/mcp.md": 2,
+    "docs/openclaw.md": 1,
     "docs/start.md": 1,
     "docs/web.md": 1,
 }
