@@ -11,6 +11,7 @@ RecollectError
 │   ├── StoreFullError    the disk is full: free space and run again; the old index is intact
 │   ├── StoreReadOnlyError  it cannot be written: change permissions or choose another home
 │   ├── StoreCorruptError   the file is damaged: it is set aside and rebuilt
+│   │   └── TermsCorruptError  only its keyword index is: that is rebuilt from the chunks
 │   └── StoreTooNewError    written by a newer Recollect: upgrade
 └── ProviderError         texts cannot be embedded: search goes on with keywords
     ├── ModelUnavailableError  the model's files cannot be fetched
@@ -95,6 +96,12 @@ class StoreCorruptError(StoreError):
     """The index file is damaged."""
 
     kind = "store_corrupt"
+
+
+class TermsCorruptError(StoreCorruptError):
+    """The keyword index is damaged; the chunks it was made from are intact."""
+
+    kind = "terms_corrupt"
 
 
 class StoreTooNewError(StoreError):

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import StoreCorruptError, StoreError
+from recollect.errors import StoreCorruptError, StoreError, TermsCorruptError
 from recollect.ingest.documents import sync_documents
 from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
 from recollect.types import Leg, silent
@@ -152,6 +152,8 @@ class Syncer:
             on_wait: called with a sentence if another process has to finish first.
 
         """
+        if options.force and self._store.is_writable:
+            self.rebuilding(self._require_sound)
         report = self.rebuilding(lambda: self._sync_alone(options, on_wait=on_wait))
         self._freshness = None
         return report
@@ -175,13 +177,29 @@ class Syncer:
         self._freshness = None
 
     def rebuilding(self, work: Callable[[], Answer]) -> Answer:
-        """Do the work; if the store is damaged, set it aside, rebuild it and do the work again."""
+        """Do the work; if the store is damaged, rebuild it and do the work again."""
         try:
+            return work()
+        except TermsCorruptError as error:
+            self._notices += self._store.recover(error)
             return work()
         except StoreCorruptError as error:
             self._notices += self._store.recover(error)
             self._sync(SyncOptions(retry=False))
             return work()
+
+    def _require_sound(self) -> None:
+        """Read the whole store: whoever forces a sync suspects it.
+
+        Raises:
+            StoreCorruptError: it is damaged.
+
+        """
+        if problems := self._store.check():
+            raise StoreCorruptError(
+                f"The index {self._store.location} is damaged ({'; '.join(problems)}).",
+                action="Run `recollect index --force`.",
+            )
 
     def _sync(self, options: SyncOptions) -> Report:
         """Read what changed, then embed what has no vector."""

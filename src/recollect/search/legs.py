@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.errors import ProviderError
+from recollect.errors import ProviderError, TermsCorruptError
 from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
 from recollect.stores.base import VectorPool
+from recollect.text.terms import terms
 from recollect.types import Degradation, Leg, Mode, Role
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def weigh_evidence(
 ) -> Evidence:
     """Let every leg score the whole union: evidence is looked up, never assumed to be zero."""
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
+    _require_same_terms(loaded, question=question, corpus=pools.keyword.corpus)
     legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
@@ -195,6 +197,26 @@ def weigh_evidence(
         inside = np.array([days.holds(chunk.when) for chunk in loaded.chunks], dtype=np.bool_)
         legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
     return Evidence(question, loaded, pools.keyword.corpus, legs)
+
+
+def _require_same_terms(loaded: Loaded, *, question: QueryTerms, corpus: Corpus) -> None:
+    """Check that the keyword index knows the words of the chunks that others proposed.
+
+    Raises:
+        TermsCorruptError: it lost some; without this the vector leg would answer alone, silently.
+
+    """
+    for column, term in enumerate(question.terms):
+        if corpus.frequencies.get(term, 1):  # of terms that were not asked for nothing is known
+            continue
+        for row in np.flatnonzero(loaded.counts[:, column].any(axis=1)):
+            # Counts are stored by a hash of the term; the text decides.
+            chunk = loaded.chunks[row]
+            if term in terms(" ".join((chunk.text, *chunk.heading, chunk.path))):
+                raise TermsCorruptError(
+                    f"The keyword index does not know {term!r}, which {chunk.path} contains.",
+                    action="Run `recollect index --force`: it is rebuilt from the chunks.",
+                )
 
 
 def _agreed(cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

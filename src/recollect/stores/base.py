@@ -375,7 +375,7 @@ class StoreUpkeep(Protocol):
         """Return where terms, counts or vectors disagree with the chunks."""
 
     def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
-        """Set the damaged store aside and continue with an empty one; return notices.
+        """Rebuild a damaged part, or set the store aside for an empty one; return notices.
 
         Raises:
             StoreError: it cannot be replaced.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from recollect.types import Chunk
 
 _ENTRY = np.dtype([("term", "<u4"), ("counts", "u1", (len(FIELDS),))])
+ENTRY_BYTES = _ENTRY.itemsize
+"""Bytes per distinct term in a bag."""
 _MAX_COUNT = 255  # a count is one byte; BM25 saturates long before
 
 

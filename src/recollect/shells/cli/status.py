@@ -152,7 +152,7 @@ def _index(status: Status, problems: Sequence[str]) -> Check:
             "index",
             works=False,
             detail=f"{status.store.location}: {'; '.join(problems)}",
-            action="Run `recollect reset --yes`, then `recollect index`. Your files are intact.",
+            action="Run `recollect index --force`: it rebuilds the index. Your files are intact.",
         )
     return Check(
         "index",

@@ -17,6 +17,7 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
+    TermsCorruptError,
 )
 from recollect.stores.sqlite.rows import has_phrase
 from recollect.text.globs import matches
@@ -187,6 +188,8 @@ def translated(path: Path) -> Iterator[None]:
             action="Free disk space and run `recollect index` again; what was indexed is intact.",
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
+        if getattr(error, "extendedresult", None) == apsw.SQLITE_CORRUPT_VTAB:
+            raise terms_damaged(path, error) from error
         raise StoreCorruptError(
             f"The index {path} is damaged ({error}).",
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
@@ -201,6 +204,14 @@ def translated(path: Path) -> Iterator[None]:
             f"SQLite failed on the index {path} ({error}).",
             action="Run `recollect doctor` to check the index and the disk.",
         ) from error
+
+
+def terms_damaged(path: object, detail: object) -> TermsCorruptError:
+    """Return the error for a keyword index that lost terms of its chunks."""
+    return TermsCorruptError(
+        f"The keyword index of {path} is damaged ({detail}).",
+        action="Run `recollect index --force`: it is rebuilt from the chunks.",
+    )
 
 
 def files_of(path: Path) -> list[Path]:

@@ -1,9 +1,9 @@
 """Finds where terms, counts and codes disagree with the chunks, and repairs them.
 
-Chunks are the truth inside the file. Opening a store compares counts and repairs: it writes the
-terms of chunks that lack them, deletes terms without a chunk, and drops codes that do not cover
-their vectors. It does not repair missing vectors: the next sync embeds them. `recollect verify`
-audits every row.
+Chunks are the truth inside the file. Opening a store compares counts and samples, and repairs: it
+writes the terms of chunks that lack them, deletes terms without a chunk, and drops codes that do
+not cover their vectors. If a sample shows that the keyword index lost terms, it is rebuilt. Missing
+vectors are not repaired: the next sync embeds them. `recollect verify` audits every row.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import apsw
 import numpy as np
 
 from recollect.stores import term_counts
 from recollect.stores.base import FIELDS
+from recollect.stores.sqlite.connect import terms_damaged
 from recollect.stores.sqlite.documents import INSERT_TERMS
-from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of
+from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of, match_all
 from recollect.stores.sqlite.scan import forget_codes
 from recollect.stores.vectors import encode
+from recollect.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import apsw
 
 _COUNTS = """
     SELECT (SELECT chunks FROM totals),
@@ -68,6 +69,17 @@ _CODED = """
     SELECT v.id, v.vector FROM json_each(?1) asked
     JOIN vectors v ON v.id = asked.value AND v.space = ?2
 """
+_SAMPLE = "SELECT id, text, bag FROM chunks WHERE id >= ? ORDER BY id LIMIT 1"
+_IS_FOUND = "SELECT count(*) FROM terms WHERE terms MATCH ? AND rowid = ?"
+_POSTINGS = f"""
+    SELECT (SELECT coalesce(sum(doc), 0) FROM vocabulary),
+           (SELECT coalesce(sum(length(bag)), 0) / {term_counts.ENTRY_BYTES} FROM chunks)
+"""  # noqa: S608 - our own number
+_TABLES = """
+    SELECT sql FROM sqlite_schema WHERE name IN ('terms', 'vocabulary') ORDER BY name = 'vocabulary'
+"""
+_SAMPLED_CHUNKS = 4
+_SAMPLED_TERMS = 8  # per chunk
 _PAGE = 2000
 _FLOAT_BYTES = 4
 _ID_BYTES = 8
@@ -81,32 +93,92 @@ class Drift:
     """True if totals or terms do not match the number of chunks."""
     codes: tuple[int, ...]
     """Spaces whose codes do not cover their vectors."""
+    lost_terms: bool = False
+    """True if the keyword index does not find a chunk by its own terms."""
 
     @property
     def is_any(self) -> bool:
         """True if something has to be repaired."""
-        return self.counts or bool(self.codes)
+        return self.counts or bool(self.codes) or self.lost_terms
 
 
 def find_drift(connection: apsw.Connection) -> Drift:
     """Compare counts: it takes a few milliseconds, so every opening can afford it."""
     counts = connection.execute(_COUNTS).fetchone()
     codes = tuple(int(row[0]) for row in connection.execute(_UNCODED))
-    return Drift(counts=counts is not None and len(set(counts)) > 1, codes=codes)
+    differs = counts is not None and len(set(counts)) > 1
+    return Drift(counts=differs, codes=codes, lost_terms=not differs and _lost_terms(connection))
+
+
+def _lost_terms(connection: apsw.Connection) -> bool:
+    """Return whether a few chunks, spread over the file, are not found by their own terms."""
+    first, last = connection.execute("SELECT min(id), max(id) FROM chunks").get
+    if first is None:
+        return False
+    starts = {first + (last - first) * at // (_SAMPLED_CHUNKS - 1) for at in range(_SAMPLED_CHUNKS)}
+    for start in starts:
+        key, text, packed = connection.execute(_SAMPLE, (start,)).get
+        if len(packed) % term_counts.ENTRY_BYTES:
+            return True
+        # The rules may have changed since: only terms that were stored count.
+        words = list(dict.fromkeys(terms(text)))
+        counts = term_counts.count([packed], words)[0]
+        stored = [word for word, own in zip(words, counts, strict=True) if own.any()]
+        sample = stored[:: max(1, len(stored) // _SAMPLED_TERMS)][:_SAMPLED_TERMS]
+        if sample and not connection.execute(_IS_FOUND, (match_all(sample), key)).get:
+            return True
+    return False
+
+
+def has_all_terms(connection: apsw.Connection) -> bool:
+    """Return whether the keyword index has as many entries as the chunks have terms: reads it."""
+    indexed, counted = connection.execute(_POSTINGS).get
+    return bool(indexed == counted)
+
+
+def rebuild_terms(connection: apsw.Connection) -> int:
+    """Make the keyword index anew from the chunks; return how many there are.
+
+    Runs inside the caller's transaction.
+    """
+    tables = [str(row[0]) for row in connection.execute(_TABLES)]
+    connection.execute("DROP TABLE vocabulary; DROP TABLE terms")
+    for sql in tables:
+        connection.execute(sql)
+    last = done = 0
+    while page := list(connection.execute(_CHUNKS, (last, _PAGE))):
+        last = int(page[-1][0])
+        done += len(page)
+        for row in page:
+            fields = term_counts.field_terms(chunk_of(row))
+            connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
+            connection.execute(
+                "UPDATE chunks SET bag = ?, length = ? WHERE id = ?",
+                (term_counts.pack(fields), len(fields[0]), row[0]),
+            )
+    connection.execute(_RECOUNT)
+    return done
 
 
 def repair(connection: apsw.Connection) -> int:
     """Make terms, totals and codes match the chunks; return how many were wrong.
 
     Runs inside the caller's transaction.
+
+    Raises:
+        TermsCorruptError: the tables behind the keyword index contradict each other.
+
     """
     strays = [int(row[0]) for row in connection.execute(_WITHOUT_CHUNK)]
-    for key in strays:
-        connection.execute("DELETE FROM terms WHERE rowid = ?", (key,))
     bare = list(connection.execute(_WITHOUT_TERMS))
-    for row in bare:
-        fields = term_counts.field_terms(chunk_of(row))
-        connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
+    try:
+        for key in strays:
+            connection.execute("DELETE FROM terms WHERE rowid = ?", (key,))
+        for row in bare:
+            fields = term_counts.field_terms(chunk_of(row))
+            connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
+    except apsw.ConstraintError as error:
+        raise terms_damaged(connection.filename, error) from error
     connection.execute(_RECOUNT)
     wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
     for space in wrong:

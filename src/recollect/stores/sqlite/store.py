@@ -6,10 +6,11 @@ user learns about it from notices.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Self
 
-from recollect.errors import StoreCorruptError, StoreError, StoreReadOnlyError
+from recollect.errors import StoreCorruptError, StoreError, StoreReadOnlyError, TermsCorruptError
 from recollect.reports import StoreStatus
 from recollect.stores.base import Store
 from recollect.stores.sqlite import schema
@@ -25,7 +26,13 @@ from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.keyword import SqliteKeywords
 from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.stores.sqlite.overview import SqliteOverview
-from recollect.stores.sqlite.repair import audit, find_drift, repair
+from recollect.stores.sqlite.repair import (
+    audit,
+    find_drift,
+    has_all_terms,
+    rebuild_terms,
+    repair,
+)
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, space_id
 
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint
 
 _RECENT_SECONDS = 60.0  # a file created since then is another process's answer to the same damage
+_LOST_TERMS = "the keyword index does not have all terms of the chunks"
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
     FROM documents d LEFT JOIN chunks c ON c.document = d.id GROUP BY d.source
@@ -148,20 +156,45 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
     def check(self) -> list[str]:
         with translated(self._path):
             rows = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
-        return [row for row in rows if row != "ok"]
+        problems = [row for row in rows if row != "ok"]
+        return problems or ([] if self._has_all_terms() else [_LOST_TERMS])
+
+    def _has_all_terms(self) -> bool:
+        try:
+            with self._reading() as connection:
+                return has_all_terms(connection)
+        except TermsCorruptError:
+            return False
 
     def audit(self) -> list[str]:
         # On one snapshot: a write of another process is not a disagreement.
-        with self._reading() as connection:
-            return list(audit(connection))
+        try:
+            with self._reading() as connection:
+                return list(audit(connection))
+        except TermsCorruptError:
+            return [_LOST_TERMS]
 
-    def repair(self) -> int:
-        """Make terms, counts and codes match the chunks; return how many were wrong."""
-        with translated(self._path):
-            if not find_drift(self._connection).is_any:
-                return 0
+    def repair(self) -> tuple[str, ...]:
+        """Make terms, counts and codes match the chunks; return notices for the user."""
+        try:
+            with self._reading() as connection:
+                drift = find_drift(connection)
+            if not drift.is_any:
+                return ()
+            if not drift.lost_terms:
+                with self._writing() as connection:
+                    count = repair(connection)
+                return (
+                    f"{count} entries of the index disagreed with its chunks and were repaired.",
+                )
+        except TermsCorruptError:
+            pass  # then all terms are written again
+        return self._rebuild_terms()
+
+    def _rebuild_terms(self) -> tuple[str, ...]:
         with self._writing() as connection:
-            return repair(connection)
+            count = rebuild_terms(connection)
+        return (f"The keyword index was damaged. It was rebuilt from its {count} chunks.",)
 
     def record_replacement(self) -> None:
         """Record that this file has just replaced a damaged one."""
@@ -173,7 +206,10 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         return begun is not None and time.time() - float(begun) < _RECENT_SECONDS
 
     def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
-        """Set the damaged file aside and continue with an empty one; return notices."""
+        """Rebuild a damaged part, or set the file aside and go on with an empty one."""
+        with contextlib.suppress(StoreCorruptError):
+            if isinstance(error, TermsCorruptError) or self.check() == [_LOST_TERMS]:
+                return self._rebuild_terms()
         self.close()
         fresh, notices = _replaced(self._path, engine=self._engine, error=error)
         self._opened = fresh._connection  # noqa: SLF001 - of the same class
@@ -220,12 +256,10 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
 
 def _repaired(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
     try:
-        count = store.repair()
+        return store, store.repair()
     except BaseException:
         store.close()
         raise
-    notice = f"{count} entries of the index disagreed with its chunks and were repaired."
-    return store, (notice,) if count else ()
 
 
 def _replaced(

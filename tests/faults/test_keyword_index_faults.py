@@ -1,0 +1,119 @@
+"""A damaged keyword index: noticed, rebuilt from the chunks, and never a silent loss."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from tests.integration.remote import command
+
+from recollect import Memory
+from recollect.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+COUNT = 40
+ZEROES = "UPDATE terms_data SET block = zeroblob(length(block))"
+DAMAGES = {
+    "all blocks": ZEROES,
+    "the structure": f"{ZEROES} WHERE id = 10",
+    "the leaves": f"{ZEROES} WHERE id > 10",
+    "one leaf": f"{ZEROES} WHERE id = (SELECT max(id) FROM terms_data)",  # noqa: S608
+    "deleted leaves": "DELETE FROM terms_data WHERE id > 10",
+    "deleted sizes": "DELETE FROM terms_docsize",
+    "blocks and sizes": f"{ZEROES}; DELETE FROM terms_docsize",  # noqa: S608
+}
+
+
+@pytest.fixture
+def alone(environ: dict[str, str]) -> dict[str, str]:
+    """No provider: nothing but the keyword index can answer."""
+    return {**environ, "RECOLLECT_PROVIDER": "none"}
+
+
+@pytest.fixture
+def index(workspace: Path, alone: dict[str, str], write: Callable[[str, str], Path]) -> Path:
+    """A workspace of forty notes, indexed; the path of its index."""
+    for number in range(COUNT):
+        write(f"memory/{number}.md", f"# Note {number}\n\nWord{number} and a blue button.\n")
+    command(workspace, alone, "index")
+    return next((workspace.parent / "home" / "memory").glob("*.sqlite"))
+
+
+def damage(index: Path, sql: str) -> None:
+    connection = apsw.Connection(str(index))
+    connection.execute(sql)
+    connection.close()
+
+
+@pytest.mark.parametrize("sql", DAMAGES.values(), ids=DAMAGES)
+def test_a_search_notices_the_damage_rebuilds_and_answers(
+    workspace: Path, alone: dict[str, str], index: Path, sql: str
+) -> None:
+    damage(index, sql)
+
+    done = command(workspace, alone, "search", "word7", "--json")
+    after = command(workspace, alone, "verify")
+
+    assert 0 == done.returncode, done.stderr
+    answer = json.loads(done.stdout)
+    assert "memory/7.md" == answer["results"][0]["path"]
+    assert any(word in " ".join(answer["notices"]) for word in ("40 chunks", "40 entries"))
+    assert not list(index.parent.glob("*damaged*"))
+    assert 0 == after.returncode, after.stdout
+
+
+@pytest.mark.parametrize("sql", [DAMAGES["all blocks"], DAMAGES["the leaves"]])
+@pytest.mark.parametrize("asked", [("doctor",), ("verify",), ("index",), ("index", "--force")])
+def test_every_command_reports_it_and_leaves_a_sound_index(
+    workspace: Path, alone: dict[str, str], index: Path, sql: str, asked: tuple[str, ...]
+) -> None:
+    damage(index, sql)
+
+    told = command(workspace, alone, *asked)
+    sound = command(workspace, alone, "verify")
+
+    assert "keyword index" in told.stdout + told.stderr
+    assert 0 == sound.returncode, sound.stdout
+
+
+def test_damage_that_a_sample_misses_is_found_by_doctor_and_mended_by_its_advice(
+    workspace: Path, alone: dict[str, str], index: Path
+) -> None:
+    damage(index, "DELETE FROM terms WHERE rowid = 3")
+    damage(index, "INSERT INTO terms (rowid, body, heading, path) VALUES (3, 'other', '', '')")
+
+    doctor = command(workspace, alone, "doctor")
+    command(workspace, alone, "index", "--force")
+
+    assert 1 == doctor.returncode
+    assert "the keyword index does not have all terms of the chunks" in doctor.stdout
+    assert "recollect index --force" in doctor.stdout
+    assert 0 == command(workspace, alone, "verify").returncode
+
+
+def test_an_open_memory_does_not_answer_from_vectors_alone(
+    workspace: Path, environ: dict[str, str], index: Path
+) -> None:
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+        damage(index, f"{ZEROES} WHERE id = 10")
+        found = memory.search("word7", sync=False)
+
+    assert "memory/7.md" == found.hits[0].path
+    assert found.hits[0].text_score
+    assert "rebuilt from its 40 chunks" in " ".join(found.notices)
+
+
+def test_vectors_survive_the_rebuild(workspace: Path, environ: dict[str, str], index: Path) -> None:
+    command(workspace, environ, "index")
+    damage(index, ZEROES)
+
+    command(workspace, environ, "search", "word7")
+
+    with SqliteStore.open(index) as store:
+        assert COUNT == store.status(store.published()).vectors
