@@ -189,7 +189,10 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         if getattr(error, "extendedresult", None) == apsw.SQLITE_CORRUPT_VTAB:
-            raise terms_damaged(path, error) from error
+            raise TermsCorruptError(
+                f"The keyword index of {path} is damaged ({error}).",
+                action="Run `recollect index --force`: it is rebuilt from the chunks.",
+            ) from error
         raise StoreCorruptError(
             f"The index {path} is damaged ({error}).",
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
@@ -204,14 +207,6 @@ def translated(path: Path) -> Iterator[None]:
             f"SQLite failed on the index {path} ({error}).",
             action="Run `recollect doctor` to check the index and the disk.",
         ) from error
-
-
-def terms_damaged(path: object, detail: object) -> TermsCorruptError:
-    """Return the error for a keyword index that lost terms of its chunks."""
-    return TermsCorruptError(
-        f"The keyword index of {path} is damaged ({detail}).",
-        action="Run `recollect index --force`: it is rebuilt from the chunks.",
-    )
 
 
 def files_of(path: Path) -> list[Path]:

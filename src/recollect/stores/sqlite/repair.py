@@ -13,12 +13,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import apsw
 import numpy as np
 
 from recollect.stores import term_counts
 from recollect.stores.base import FIELDS
-from recollect.stores.sqlite.connect import terms_damaged
 from recollect.stores.sqlite.documents import INSERT_TERMS
 from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of, match_all
 from recollect.stores.sqlite.scan import forget_codes
@@ -27,6 +25,8 @@ from recollect.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import apsw
 
 _COUNTS = """
     SELECT (SELECT chunks FROM totals),
@@ -164,21 +164,14 @@ def repair(connection: apsw.Connection) -> int:
     """Make terms, totals and codes match the chunks; return how many were wrong.
 
     Runs inside the caller's transaction.
-
-    Raises:
-        TermsCorruptError: the tables behind the keyword index contradict each other.
-
     """
     strays = [int(row[0]) for row in connection.execute(_WITHOUT_CHUNK)]
     bare = list(connection.execute(_WITHOUT_TERMS))
-    try:
-        for key in strays:
-            connection.execute("DELETE FROM terms WHERE rowid = ?", (key,))
-        for row in bare:
-            fields = term_counts.field_terms(chunk_of(row))
-            connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
-    except apsw.ConstraintError as error:
-        raise terms_damaged(connection.filename, error) from error
+    for key in strays:
+        connection.execute("DELETE FROM terms WHERE rowid = ?", (key,))
+    for row in bare:
+        fields = term_counts.field_terms(chunk_of(row))
+        connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
     connection.execute(_RECOUNT)
     wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
     for space in wrong:

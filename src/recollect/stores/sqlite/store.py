@@ -10,6 +10,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Self
 
+import apsw
+
 from recollect.errors import StoreCorruptError, StoreError, StoreReadOnlyError, TermsCorruptError
 from recollect.reports import StoreStatus
 from recollect.stores.base import Store
@@ -39,8 +41,6 @@ from recollect.stores.sqlite.vectors import SqliteVectors, space_id
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
-
-    import apsw
 
     from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Fingerprint
@@ -187,8 +187,11 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
                 return (
                     f"{count} entries of the index disagreed with its chunks and were repaired.",
                 )
-        except TermsCorruptError:
-            pass  # then all terms are written again
+        except StoreError as error:
+            # Tables behind the keyword index that contradict each other break a constraint.
+            is_terms = isinstance(error.__cause__, apsw.ConstraintError)
+            if not is_terms and not isinstance(error, TermsCorruptError):
+                raise
         return self._rebuild_terms()
 
     def _rebuild_terms(self) -> tuple[str, ...]:
