@@ -6,11 +6,12 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import json5
+import yaml
 
 if TYPE_CHECKING:
     from tests.install.conftest import Install
 
-AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw")
+AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "hermes")
 CLAUDE = """{
   "numStartups": 12,
   "mcpServers": {
@@ -48,6 +49,21 @@ VSCODE = """{
 \t"inputs": []
 }
 """
+HERMES = """# how I like it
+model:
+  default: "hermes-4"   # the big one
+
+mcp_servers:
+  # documentation
+  docs:
+    command: "uvx"
+    args:
+      - docs
+
+# what it may do
+terminal:
+  backend: local
+"""
 COMMENTED = {
     "openclaw": """// my agent
 {
@@ -76,6 +92,7 @@ OWN = {
     "cursor": {"user/.cursor/mcp.json": CLAUDE},
     "vscode": {"project/.vscode/mcp.json": VSCODE},
     "openclaw": {"user/.openclaw/openclaw.json": OPENCLAW},
+    "hermes": {"user/.hermes/config.yaml": HERMES},
 }
 PLACES = {
     "claude": ("mcpServers", "recollect"),
@@ -83,6 +100,7 @@ PLACES = {
     "cursor": ("mcpServers", "recollect"),
     "vscode": ("servers", "recollect"),
     "openclaw": ("mcp", "servers", "recollect"),
+    "hermes": ("mcp_servers", "recollect"),
 }
 
 
@@ -97,7 +115,8 @@ def given_files(install: Install, agent: str) -> dict[str, str]:
 
 
 def entry_of(text: str, agent: str) -> Any:
-    tree: Any = tomllib.loads(text) if agent == "codex" else json5.loads(text)
+    read = {"codex": tomllib.loads, "hermes": yaml.safe_load}.get(agent, json5.loads)
+    tree: Any = read(text)
     for key in PLACES[agent]:
         tree = tree[key]
     return tree

@@ -9,6 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from tests.install.agents import AGENTS, CLAUDE, COMMENTED, OWN, entry_of, given_files
 
 if TYPE_CHECKING:
@@ -137,14 +138,24 @@ def test_undo_works_after_the_file_was_written_anew_by_the_agent(
         if not path.endswith(".toml"):
             top, _, rest = path.partition("/")
             file = {"user": install.home, "project": install.project}[top] / rest
-            file.write_text(json.dumps(json.loads(text), indent=4), encoding="utf-8")
+            dumped = _dumped(path, _meaning(path, text))
+            file.write_text(dumped, encoding="utf-8")
     install.well(agent, "--undo")
 
     assert before == {path: _meaning(path, text) for path, text in install.files().items()}
 
 
 def _meaning(path: str, text: str) -> object:
+    if path.endswith(".yaml"):
+        return yaml.safe_load(text)
     return tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
+
+
+def _dumped(path: str, tree: object) -> str:
+    """What the agent's own program would write."""
+    if path.endswith(".yaml"):
+        return str(yaml.safe_dump(tree, sort_keys=False))
+    return json.dumps(tree, indent=4)
 
 
 def test_undo_without_the_notes_still_takes_the_entry_out(install: Install) -> None:
@@ -372,3 +383,29 @@ def test_a_folder_without_memory_is_named_before_an_agent_is_bound_to_it(install
 
     assert f"{install.workspace} holds no memory files." in empty.stderr
     assert "holds no memory files" not in used.stderr
+
+
+def test_hermes_finds_the_server_in_its_home_and_has_no_projects(install: Install) -> None:
+    home = install.home / "elsewhere"
+    told = install.json("hermes", HERMES_HOME=str(home))
+    refused = install("hermes", "--scope", "project")
+
+    assert [str(home / "config.yaml")] == [each["path"] for each in told["files"]]
+    assert told["ownCommand"].startswith("hermes mcp add recollect --command /")
+    assert told["ownCommand"].endswith(f"--args mcp -w '{install.workspace}'")
+    assert (2, True) == (refused.returncode, "Leave out --scope project" in refused.stderr)
+
+
+def test_a_setting_of_hermes_in_braces_stays_and_the_error_says_what_to_paste(
+    install: Install,
+) -> None:
+    file = install.home / ".hermes" / "config.yaml"
+    file.parent.mkdir()
+    file.write_text("mcp_servers: {docs: {url: x}}\n", encoding="utf-8")
+
+    refused = install("hermes")
+
+    assert 2 == refused.returncode
+    assert "mcp_servers is written in braces" in refused.stderr
+    assert "mcp_servers:\n  recollect:\n    command: " in refused.stderr
+    assert "mcp_servers: {docs: {url: x}}\n" == file.read_text("utf-8")

@@ -109,6 +109,7 @@ class Syntax(StrEnum):
 
     JSON = "json"
     TOML = "toml"
+    YAML = "yaml"
     ATTRIBUTES = "attributes"
     """Git's: a pattern and its attributes on each line."""
 
@@ -253,6 +254,14 @@ def _openclaw(request: InstallRequest) -> tuple[AgentFile, ...]:
     return (AgentFile(file, Syntax.JSON, (AgentEntry(("mcp", "servers", NAME), entry),)),)
 
 
+def _hermes(request: InstallRequest) -> tuple[AgentFile, ...]:
+    named = request.environ.get("HERMES_HOME")
+    folder = Path(named).expanduser() if named else request.user / ".hermes"
+    file = request.place(user=folder / "config.yaml", project=None)
+    entry = _server(request.launch, typed=False)
+    return (AgentFile(file, Syntax.YAML, (AgentEntry(("mcp_servers", NAME), entry),)),)
+
+
 def _git(request: InstallRequest) -> tuple[AgentFile, ...]:
     if request.scope is InstallScope.USER:
         raise UsageError("Git is configured for one workspace.", action="Leave out --scope user.")
@@ -299,6 +308,13 @@ def _openclaw_command(request: InstallRequest) -> str:
     return shlex.join(
         ["openclaw", "mcp", "set", NAME, _on_one_line(_openclaw_entry(request.launch))]
     )
+
+
+def _hermes_command(request: InstallRequest) -> str:
+    given = [f"{key}={value}" for key, value in request.launch.environ.items()]
+    command, arguments = request.launch.server
+    words = ["hermes", "mcp", "add", NAME, *(["--env", *given] if given else [])]
+    return shlex.join([*words, "--command", command, "--args", *arguments])
 
 
 def _program(started_as: str, *, executable: str) -> tuple[str, ...]:
@@ -360,6 +376,15 @@ AGENTS = {
             _openclaw,
             _openclaw_command,
             "`openclaw mcp doctor recollect --probe` checks the server.",
+        ),
+        AgentProgram(
+            "hermes",
+            "Hermes",
+            InstallScope.USER,
+            _hermes,
+            _hermes_command,
+            "Start a new session of Hermes, or type /reload-mcp; `hermes mcp test recollect` checks"
+            " the server.",
         ),
         AgentProgram(
             "git",

@@ -20,6 +20,7 @@ from recollect.install.attributes import (
     remove_attributes,
 )
 from recollect.install.json_edit import read_json, remove_json, set_json, value_at
+from recollect.install.yaml_edit import read_yaml, remove_yaml, set_yaml
 
 if TYPE_CHECKING:
     from recollect.install.agents import AgentEntry, AgentFile
@@ -120,6 +121,9 @@ def _put_server(text: str, entry: AgentEntry, there: object, *, syntax: Syntax) 
         raise ValueError(f"it has another server named {NAME!r}")
     if syntax is Syntax.TOML:
         return edit_toml(text, {entry.path: entry.value})
+    if syntax is Syntax.YAML:
+        own = cast("dict[str, object]", there or {})
+        return set_yaml(text, entry.path, {**own, **entry.value})
     if there is None:
         return set_json(text, entry.path, entry.value)
     for key, value in entry.value.items():  # what else the user wrote there stays
@@ -141,6 +145,8 @@ def _removed(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
         return text
     if syntax is Syntax.TOML:
         return edit_toml(text, {entry.path: None})
+    if syntax is Syntax.YAML:
+        return remove_yaml(text, entry.path)
     return remove_json(text, entry.path)
 
 
@@ -210,4 +216,6 @@ def _missing(tree: object, entry: AgentEntry) -> tuple[tuple[str, ...], ...]:
 def _read(text: str, syntax: Syntax) -> object:
     if syntax is Syntax.ATTRIBUTES:
         return read_attributes(text)
+    if syntax is Syntax.YAML:
+        return read_yaml(text)
     return tomllib.loads(text) if syntax is Syntax.TOML else read_json(text)

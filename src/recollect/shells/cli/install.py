@@ -7,7 +7,7 @@ import click
 from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
 from recollect.shells.render import install as render
 
-_AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "git")
+_AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "hermes", "git")
 _SCOPES = ("user", "project")
 
 
@@ -38,8 +38,8 @@ def install_command(
 ) -> None:
     """Configure AGENT to start `recollect mcp` for the workspace.
 
-    AGENT is claude, codex, cursor, vscode or openclaw. Each changed file is shown as a diff.
-    `install git` makes git merge the facts of several machines.
+    AGENT is claude, codex, cursor, vscode, openclaw or hermes. Each changed file is shown as a
+    diff. `install git` makes git merge the facts of several machines.
     """
     from recollect.config.peek import peek  # noqa: PLC0415 - not needed for --help
     from recollect.install import Installer, InstallScope  # noqa: PLC0415
