@@ -155,7 +155,7 @@ class Memory:
                 folder upwards.
             agent: id of the index; None derives one that only this workspace has.
             config_file: read instead of your own settings file.
-            settings: win over every file and variable; docs/settings.md has the names.
+            settings: win over every file and variable; `recollect config show --all` lists them.
             scopes: the only scopes of facts that may be seen or named; None allows all.
             environ: read instead of the environment of this process.
 
@@ -172,7 +172,9 @@ class Memory:
         if store.is_writable:
             previous = store.claim(str(setup.workspace))
             if previous is not None:
-                notices += (f"This index belonged to {previous}; now it is this workspace's.",)
+                notices += (
+                    f"This index was built for {previous}; it is now used for {setup.workspace}.",
+                )
         return cls(setup, store=store, notices=notices, purpose="recollect index")
 
     @property

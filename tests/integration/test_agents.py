@@ -87,3 +87,37 @@ def test_an_index_taken_over_by_another_workspace_says_so(
 
     assert any(str(workspace) in notice for notice in results.notices)
     assert 1 == len(results.hits)
+
+
+def test_two_spellings_of_a_folder_are_one_workspace(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The lighthouse shines.\n")
+    link = workspace.parent / "link"
+    link.symlink_to(workspace)
+    dotted = workspace.parent / "nowhere" / ".." / workspace.name
+    (workspace.parent / "nowhere").mkdir()
+    keywords = {**environ, "RECOLLECT_PROVIDER": "none"}
+
+    for each in (workspace, link, dotted, workspace):
+        found = run(keywords, "-w", str(each), "search", "lighthouse")
+        assert (0, "") == (found.returncode, found.stderr)
+        shown = json.loads(run(keywords, "-w", str(each), "status", "--json").stdout)
+        assert str(workspace.resolve()) == shown["workspace"]
+
+    (listed,) = json.loads(run(keywords, "agents", "--json").stdout)["agents"]
+    assert str(workspace.resolve()) == listed["workspace"]
+
+
+def test_an_index_that_another_workspace_takes_over_says_so(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The lighthouse shines.\n")
+    other = second(workspace)
+    keywords = {**environ, "RECOLLECT_PROVIDER": "none"}
+    run(keywords, "-w", str(workspace), "--agent", "shared", "index")
+
+    taken = run(keywords, "-w", str(other), "--agent", "shared", "search", "windmill")
+
+    told = f"This index was built for {workspace}; it is now used for {other}."
+    assert told in taken.stderr

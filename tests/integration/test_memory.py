@@ -439,11 +439,17 @@ def test_a_question_about_days_without_notes_says_so(
     memory.sync()
 
     empty = memory.search("what happened last week", today=date(2026, 8, 12))
+    month = memory.search("what is in June", today=date(2026, 8, 12))
+    one = memory.search("what happened on 5 June", today=date(2026, 8, 12))
     filled = memory.search("what happened on 1 February 2026", today=date(2026, 8, 12))
 
     assert (
-        "Nothing found is dated from 2026-08-03 to 2026-08-12, the days the question names.",
+        "No hit is dated from 2026-08-03 to 2026-08-12, the days your question seems to mean.",
     ) == empty.notices
+    assert (
+        "No hit is dated from 2026-06-01 to 2026-06-30, the days your question seems to mean.",
+    ) == month.notices
+    assert ("No hit is dated 2026-06-05, the day your question seems to mean.",) == one.notices
     assert () == filled.notices
 
 

@@ -109,7 +109,8 @@ def find_workspace(
     if must_exist and not folder.is_dir():
         raise WorkspaceError(
             f"The workspace {folder} is not a folder.",
-            action="Name the folder that holds MEMORY.md or memory/ with -w.",
+            action="Name the folder that holds MEMORY.md or memory/: -w on the command line, "
+            "`workspace` in Python.",
         )
     given = agent or environ.get("RECOLLECT_AGENT")
     return Workspace(folder, agent_of(folder, named=given), given, Places.of(environ), environ)
@@ -122,7 +123,9 @@ def workspace_variable(environ: Mapping[str, str]) -> str | None:
 
 def _folder(named: Path | str | None) -> Path:
     if named:
-        return Path(named).expanduser().absolute()
+        # One spelling: `..` and symbolic links lead to the same memory. Unlike Path.resolve,
+        # this does not raise for links that form a circle.
+        return Path(os.path.realpath(Path(named).expanduser()))
     current = Path.cwd()
     for folder in (current, *current.parents):
         if any((folder / mark).is_file() for mark in _MARKS):

@@ -161,7 +161,7 @@ def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
         hint = f"Did you mean `{near[0]}`? " if near else ""
         raise ConfigError(
             f"{origin}: there is no setting `{key}`.",
-            action=f"{hint}The settings are listed in docs/settings.md.",
+            action=f"{hint}`recollect config show --all` lists the settings.",
         )
     try:
         return name, SETTINGS[name].parse(value)

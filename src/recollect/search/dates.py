@@ -17,14 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Days from the first to the last, inclusive."""
+    """Days from the first to the last, inclusive, and for how long they are written about."""
 
     first: date
     last: date
+    afterwards: timedelta = timedelta()
+    """How long after the last day a note may still be about these days."""
+
+    @property
+    def end(self) -> date:
+        """The last day on which a note about these days may be written."""
+        return self.last + self.afterwards
 
     def holds(self, day: date | None) -> bool:
         """Tell whether a day is in the window; an evergreen text has no day."""
-        return day is not None and self.first <= day <= self.last
+        return day is not None and self.first <= day <= self.end
 
 
 _NUMBERS = {
@@ -100,11 +107,11 @@ def _named_month(found: re.Match[str], today: date) -> Window | None:
     year = int(groups.get("year") or today.year - (month > today.month))
     days = calendar.monthrange(year, month)[1]
     if not groups.get("day"):
-        return Window(date(year, month, 1), date(year, month, days) + _AFTERWARDS)
+        return Window(date(year, month, 1), date(year, month, days), _AFTERWARDS)
     if not 1 <= int(groups["day"]) <= days:
         return None
     day = date(year, month, int(groups["day"]))
-    return Window(day, day + _AFTERWARDS)
+    return Window(day, day, _AFTERWARDS)
 
 
 def _relative(days_first: int, days_last: int) -> Callable[[re.Match[str], date], Window]:

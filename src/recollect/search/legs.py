@@ -149,7 +149,7 @@ def propose_dated(
     pools: Pools, days: Window, *, query: Query, question: QueryTerms, store: Store
 ) -> Pools:
     """Add the best chunks of the days the question names, however low they rank."""
-    scope = replace(query.scope, since=days.first, before=days.last + timedelta(days=1))
+    scope = replace(query.scope, since=days.first, before=days.end + timedelta(days=1))
     keys = store.keyword(question.terms, scope=scope, limit=_DATED).keys
     if pools.query_vectors is not None and pools.fingerprint is not None:
         nearest = _nearest(

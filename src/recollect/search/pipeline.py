@@ -106,8 +106,10 @@ def _phrase_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
 def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:
     if days is None or any(days.holds(chunk.when) for chunk in evidence.loaded.chunks):
         return ()
-    named = f"on {days.first}" if days.first == days.last else f"from {days.first} to {days.last}"
-    return (f"Nothing found is dated {named}, the days the question names.",)
+    if days.first == days.last:
+        return (f"No hit is dated {days.first}, the day your question seems to mean.",)
+    named = f"from {days.first} to {days.last}"
+    return (f"No hit is dated {named}, the days your question seems to mean.",)
 
 
 def _days(query: Query, *, today: date) -> Window | None:

@@ -5,6 +5,7 @@ The rest of the file is not read.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -137,4 +138,5 @@ def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | Non
         header = read_header(found.file, form=found.format)
     if header is None or header.cwd is None:
         return header is not None and is_claude and project in slugs
-    return any(PurePath(header.cwd).is_relative_to(place) for place in places)
+    cwds = (PurePath(header.cwd), PurePath(os.path.realpath(header.cwd)))
+    return any(cwd.is_relative_to(place) for cwd in cwds for place in places)

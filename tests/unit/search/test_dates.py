@@ -45,7 +45,10 @@ def day(month: int, number: int, year: int = 2026) -> date:
     ],
 )
 def test_days_are_understood(text: str, first: date, last: date) -> None:
-    assert Window(first, last) == window(text, today=TODAY)
+    days = window(text, today=TODAY)
+
+    assert days is not None
+    assert (first, last) == (days.first, days.end)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +67,16 @@ def test_days_are_understood(text: str, first: date, last: date) -> None:
 )
 def test_words_that_only_look_like_days_are_none(text: str) -> None:
     assert window(text, today=TODAY) is None
+
+
+def test_the_days_after_a_named_one_are_searched_but_not_named() -> None:
+    month = window("what was in February", today=TODAY)
+    one = window("the March 5th meeting", today=TODAY)
+
+    assert month is not None
+    assert (day(2, 28), True) == (month.last, month.holds(day(3, 3)))
+    assert one is not None
+    assert (day(3, 5), True) == (one.last, one.holds(day(3, 8)))
 
 
 def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
