@@ -32,7 +32,7 @@ from tests.mcp.serving import (
 from tests.support.commands import recollect_command
 from tests.support.waiting import PATIENCE_SECONDS
 from tests.vendors.openai import OpenAiFormat
-from tests.vendors.server import VendorServer
+from tests.vendors.server import VendorServer, slow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -282,13 +282,41 @@ def test_a_search_during_the_first_indexing_answers_and_says_what_is_missing(
         assert any("not embedded yet" in notice for notice in found["notices"])
 
     with VendorServer(OpenAiFormat(), script=held) as server:
-        slow = {
+        held_back = {
             **environ,
             "RECOLLECT_PROVIDER": "openai",
             "OPENAI_API_KEY": "sk-loopback",
             "OPENAI_BASE_URL": f"{server.url}/v1",
         }
-        talk(workspace, slow, conversation)
+        talk(workspace, held_back, conversation)
+
+
+def test_the_first_question_to_a_small_memory_waits_until_it_is_indexed(
+    write: Callable[[str, str], Path], workspace: Path, environ: Mapping[str, str]
+) -> None:
+    write("MEMORY.md", "The submarine cable lands at dawn.\n")
+
+    async def conversation(client: Client) -> None:
+        result = await client.call_tool("memory_search", {"query": "submarine cable"})
+        found: dict[str, Any] = result.structured_content
+
+        assert ("hybrid", "MEMORY.md") == (found["mode"], found["results"][0]["path"])
+        assert "partial" not in found
+        assert not found["notices"]
+
+    with VendorServer(
+        OpenAiFormat(), script=lambda number, _: slow(0.5) if number <= 2 else None
+    ) as server:
+        talk(
+            workspace,
+            {
+                **environ,
+                "RECOLLECT_PROVIDER": "openai",
+                "OPENAI_API_KEY": "sk-loopback",
+                "OPENAI_BASE_URL": f"{server.url}/v1",
+            },
+            conversation,
+        )
 
 
 def test_without_a_provider_keywords_answer(sample: Path, plain: Mapping[str, str]) -> None:

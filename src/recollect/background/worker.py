@@ -78,6 +78,8 @@ class Worker:
         self._watcher = watcher(self._due.set)
         self.is_syncing = False
         """Whether a sync is running."""
+        self.step: Step | None = None
+        """How far it is; None before its first step."""
 
     def start(self) -> None:
         """Start; the first sync is due at once."""
@@ -135,7 +137,8 @@ class Worker:
             finally:
                 self.is_syncing = False
 
-    def _go_on(self, _step: Step) -> None:
+    def _go_on(self, step: Step) -> None:
+        self.step = step
         if self._stopped.is_set():
             raise _InterruptedError
 

@@ -38,6 +38,9 @@ STATES = ("syncing", "idle", "failing", "stopped")
 _NOT_FIXED_BY_REOPENING = (StoreBusyError, StoreFullError, StoreReadOnlyError, StoreTooNewError)
 _FREE_PROVIDERS = ("auto", "local", "multilingual")
 """Providers that cost nothing, so that a server may ask them before anyone has a question."""
+_FIRST_SYNC_SECONDS = 5.0  # how long a question waits for the first sync of a small memory
+_LOOK_SECONDS = 0.05  # how often it looks whether the memory is small
+_SHORT_SYNC = 64  # files, or texts to embed: seconds at most
 _LOG = logging.getLogger(__name__)
 
 
@@ -121,6 +124,23 @@ class ServedMemory:
                 "opening, reading files for the first time, or waiting for its embedding provider.",
                 action="Ask again in a moment.",
             ) from None
+
+    async def wait_for_first_sync(self) -> None:
+        """Wait a few seconds for the worker's first sync, if it is a short one.
+
+        A memory that cannot be opened is reported by the call that needs it.
+        """
+        with contextlib.suppress(TimeoutError, RecollectError):
+            async with asyncio.timeout(_FIRST_SYNC_SECONDS):
+                await asyncio.shield(self._opened())
+                while self.is_first_sync and not self._is_long_sync:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._has_synced.wait(), _LOOK_SECONDS)
+
+    @property
+    def _is_long_sync(self) -> bool:
+        step = self._worker.step if self._worker else None
+        return step is not None and step.total > _SHORT_SYNC
 
     def take_notices(self) -> tuple[str, ...]:
         """Return the notices of loading the model, and forget them."""

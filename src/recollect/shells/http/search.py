@@ -139,8 +139,9 @@ class FileResponse(ResponseModel):
 
 async def search(state: ServerState, given: SearchParameters) -> Json:
     """Search for passages that answer a question."""
-    synced = state.needs_sync
     scopes = state.scopes.resolve(given.scope)
+    await state.memory.wait_for_first_sync()
+    synced = state.needs_sync
     results = await state.memory.run(
         lambda memory: memory.search(
             given.query,
@@ -165,6 +166,7 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
 async def recall_block(state: ServerState, given: RecallParameters) -> Json:
     """Return the memory block for the start of a turn, within a token budget."""
     scopes = state.scopes.resolve(given.scope)
+    await state.memory.wait_for_first_sync()
     recalled, synced = await state.memory.run(
         lambda memory: (
             memory.recall(given.prompt, budget_tokens=given.budget, form=given.form, scopes=scopes),

@@ -151,6 +151,7 @@ class Calls:
             as_of=end_of(given.day("asOf")),
             include_superseded=bool(given.values.get("includeSuperseded")),
         )
+        await self._served.wait_for_first_sync()
         try:
             return await self._served.run(lambda memory: memory.answer(request))
         except WorkspaceError as error:

@@ -152,7 +152,6 @@ def _frame(
 ) -> tuple[Shape, list[str]]:
     """Return everything but the hits, and the warnings for the user."""
     unique = list(dict.fromkeys(on_one_line(each) for each in (*notices, *results.notices)))
-    is_partial = is_partial and bool(unique)
     warnings = [
         *_caveat(results, is_partial=is_partial, narrowed=narrowed),
         *_warnings(results, unique, is_partial=is_partial),
