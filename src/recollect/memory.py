@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from recollect.config import Config
     from recollect.errors import RecollectError
     from recollect.ingest.source import Source
+    from recollect.providers.base import Chat, ChatOptions
     from recollect.reports import CacheStatus, Excerpt, Recalled, Report, Verification
     from recollect.stores.base import Store
     from recollect.types import Progress, Results
@@ -87,7 +88,10 @@ class Memory:
             setup.store_address, setup.places.cache, max_bytes=config.cache_bytes
         )
         self._chain = Chain(config.provider, cache=setup.places.models)
-        self._chat = open_chat(config.chat) if config.chat.provider is not None else None
+        self._chat = _open_chat(config.chat)
+        self._wording_chat = _open_chat(
+            replace(config.chat, model=config.wording.model or config.chat.model)
+        )
         self._reranker = open_cross_encoder(config.provider, cache=setup.places.models)
         self._session_source = _session_source(setup)
         self._syncer = Syncer(
@@ -108,7 +112,7 @@ class Memory:
         self._searcher = Searcher(
             store=store,
             syncer=self._syncer,
-            expander=QueryExpander(self._chat, options=config.wording, cache=AnswerCache()),
+            expander=QueryExpander(self._wording_chat, options=config.wording, cache=AnswerCache()),
             chain=self._chain,
             reranker=self._reranker,
             options=config.search,
@@ -133,7 +137,7 @@ class Memory:
             book=self.facts,
             state=setup.places.ingested_of(setup.agent),
             chat=self._chat,
-            usual=config.ingest_paths,
+            options=config.extract,
         )
         """Extracts facts from files with the configured language model."""
 
@@ -477,8 +481,9 @@ class Memory:
         self._store.close()
         self._reranker.close()
         self._chain.close()
-        if self._chat is not None:
-            self._chat.close()
+        for chat in (self._chat, self._wording_chat):
+            if chat is not None:
+                chat.close()
         if self._cache is not None:
             self._cache.close()
 
@@ -492,6 +497,10 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _open_chat(options: ChatOptions) -> Chat | None:
+    return open_chat(options) if options.provider is not None else None
 
 
 def _now() -> datetime:

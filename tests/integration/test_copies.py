@@ -82,3 +82,20 @@ def test_a_note_is_no_longer_marked_when_the_old_claim_holds_again(
 
     assert new == before
     assert mark(memory) is None
+
+
+def test_recall_leaves_out_what_a_newer_fact_replaced_and_says_so(
+    memory: Memory, write: Write
+) -> None:
+    for number in range(30):
+        write(f"memory/{number}.md", f"Something else happened {number} times.\n")
+    write("memory/move.md", "The office is in Porto.\n")
+    remember(memory, "Porto", BEGINS)
+    remember(memory, "Lisbon", LATER)
+
+    recalled = memory.recall("the office", budget_tokens=400)
+
+    assert "The office is in Lisbon" in recalled.block
+    assert "Porto" not in recalled.block
+    assert "memory/move.md" in [hit.path for hit in recalled.results.hits]
+    assert "a newer fact replaced what they say: 1 of the hits." in recalled.results.notices[-1]

@@ -213,3 +213,17 @@ def test_the_command_says_that_the_question_was_not_reworded(
 
     assert 0 == done.returncode
     assert "The query was not expanded: the model's answer contains no rewording" in done.stderr
+
+
+def test_hyde_may_have_a_model_of_its_own(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write_notes(write)
+    models = {"RECOLLECT_LLM_MODEL": "gpt-large", "RECOLLECT_HYDE_MODEL": "gpt-small"}
+    with chat_server(OPENAI, lambda _: "The ferry departs early in the morning.") as server:
+        asked = environment(environ, server, "hyde")
+        for more in (models, {"RECOLLECT_LLM_MODEL": "gpt-large"}):
+            with Memory.open(workspace, environ={**asked, **more}) as memory:
+                memory.search("when does the boat leave")
+
+    assert ["gpt-small", "gpt-large"] == [request.body["model"] for request in server.requests]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from recollect.background.worker import WatchOptions
 from recollect.errors import ConfigError
+from recollect.facts.extract.plan import ExtractOptions
 from recollect.ingest.source import IngestOptions
 from recollect.providers.base import ChatOptions, ProviderOptions
 from recollect.search.expand import WordingOptions
@@ -69,9 +70,7 @@ class Config:
     watch: WatchOptions = field(default_factory=WatchOptions)
     chat: ChatOptions = field(default_factory=ChatOptions)
     wording: WordingOptions = field(default_factory=WordingOptions)
-    ingest_paths: tuple[str, ...] = setting(
-        "ingest.paths", (), paths, "globs of files to extract facts from"
-    )
+    extract: ExtractOptions = field(default_factory=ExtractOptions)
     search: SearchOptions = field(default_factory=SearchOptions)
     vector_engine: str = setting(
         "vector.engine", "numpy", one_of(("numpy", "sqlite-vec")), "what compares vectors"

@@ -19,7 +19,7 @@ from recollect.errors import ProviderError, RecollectError
 from recollect.providers.registry import prepared_chat
 from recollect.text.json_objects import objects_in
 from recollect.text.scripts import normalised
-from recollect.text.setting import number, switch, user_setting
+from recollect.text.setting import number, optional, plain, switch, user_setting
 from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ class WordingOptions:
 
     hyde: bool = user_setting(
         "hyde.enabled", False, switch, "let the language model imagine an answer for the vector leg"
+    )
+    model: str | None = user_setting(
+        "hyde.model", None, optional(plain), "model for hyde and expand; unset: llm.model"
     )
     expand: bool = user_setting(
         "expand.enabled",

@@ -36,7 +36,11 @@ def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> R
 
     """
     # What does not stand out from noise is not worth a turn's attention.
-    worthy = results.hits if results.confident else ()
+    found = results.hits if results.confident else ()
+    worthy = tuple(hit for hit in found if not hit.superseded_by)
+    if outdated := len(found) - len(worthy):
+        notice = f"Left out because a newer fact replaced what they say: {outdated} of the hits."
+        results = replace(results, notices=(*results.notices, notice))
     least = _least_tokens(worthy, form)
     if budget_tokens < estimate_tokens(_block((), form)):
         raise UsageError(
@@ -86,8 +90,7 @@ def _block(lines: Sequence[str], form: RecallForm) -> str:
 
 def _where(hit: Hit) -> str:
     day = f", {hit.date}" if hit.date else ""
-    outdated = ", outdated" if hit.superseded_by else ""
-    return f"[{on_one_line(hit.citation)}{day}{outdated}]"
+    return f"[{on_one_line(hit.citation)}{day}]"
 
 
 def _full(hit: Hit) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.facts.record import CATEGORIES, EXTRACTED_CATEGORY
+from recollect.text.setting import paths, setting, whole
 from recollect.text.size import estimate_tokens
 from recollect.types import digest_of
 
@@ -56,10 +57,21 @@ do not repeat that as a fact."""
 
 @dataclass(frozen=True, slots=True)
 class ExtractOptions:
-    """How files are cut and sent."""
+    """Which files are read, and how they are cut and sent."""
 
-    block_chars: int = 800
-    overlap_chars: int = 100
+    paths: tuple[str, ...] = setting(
+        "ingest.paths", (), paths, "globs of files to extract facts from"
+    )
+    """Empty: the usual files."""
+    block_chars: int = setting(
+        "ingest.block_chars", 800, whole(100, 100_000), "characters of a file per block"
+    )
+    overlap_chars: int = setting(
+        "ingest.overlap_chars",
+        100,
+        whole(0, 50_000),
+        "characters that a block repeats of the one before; at most half a block",
+    )
     batch_tokens: int = 4000
     """Estimated tokens of files in one request; with more, answers would be cut off."""
     output_tokens: int = 8000

@@ -7,7 +7,7 @@ same files asks nothing, whatever happened to the index. A dry run stops after t
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +68,7 @@ class Extractor:
         book: FactBook,
         state: Path,
         chat: Chat | None,
-        usual: Sequence[str] = (),
+        options: ExtractOptions,
     ) -> None:
         """Store the arguments.
 
@@ -77,14 +77,14 @@ class Extractor:
             book: stores the facts.
             state: the file that remembers what was sent.
             chat: the language model; None if none is configured.
-            usual: the files to read if none are named.
+            options: which files to read if none are named, and how they are cut.
 
         """
         self._workspace = workspace
         self._book = book
         self._state = state
         self._chat = chat
-        self._usual = tuple(usual) or DEFAULT_PATHS
+        self._options = options
 
     def plan(self, paths: Sequence[str] = ()) -> ExtractionPlan:
         """Return what would be sent and what it would cost; asks nothing.
@@ -94,8 +94,10 @@ class Extractor:
             NotFoundError: no file matches.
 
         """
-        options = ExtractOptions(price=self._chat.price if self._chat is not None else None)
-        return plan_extraction(self._files(paths or self._usual), self._done(), options)
+        price = self._chat.price if self._chat is not None else None
+        options = replace(self._options, price=price)
+        files = self._files(paths or options.paths or DEFAULT_PATHS)
+        return plan_extraction(files, self._done(), options)
 
     def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> Extracted:
         """Send new and changed files, and store the facts of each answer as it arrives.
