@@ -34,6 +34,7 @@ NOT_RUN = {
     "docs/integrations.md": 7,
     "docs/mcp.md": 2,
     "docs/openclaw.md": 1,
+    "docs/sessions.md": 1,
     "docs/start.md": 1,
     "docs/web.md": 1,
 }

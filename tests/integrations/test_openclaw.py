@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 
 PLUGIN = str(Path(__file__).parents[2] / "integrations" / "openclaw")
 TURN = ("openclaw", "agent", "--local", "--agent", "main", "--session-id", "one", "--message")
-CONFIG = """// mine
-{{
-  models: {{
-    providers: {{
-      loopback: {{ // no one else's
-        baseUrl: "{url}/v1", apiKey: "nobody-s", api: "openai-completions",
-        models: [{{ id: "m", name: "m", contextWindow: 128000, maxTokens: 4096, input: ["text"] }}],
-      }},
-    }},
-  }},
-  agents: {{ defaults: {{ workspace: "{workspace}", model: {{ primary: "loopback/m" }} }} }},
-  tools: {{ toolSearch: false }},
-}}
-"""
+COMMENTED = "// mine\n"
+
+
+def config_of(url: str, workspace: Path) -> str:
+    """Return a configuration as OpenClaw itself writes it: plain JSON."""
+    model = {"id": "m", "name": "m", "contextWindow": 128_000, "maxTokens": 4096, "input": ["text"]}
+    loopback = {"baseUrl": f"{url}/v1", "apiKey": "nobody-s", "api": "openai-completions"}
+    return json.dumps(
+        {
+            "models": {"providers": {"loopback": {**loopback, "models": [model]}}},
+            "agents": {
+                "defaults": {"workspace": str(workspace), "model": {"primary": "loopback/m"}}
+            },
+            "tools": {"toolSearch": False},
+        }
+    )
 
 
 COMMAND = "plugins.entries.recollect.config.command"
@@ -46,12 +48,10 @@ def in_slot(agents: Agents, *, command: str) -> None:
 
 @pytest.fixture
 def config(agents: Agents, model: Model) -> Path:
-    text = CONFIG.format(url=model.url, workspace=agents.workspace)
-    return agents.write(".openclaw/openclaw.json", text)
+    return agents.write(".openclaw/openclaw.json", config_of(model.url, agents.workspace))
 
 
 def test_a_question_is_answered_by_mcp(agents: Agents, model: Model, config: Path) -> None:
-    before = config.read_text(encoding="utf-8")
     agents.recollect("install", "openclaw")
     agents.run("openclaw", "config", "validate")
     checked = agents.run("openclaw", "mcp", "doctor", "recollect", "--probe")
@@ -63,11 +63,10 @@ def test_a_question_is_answered_by_mcp(agents: Agents, model: Model, config: Pat
     assert "recollect__memory_search" in model.tools
     assert REPEATED in answer
     assert ANSWER in answer
-    assert "// mine" in before
     assert "recollect" not in config.read_text(encoding="utf-8")
 
 
-def test_comments_of_the_configuration_outlive_installing_and_undoing(
+def test_installing_and_undoing_leave_the_configuration_as_it_was(
     agents: Agents, config: Path
 ) -> None:
     before = config.read_text(encoding="utf-8")
@@ -77,6 +76,18 @@ def test_comments_of_the_configuration_outlive_installing_and_undoing(
 
     assert "recollect" in json.dumps(listed)
     assert before == config.read_text(encoding="utf-8")
+
+
+def test_a_configuration_with_comments_is_left_alone_and_the_lines_to_add_are_shown(
+    agents: Agents, config: Path
+) -> None:
+    commented = COMMENTED + config.read_text(encoding="utf-8")
+    config.write_text(commented, encoding="utf-8")
+    told = agents.fail(RECOLLECT, "install", "openclaw")
+
+    assert "it was left as it was" in told
+    assert '"requestTimeoutMs": 30000' in told
+    assert commented == config.read_text(encoding="utf-8")
 
 
 def test_a_question_is_answered_from_the_memory_slot(
