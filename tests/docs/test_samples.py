@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 RUN = {"bash", "python", "console"}
-NOT_CODE = {"text", "toml", "json", "markdown"}
+NOT_CODE = {"text", "toml", "json", "yaml", "markdown"}
 NOT_RUN = {
     "README.md": 2,
     "docs/config.md": 1,
@@ -31,7 +31,7 @@ NOT_RUN = {
     "docs/how-to/fresh.md": 1,
     "docs/how-to/provider.md": 3,
     "docs/http.md": 6,
-    "docs/integrations.md": 7,
+    "docs/integrations.md": 8,
     "docs/mcp.md": 2,
     "docs/openclaw.md": 1,
     "docs/sessions.md": 1,
