@@ -380,6 +380,16 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeat:
+    """Lines that say nothing but what a hit says."""
+
+    path: str
+    start_line: int
+    end_line: int
+    citation: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """What the user gets for one chunk."""
 
@@ -404,6 +414,8 @@ class Hit:
     """For a fact: its id, its scope, and when it holds."""
     superseded_by: str | None = None
     """For a note or transcript that repeats a superseded fact: the fact that replaced it."""
+    also_in: tuple[Repeat, ...] = ()
+    """Other notes or transcripts that say nothing but what this hit says, best first."""
     trace: Trace | None = None
     text: str = ""
     """The whole chunk, of which the snippet is a part."""

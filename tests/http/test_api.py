@@ -118,6 +118,23 @@ def test_a_sync_that_is_asked_for_finds_a_new_note(
         assert ["memory/2026-03-01.md"] == [hit["path"] for hit in found["results"]]
 
 
+def test_a_note_that_is_there_twice_is_one_hit_that_names_both(
+    workspace: Path, environ: Mapping[str, str], write: Callable[[str, str], Path]
+) -> None:
+    for name in ("a", "b"):
+        write(f"memory/{name}.md", "The harbour crane is painted orange.")
+    with inside(workspace, environ, HERE) as here:
+        wait_until(lambda: here.memory.last_sync.at)
+
+        found = httpx.get(f"{here.url}/api/search?query=harbour crane", timeout=60).json()
+
+    [hit] = found["results"]
+    assert "memory/a.md" == hit["path"]
+    assert [
+        {"path": "memory/b.md", "startLine": 1, "endLine": 1, "citation": "memory/b.md#L1"}
+    ] == hit["alsoIn"]
+
+
 def test_a_fact_is_written_found_at_once_superseded_and_forgotten(
     workspace: Path, environ: Mapping[str, str]
 ) -> None:

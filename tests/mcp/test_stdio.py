@@ -47,6 +47,26 @@ def test_a_search_answers_in_openclaws_shape(
     talk(embedded_sample, environ, conversation, mode=mode)
 
 
+def test_a_note_that_is_there_often_is_one_hit_that_names_the_others(
+    workspace: Path, plain: Mapping[str, str]
+) -> None:
+    for name in "abcdefgh":
+        note = workspace / "memory" / f"{name}.md"
+        note.write_text("The harbour crane is painted orange.\n", encoding="utf-8")
+
+    async def conversation(client: Client) -> None:
+        await synced(client)
+        result = await client.call_tool("memory_search", {"query": "harbour crane"})
+
+        [hit] = result.structured_content["results"]
+        assert [f"memory/{name}.md#L1" for name in "bcdef"] == [
+            each["citation"] for each in hit["alsoIn"]
+        ]
+        assert ", memory/f.md:1-1 and 2 more]\n" in text_of(result)
+
+    talk(workspace, plain, conversation)
+
+
 def test_arguments_narrow_a_search_by_any_name(
     write: Callable[[str, str], Path], workspace: Path, plain: Mapping[str, str]
 ) -> None:

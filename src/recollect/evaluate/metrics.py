@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.evaluate.cases import Expected
-    from recollect.types import Hit
+    from recollect.types import Hit, Repeat
 
 DEPTH = 10
 """The last rank that MRR and nDCG count."""
@@ -60,9 +60,13 @@ class Interval:
 
 
 def ranks_of(expected: Sequence[Expected], hits: Sequence[Hit]) -> tuple[int | None, ...]:
-    """Return for each expected place the 1-based rank of the first hit that overlaps it."""
+    """Return for each expected place the 1-based rank of the first hit that overlaps it.
+
+    A place that is listed with a hit because it says the same is found by it.
+    """
+    ranked = [(rank, (hit, *hit.also_in)) for rank, hit in enumerate(hits, start=1)]
     return tuple(
-        next((rank for rank, hit in enumerate(hits, start=1) if _overlap(place, hit)), None)
+        next((rank for rank, said in ranked if any(_overlap(place, each) for each in said)), None)
         for place in expected
     )
 
@@ -100,7 +104,7 @@ def _discounted(grade: int, rank: int) -> float:
     return grade / math.log2(rank + 1)
 
 
-def _overlap(place: Expected, hit: Hit) -> bool:
+def _overlap(place: Expected, hit: Hit | Repeat) -> bool:
     if place.path != hit.path:
         return False
     if place.first_line is None or place.last_line is None:

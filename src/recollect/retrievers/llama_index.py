@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.retrievers.retrieve import RetrievedHit, SearchArguments
 
-_SHOWN_TO_MODELS = ("citation", "heading", "date", "speaker", "time", "superseded_by")
+_SHOWN_TO_MODELS = ("citation", "heading", "date", "speaker", "time", "superseded_by", "also_in")
 """Metadata that helps a language model answer; the rest is for programs."""
 
 

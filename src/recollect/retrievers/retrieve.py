@@ -122,6 +122,7 @@ def _retrieved(hit: Hit, *, results: Results, agent: str) -> RetrievedHit:
         "time": hit.moment,
         "fact": hit.fact.id if hit.fact else None,
         "superseded_by": hit.superseded_by,
+        "also_in": ", ".join(each.citation for each in hit.also_in) or None,
     }
     metadata: dict[str, str | float | bool | None] = {
         "id": name,

@@ -1,14 +1,15 @@
-"""Turns a ranking into hits: overlapping chunks become one, then span, snippet, citation, trace."""
+"""Turns a ranking into hits: what overlaps or repeats becomes one, then span, snippet, trace."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.search.decay import age_days
+from recollect.search.duplicates import COMPARED, Originals
 from recollect.search.fuse.base import KEYWORD, VECTOR
 from recollect.text.terms import terms
-from recollect.types import Hit, LegTrace, Trace
+from recollect.types import Hit, LegTrace, Repeat, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -29,29 +30,61 @@ class Span:
     row: int
     start_line: int
     end_line: int
+    also_in: tuple[Repeat, ...] = ()
+    """Where lower-ranked chunks say the same."""
 
 
 def cut(order: Sequence[int], *, chunks: Sequence[Chunk], max_results: int) -> list[Span]:
-    """Return the best spans; a chunk that shares lines with a better one widens that one.
+    """Return the best spans; a chunk that overlaps or repeats a better one takes no place.
 
-    Only the better chunk's own lines attract others, so a chain of overlaps cannot swallow a file.
+    A chunk that shares lines with a better one widens it. Only the better chunk's own lines attract
+    others, so a chain of overlaps cannot swallow a file. A chunk that says nothing but what a
+    better one says is listed with it.
     """
     kept: list[Span] = []
-    for row in order:
+    hosts: dict[int, int] = {}
+    originals = Originals()
+    for rank, row in enumerate(order):
         chunk = chunks[row]
-        host = next(
-            (place for place, span in enumerate(kept) if _overlap(chunks[span.row], chunk)), None
-        )
-        if host is not None:
-            span = kept[host]
-            kept[host] = Span(
-                row=span.row,
-                start_line=min(span.start_line, chunk.start_line),
-                end_line=max(span.end_line, chunk.end_line),
-            )
-        elif len(kept) < max_results:
+        has_room = len(kept) < max_results
+        overlapped = (at for at, span in enumerate(kept) if _overlap(chunks[span.row], chunk))
+        original = originals.repeated_by(chunk) if has_room or rank < COMPARED else None
+        if (host := next(overlapped, None)) is not None:
+            kept[host] = _widened(kept[host], chunk)
+        elif original is not None:
+            span = kept[hosts[original]]
+            kept[hosts[original]] = replace(span, also_in=_listed(span.also_in, chunk))
+            continue
+        elif has_room:
+            host = len(kept)
             kept.append(Span(row, chunk.start_line, chunk.end_line))
+        else:
+            continue
+        hosts[row] = host
+        originals.add(row, chunk)
     return kept
+
+
+def _widened(span: Span, chunk: Chunk) -> Span:
+    return replace(
+        span,
+        start_line=min(span.start_line, chunk.start_line),
+        end_line=max(span.end_line, chunk.end_line),
+    )
+
+
+def _listed(repeats: tuple[Repeat, ...], chunk: Chunk) -> tuple[Repeat, ...]:
+    """Return the repeats with a chunk's lines, which widen lines of the same file."""
+    start, end = chunk.start_line, chunk.end_line
+    for at, each in enumerate(repeats):
+        if each.path == chunk.path and each.start_line <= end and start <= each.end_line:
+            wider = _repeat(chunk.path, min(start, each.start_line), max(end, each.end_line))
+            return (*repeats[:at], wider, *repeats[at + 1 :])
+    return (*repeats, _repeat(chunk.path, start, end))
+
+
+def _repeat(path: str, start_line: int, end_line: int) -> Repeat:
+    return Repeat(path, start_line, end_line, citation(path, start_line, end_line))
 
 
 def _overlap(better: Chunk, other: Chunk) -> bool:
@@ -86,6 +119,7 @@ def make_hit(span: Span, *, place: int, evidence: Evidence, ranking: Ranking, to
         speaker=chunk.speaker or None,
         moment=chunk.moment or None,
         fact=chunk.fact,
+        also_in=span.also_in,
         trace=_make_trace(row, place=place, evidence=evidence, ranking=ranking, today=today),
         text=chunk.text,
     )

@@ -90,7 +90,15 @@ def _block(lines: Sequence[str], form: RecallForm) -> str:
 
 def _where(hit: Hit) -> str:
     day = f", {hit.date}" if hit.date else ""
-    return f"[{on_one_line(hit.citation)}{day}]"
+    return f"[{on_one_line(hit.citation)}{_also(hit)}{day}]"
+
+
+def _also(hit: Hit) -> str:
+    """Return where else it is said, shortly: a block has little room."""
+    if not hit.also_in:
+        return ""
+    more = f" and {len(hit.also_in) - 1} more" if hit.also_in[1:] else ""
+    return f", also in {on_one_line(hit.also_in[0].citation)}{more}"
 
 
 def _full(hit: Hit) -> str:

@@ -7,7 +7,7 @@ from recollect.types import Chunk, SourceKind
 
 
 def chunk(start: int, end: int, path: str = "memory/a.md") -> Chunk:
-    return Chunk(path, SourceKind.MEMORY, start, end, "text")
+    return Chunk(path, SourceKind.MEMORY, start, end, f"text {path} {start}")
 
 
 def test_an_overlapping_chunk_widens_the_better_one_and_takes_no_place() -> None:

@@ -81,6 +81,15 @@ class HitFactModel(ResponseModel):
     superseded_by: str | None
 
 
+class RepeatModel(ResponseModel):
+    """Lines that say nothing but what a hit says."""
+
+    path: str
+    start_line: int
+    end_line: int
+    citation: str
+
+
 class HitModel(ResponseModel):
     """A passage that answers the question."""
 
@@ -99,6 +108,7 @@ class HitModel(ResponseModel):
     time: str | None = SOMETIMES
     fact: HitFactModel = SOMETIMES
     superseded_by: str = SOMETIMES
+    also_in: list[RepeatModel] = SOMETIMES
     explain: dict[str, object] = SOMETIMES
 
 

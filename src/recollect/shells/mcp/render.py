@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
 from recollect.shells.mcp.resources import uri_of
 from recollect.shells.render.facts import fact_json, remembered_notices
 from recollect.shells.render.index import report_json
-from recollect.shells.render.search import excerpt_json, hit_json, results_json
+from recollect.shells.render.search import also_in_text, excerpt_json, hit_json, results_json
 from recollect.shells.render.shared import failure_json
 from recollect.shells.render.status import status_json, status_text
 from recollect.text.safe import OWN_BLOCK, neutralised, on_one_line
@@ -38,7 +38,7 @@ _FRAME_TOKENS = 120
 """For what a result says besides its contents: how much there is, where to read more."""
 _MAX_NOTICES = 5
 _NOTICE_CHARS = 300
-_MAX_CITATIONS = 5  # of hits that were left out
+_MAX_CITATIONS = 5  # of hits that were left out, or of one hit
 _SHORT_CHARS = 200
 _MAX_FILES = 20  # of each list in a status
 _RETRY = "Ask again in a moment."
@@ -277,8 +277,9 @@ def _shortened(snippet: str, most_chars: int | None) -> str:
 
 
 def _hit_shape(hit: Hit, snippet: str) -> Shape:
+    few = replace(hit, also_in=hit.also_in[:_MAX_CITATIONS])
     return {
-        **hit_json(hit),
+        **hit_json(few),
         "snippet": snippet,
         "corpus": hit.source.value,
         "heading": [on_one_line(each) for each in hit.heading],
@@ -292,6 +293,7 @@ def _hit_text(hit: Hit, snippet: str) -> str:
     marks += [f"fact {hit.fact.id}"] if hit.fact else []
     is_outdated = hit.superseded_by or (hit.fact is not None and hit.fact.superseded_by)
     marks += ["outdated"] if is_outdated else []
+    marks += [f"also in {on_one_line(also_in_text(hit))}"] if hit.also_in else []
     heading = on_one_line(HEADING_SEPARATOR.join(hit.heading))
     body = "".join(f"\n  {line}" for line in snippet.split("\n") if snippet)
     return f"- {hit.score:.2f} [{', '.join(marks)}] {heading}".rstrip() + body

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from recollect.reports import Excerpt, Recalled
     from recollect.shells.render.shared import Json, Line
-    from recollect.types import Hit, Results, Trace
+    from recollect.types import Hit, Repeat, Results, Trace
+
+_NAMED = 5  # other places of one hit that the text names; --json has all
 
 
 def results_json(results: Results) -> Json:
@@ -59,9 +61,20 @@ def hit_json(hit: Hit) -> Json:
         }
     if hit.superseded_by is not None:
         shape["supersededBy"] = hit.superseded_by
+    if hit.also_in:
+        shape["alsoIn"] = [_repeat_json(repeat) for repeat in hit.also_in]
     if hit.trace is not None:
         shape["explain"] = trace_json(hit.trace)
     return shape
+
+
+def _repeat_json(repeat: Repeat) -> Json:
+    return {
+        "path": repeat.path,
+        "startLine": repeat.start_line,
+        "endLine": repeat.end_line,
+        "citation": repeat.citation,
+    }
 
 
 def trace_json(trace: Trace) -> Json:
@@ -128,6 +141,8 @@ def results_text(results: Results) -> Iterator[Line]:
             yield f"superseded by {hit.fact.superseded_by}", "yellow"
         if hit.superseded_by:
             yield f"outdated: superseded by {hit.superseded_by}", "yellow"
+        if hit.also_in:
+            yield f"also in {also_in_text(hit)}", "cyan"
         if hit.heading:
             yield HEADING_SEPARATOR.join(hit.heading), "cyan"
         if hit.trace is not None:
@@ -135,6 +150,13 @@ def results_text(results: Results) -> Iterator[Line]:
         for line in hit.snippet.split("\n"):
             yield line, ""
         yield "", ""
+
+
+def also_in_text(hit: Hit) -> str:
+    """Return where else it is said: the first few, and how many more."""
+    named = [f"{each.path}:{each.start_line}-{each.end_line}" for each in hit.also_in[:_NAMED]]
+    more = len(hit.also_in) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def trace_text(trace: Trace) -> Iterator[Line]:

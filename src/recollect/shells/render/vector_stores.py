@@ -60,6 +60,9 @@ def found_json(hit: Hit) -> Json:
     }
     if hit.date:
         attributes["date"] = hit.date.isoformat()
+    if hit.also_in:
+        others = ", ".join(each.citation for each in hit.also_in)
+        attributes["alsoIn"] = others[:_ATTRIBUTE_CHARS]
     return {
         "file_id": hit.path,
         "filename": hit.path,

@@ -7,6 +7,7 @@ import { lineKinds, reveal, lineNodes } from "./text.js";
 
 const RULE = /^[\s|:-]+$/u; // a horizontal line
 const HEAD_RULE = /^\s*\|[\s|:-]*-[\s|:-]*\|\s*$/u; // the line below the head of a table
+const MAX_REPEATS = 3; // other places of one hit
 const MAX_LINES = 7; // of a snippet; the file shows everything
 
 export function hitEntry(hit, { words }) {
@@ -46,7 +47,19 @@ function place(hit) {
     hit.fact ? h("a", { href: link("facts", { id: hit.fact.id }) }, "history") : null,
     hit.fact?.supersededBy || hit.supersededBy
       ? h("span", { class: "outdated" }, "superseded") : null,
+    ...alsoIn(hit.alsoIn ?? []),
   );
+}
+
+// Other notes that say the same, the first few.
+function alsoIn(repeats) {
+  const shown = repeats.slice(0, MAX_REPEATS);
+  const more = repeats.length - shown.length;
+  return [
+    ...shown.map((repeat) => h("span", {}, "also in ",
+      h("a", { class: "mono", href: fileLink(repeat) }, reveal(repeat.path)))),
+    more ? h("span", {}, `and ${more} more`) : null,
+  ];
 }
 
 function snippet(hit, words) {

@@ -1,0 +1,122 @@
+"""Finds notes that say nothing but what a better hit says, so that they take no place of their own.
+
+A note repeats another if its words, in their order, are all the words of the other one, or part of
+them if the note is long. Case, markup, punctuation, articles and inflections do not count; every
+other word does, because the one word that differs may be what matters: a number, a name, a denial.
+Shares of common words and vectors cannot tell those from a copy: docs/decisions/0016.
+
+Facts are not notes: they have ids and dates of validity, and `facts consolidate`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from recollect.text.scripts import fold, stem
+from recollect.types import SourceKind
+
+if TYPE_CHECKING:
+    from recollect.types import Chunk
+
+LONG_WORDS = 30
+"""From here a text says the same under any heading, and as part of a longer text."""
+COMPARED = 100
+"""Rows of a ranking that are compared; copies rank next to each other."""
+
+_HEADINGS = re.compile(r"(?:\s*#{1,6}[ \t][^\n]*(?:\n|\Z))+")
+_LINE_MARKUP = re.compile(
+    r"^[ \t]*(?:>[ \t]*)*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+)?", re.MULTILINE
+)
+_TOKEN = re.compile(
+    r"\[[ xX]\](?=\s)"  # done or not
+    r"|(?<![\w.,)\]])[-+](?=\.?\d)"  # sign of a number
+    r"|~~|[<>!=]=|\?"  # struck out, comparison, question
+    r"|\w+(?:[.,:/](?=\d)\w+)*[+#]*"
+    r"|[^\w\s.,;:!'\"`´()\[\]{}*_#|/\\~–—…-]"  # a symbol that is not markup: % $ < = →
+)
+_WORD = re.compile(r"[^\W_]+")
+_SAMPLED_CHARS = 300
+_SAMPLES = 4
+_SAMPLE_CHARS = 5  # without what inflection changes
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+class Originals:
+    """The chunks shown so far, and what they say."""
+
+    def __init__(self) -> None:
+        self._chunks: dict[int, tuple[Chunk, str]] = {}
+        self._wordings: dict[int, tuple[str, str]] = {}
+
+    def add(self, row: int, chunk: Chunk) -> None:
+        """Add a chunk that has its own place, or is part of one."""
+        if _may_repeat(chunk):
+            self._chunks[row] = (chunk, _folded(chunk.text))
+
+    def repeated_by(self, chunk: Chunk) -> int | None:
+        """Return the row of the first chunk that says all that this one says."""
+        if not self._chunks or not _may_repeat(chunk):
+            return None
+        samples = _samples(_folded(chunk.text))
+        near = [
+            row
+            for row, (_, folded) in self._chunks.items()
+            if all(sample in folded for sample in samples)
+        ]
+        if not near:
+            return None
+        heading, body = _wording(chunk)
+        is_long = body.count(" ") > LONG_WORDS
+        for row in near:
+            other_heading, other = self._wording(row)
+            if (body in other) if is_long else (heading, body) == (other_heading, other):
+                return row
+        return None
+
+    def _wording(self, row: int) -> tuple[str, str]:
+        if row not in self._wordings:
+            self._wordings[row] = _wording(self._chunks[row][0])
+        return self._wordings[row]
+
+
+def _may_repeat(chunk: Chunk) -> bool:
+    if chunk.source is SourceKind.FACTS or chunk.media:
+        return False
+    # The answer to a question in a transcript is elsewhere, and may be another one each time.
+    return not (chunk.speaker == "user" and "?" in chunk.text)
+
+
+def _folded(text: str) -> str:
+    return fold(text).casefold()
+
+
+def _samples(text: str) -> set[str]:
+    """Return the beginnings of a few long words: a cheap first test for long texts."""
+    if len(text) < _SAMPLED_CHARS:
+        return set()
+    longest = sorted(set(text.split()), key=len)[-_SAMPLES:]
+    found = (_WORD.search(word) for word in longest)
+    return {word[0][:_SAMPLE_CHARS] for word in found if word}
+
+
+def _wording(chunk: Chunk) -> tuple[str, str]:
+    """Return the words of a chunk's headings and of its text, each between spaces."""
+    opening = _HEADINGS.match(chunk.text)
+    body = chunk.text[opening.end() :] if opening else chunk.text
+    return _words("\n".join(chunk.heading)), _words(body)
+
+
+def _words(text: str) -> str:
+    found = (_word(token) for token in _TOKEN.findall(_LINE_MARKUP.sub("", fold(text))))
+    return f" {' '.join(word for word in found if word)} "
+
+
+@lru_cache(maxsize=1 << 15)
+def _word(token: str) -> str:
+    """Return the form that inflections share; `lived` is not `lives`. Articles are empty."""
+    word = token.casefold()
+    if word in _ARTICLES:
+        return ""
+    return word if word.endswith("ed") else stem(word)
