@@ -64,7 +64,9 @@ def ranks_of(expected: Sequence[Expected], hits: Sequence[Hit]) -> tuple[int | N
 
     A place that is listed with a hit because it says the same is found by it.
     """
-    ranked = [(rank, (hit, *hit.also_in)) for rank, hit in enumerate(hits, start=1)]
+    ranked: list[tuple[int, tuple[Hit | Repeat, ...]]] = [
+        (rank, (hit, *hit.also_in)) for rank, hit in enumerate(hits, start=1)
+    ]
     return tuple(
         next((rank for rank, said in ranked if any(_overlap(place, each) for each in said)), None)
         for place in expected

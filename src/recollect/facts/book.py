@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from recollect.errors import ProviderError, UsageError
+from recollect.errors import UsageError
+from recollect.facts.consolidate import DuplicateGroup, find_groups, merge_group
 from recollect.facts.decay import Ending, classify_decay, ending_of_explicit, expiry, prune_plan
 from recollect.facts.history import active, lineage
 from recollect.facts.ledger import Ledger
+from recollect.facts.likeness import Meanings, compare
 from recollect.facts.record import (
     CATEGORIES,
     CONFIDENCES,
@@ -26,14 +28,12 @@ from recollect.facts.record import (
     tags_of,
 )
 from recollect.facts.remember import forget, prune, remember, restore, supersede
-from recollect.facts.rules import Nearest, Verdict, contradicting
+from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope
 from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
-from recollect.ingest.vectors import held_space
 from recollect.text.redact import redact
 from recollect.text.scripts import normalised
-from recollect.types import Role, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from recollect.reports import Failure
     from recollect.stores.base import Store
 
+_MOST_COMPARED = 16
+"""Facts that a new one is compared with by meaning; words seldom leave more."""
 _IS = re.compile(r"\s+(?:is|ist|est|es)\b\s*:?\s+")
 """What separates a name from its value in a sentence, like `:` or `=` in a file."""
 
@@ -94,16 +96,14 @@ class FactBook:
 
         Args:
             workspace: the workspace whose ledger this is.
-            store: the index, searched for near duplicates.
-            chain: embeds a new fact to compare it by vector.
+            store: the index, which knows the provider's vector space.
+            chain: embeds facts to compare their meanings.
             lock: held while the store and the chain are used.
             now: returns the current time.
 
         """
         self._ledger = Ledger(workspace / FACTS_FOLDER)
-        self._store = store
-        self._chain = chain
-        self._lock = lock
+        self._meanings = Meanings(store, chain, lock)
         self._now = now
 
     def remember(  # noqa: PLR0913 - the fields of a fact
@@ -177,10 +177,10 @@ class FactBook:
             source=source,
             created=now,
         )
-        nearest = self._nearest(fact)
+        shares = self._shares(fact, now=now)
         has_ending = expires is not None
         done = self._ledger.edit(
-            lambda draft: remember(draft, fact, now=now, nearest=nearest, has_ending=has_ending)
+            lambda draft: remember(draft, fact, now=now, shares=shares, has_ending=has_ending)
         )
         is_new = done.decision.verdict not in {Verdict.EXISTING, Verdict.UPDATE}
         return replace(
@@ -289,6 +289,34 @@ class FactBook:
 
         return self._ledger.edit(work)
 
+    def duplicates(self) -> tuple[DuplicateGroup, ...]:
+        """Return the groups of valid facts that say the same, with the one to keep of each."""
+        return find_groups(self._ledger.read().facts, meanings=self._meanings, now=self._now())
+
+    def merge(self, group: DuplicateGroup) -> DuplicateGroup:
+        """Let the kept fact of a group supersede the others: all of them, or none.
+
+        Returns:
+            The group, merged unless one of its facts changed meanwhile.
+
+        Raises:
+            StoreError: the ledger cannot be written.
+
+        """
+        now = self._now()
+        is_merged = self._ledger.edit(lambda draft: merge_group(draft, group, now=now))
+        return replace(group, is_merged=is_merged)
+
+    def consolidate(self, *, dry_run: bool = False) -> tuple[DuplicateGroup, ...]:
+        """Merge facts that say the same, group by group; a dry run only returns the groups.
+
+        Raises:
+            StoreError: the ledger cannot be written; the groups merged before stay merged.
+
+        """
+        found = self.duplicates()
+        return found if dry_run else tuple(map(self.merge, found))
+
     def export(self) -> list[str]:
         """Return every fact as a line of JSON."""
         return list(exported(self._ledger.read().facts.values()))
@@ -316,28 +344,21 @@ class FactBook:
 
         return self._ledger.edit(work)
 
-    def _nearest(self, fact: Fact) -> Nearest | None:
-        """Return the indexed fact of the same scope with the nearest vector, if there is one."""
-        with self._lock:
-            choice = self._chain.choose(
-                held_space(self._store, chain=self._chain), progress=silent, retry=False
-            )
-            if choice.provider is None:
-                return None
-            try:
-                [vector] = choice.provider.embed([fact.text], role=Role.DOCUMENT)
-            except ProviderError:
-                return None  # equal words are still recognised without vectors
-            scope = Scope(
-                source=SourceKind.FACTS,
-                audience=frozenset({str(fact.scope)}),
-                as_of=self._now(),
-            )
-            fingerprint = choice.provider.fingerprint
-            pool = self._store.nearest(fingerprint, vector=vector, scope=scope, limit=1)
-            loaded = self._store.load(pool.keys, terms=[], fingerprint=None)
-        marks = [chunk.fact for chunk in loaded.chunks if chunk.fact is not None]
-        return Nearest(marks[0].id, pool.cosines[0]) if marks else None
+    def _shares(self, fact: Fact, *, now: datetime) -> dict[str, float]:
+        """Return how near the facts are that a new one may repeat, by their ids."""
+        valid = active(self._ledger.read().facts, now=now)
+        words = normalised(fact.text)
+        alike = [
+            (fact, each)
+            for each in valid
+            if normalised(each.text) != words and compare(fact, each) is not None
+        ]
+        shares = self._meanings.shares(alike[:_MOST_COMPARED])
+        return {
+            each.id: shares[key]
+            for _, each in alike
+            if (key := frozenset({fact.id, each.id})) in shares
+        }
 
 
 def _chosen_ending(expires: datetime | Literal["never"], *, since: datetime) -> Ending:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from recollect.facts.history import head, restored, resumed, successors_of, superseded
 from recollect.facts.record import DEFAULT_CATEGORY, EXPLICIT, NO_SUCCESSOR
-from recollect.facts.rules import Decision, Nearest, Verdict, contradicting, decide
+from recollect.facts.rules import NOTHING_KNOWN, Decision, Verdict, contradicting, decide
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     from recollect.facts.draft import Draft
@@ -61,7 +61,7 @@ def remember(
     fact: Fact,
     *,
     now: datetime,
-    nearest: Nearest | None = None,
+    shares: Mapping[str, float] = NOTHING_KNOWN,
     has_ending: bool = False,
 ) -> Remembered:
     """Store a fact unless it is known; return what happened.
@@ -70,11 +70,11 @@ def remember(
         draft: of the ledger.
         fact: to store; the facts in its `supersedes` are marked as superseded.
         now: the current time.
-        nearest: the stored fact with the nearest vector, if known.
+        shares: how near stored facts are in meaning, by id, as far as known.
         has_ending: its expiry was chosen explicitly and applies even if the fact is known.
 
     """
-    decision = decide(fact, draft.facts, now=now, nearest=nearest, forgotten=draft.state.forgotten)
+    decision = decide(fact, draft.facts, now=now, shares=shares, forgotten=draft.state.forgotten)
     done = _applied(draft, fact, decision, has_ending=has_ending)
     if done.decision.verdict in {Verdict.UPDATE, Verdict.SUPERSEDE}:
         others = contradicting(draft.facts, now=now).get(done.fact.id, ())
@@ -149,10 +149,9 @@ def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool
     known = decision.others[0]
     if fact.provenance not in EXPLICIT:
         return Remembered(known, decision)
-    is_same = normalised(known.text) == normalised(fact.text)
     is_trusted = fact.confidence >= known.confidence
-    after = _with_details(known, fact) if is_same and is_trusted else known
-    if has_ending and is_same:
+    after = _with_details(known, fact) if is_trusted else known
+    if has_ending:
         after = replace(after, decay=fact.decay, expires=fact.expires)
     notices = _not_taken(after, fact)
     if after == known:

@@ -12,8 +12,8 @@ The rules, in order; the first match decides:
    owner, or from an agent by a call) or extracted from the same file. Otherwise both are stored and
    a person decides. So an extracted fact never supersedes an explicit one.
 6. Same entity, key and value, and it is extracted: known; models vary their wording.
-7. The nearest fact by cosine is near enough, in the same scope, has the same numbers and is not its
-   negation: known. Texts with another number or a negation are as near as real duplicates.
+7. It says in other words what a valid fact of the same scope says (`likeness`): known if that is
+   sure. If it is only likely, the fact is added and the other one is named as its duplicate.
 
 Scopes are compared as a whole: a fact of one user never contradicts a fact of another.
 """
@@ -23,9 +23,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from recollect.facts.history import active, head
+from recollect.facts.likeness import Duplicate, compare, confirm
 from recollect.facts.record import EXPLICIT, normalised_digest
 from recollect.text.scripts import normalised
 
@@ -35,16 +37,7 @@ if TYPE_CHECKING:
 
     from recollect.facts.record import Fact
 
-REMEMBER_COSINE = 0.95
-"""From here an explicit fact is a duplicate; high, because two are better than a lost one."""
-INGEST_COSINE = 0.92
-"""From here an extracted fact is a duplicate; lower, because it rarely adds anything."""
-
-_NUMBER = re.compile(r"[^\W_]*\d[\w.:/-]*")
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|without|cannot|none|neither|nor|nicht|kein\w*|nie|не|нет|никогда)\b"
-    r"|n['’]t\b|不|没|ない"
-)
+NOTHING_KNOWN: Mapping[str, float] = MappingProxyType({})
 _LINES = re.compile(r":\d+(?:-\d+)?\Z|#L\d+(?:-L\d+)?\Z")
 _EXTRACTED = "an extracted fact does not supersede one from the owner or an agent"
 
@@ -72,14 +65,8 @@ class Decision:
     verdict: Verdict
     others: tuple[Fact, ...] = ()
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """The stored fact with the nearest vector, and its cosine, from -1 to 1."""
-
-    fact_id: str
-    cosine: float
+    duplicates: tuple[Duplicate, ...] = ()
+    """Valid facts that probably say the same as the added one."""
 
 
 def decide(
@@ -87,7 +74,7 @@ def decide(
     facts: Mapping[str, Fact],
     *,
     now: datetime,
-    nearest: Nearest | None = None,
+    shares: Mapping[str, float] = NOTHING_KNOWN,
     forgotten: frozenset[str] = frozenset(),
 ) -> Decision:
     """Decide what to do with a new fact, by the rules above.
@@ -96,7 +83,7 @@ def decide(
         fact: the new fact.
         facts: all stored facts, by id.
         now: the current time, which tells which of them are valid.
-        nearest: the nearest stored fact by vector, if known.
+        shares: how near other facts are in meaning, by id, as far as known (`Meanings`).
         forgotten: digests of normalised texts that extraction must not store again.
 
     Raises:
@@ -122,8 +109,7 @@ def decide(
     return (
         _contradiction(fact, peers)
         or (None if is_explicit else _same_statement(fact, peers))
-        or _near_duplicate(fact, peers, nearest)
-        or Decision(Verdict.ADD)
+        or _in_other_words(fact, peers, shares)
     )
 
 
@@ -186,21 +172,18 @@ def _same_statement(fact: Fact, peers: list[Fact]) -> Decision | None:
     return None
 
 
-def _near_duplicate(fact: Fact, peers: list[Fact], nearest: Nearest | None) -> Decision | None:
-    least = REMEMBER_COSINE if fact.provenance in EXPLICIT else INGEST_COSINE
-    if nearest is None or nearest.cosine < least:
-        return None
-    other = next((each for each in peers if each.id == nearest.fact_id), None)
-    if other is None or not _may_be_the_same(fact.text, other.text):
-        return None
-    return Decision(Verdict.EXISTING, (other,), f"it says the same (cosine {nearest.cosine:.3f})")
-
-
-def _may_be_the_same(one: str, other: str) -> bool:
-    first, second = normalised(one), normalised(other)
-    if sorted(_NUMBER.findall(first)) != sorted(_NUMBER.findall(second)):
-        return False
-    return len(_NEGATION.findall(first)) == len(_NEGATION.findall(second))
+def _in_other_words(fact: Fact, peers: list[Fact], shares: Mapping[str, float]) -> Decision:
+    found = [
+        (each, likeness)
+        for each in peers
+        if (words := compare(fact, each)) is not None
+        and (likeness := confirm(words, share=shares.get(each.id))) is not None
+    ]
+    for each, likeness in found:
+        if likeness.is_sure:
+            return Decision(Verdict.EXISTING, (each,), f"it says {likeness.reason}")
+    duplicates = tuple(Duplicate(each, likeness.reason) for each, likeness in found)
+    return Decision(Verdict.ADD, duplicates=duplicates)
 
 
 def _subject(fact: Fact) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ import unicodedata
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from recollect.text.claims import compare_claims
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -129,6 +130,8 @@ def _repeated_in(text: str, claims: Sequence[_Claim]) -> str | None:
         states_new = bool(gist.fresh) and gist.fresh <= stated
         if not gist.required or states_new:
             continue
+        if compare_claims(claim.text, claim.instead) is not None:
+            continue  # merged with a fact that says the same
         if is_quoted or any(map(gist.is_said_by, near)):
             return claim.by
     return None

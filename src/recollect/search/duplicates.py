@@ -3,7 +3,7 @@
 A note repeats another if its words, in their order, are all the words of the other one, or part of
 them if the note is long. Case, markup, punctuation, articles and inflections do not count; every
 other word does, because the one word that differs may be what matters: a number, a name, a denial.
-Shares of common words and vectors cannot tell those from a copy: docs/decisions/0016.
+Shares of common words and vectors cannot tell those from a copy: docs/decisions/0017.
 
 Facts are not notes: they have ids and dates of validity, and `facts consolidate`.
 """
@@ -53,13 +53,13 @@ class Originals:
     def add(self, row: int, chunk: Chunk) -> None:
         """Add a chunk that has its own place, or is part of one."""
         if _may_repeat(chunk):
-            self._chunks[row] = (chunk, _folded(chunk.text))
+            self._chunks[row] = (chunk, chunk.text.casefold())
 
     def repeated_by(self, chunk: Chunk) -> int | None:
         """Return the row of the first chunk that says all that this one says."""
         if not self._chunks or not _may_repeat(chunk):
             return None
-        samples = _samples(_folded(chunk.text))
+        samples = _samples(chunk.text)
         near = [
             row
             for row, (_, folded) in self._chunks.items()
@@ -88,16 +88,14 @@ def _may_repeat(chunk: Chunk) -> bool:
     return not (chunk.speaker == "user" and "?" in chunk.text)
 
 
-def _folded(text: str) -> str:
-    return fold(text).casefold()
-
-
 def _samples(text: str) -> set[str]:
-    """Return the beginnings of a few long words: a cheap first test for long texts."""
+    """Return the beginnings of long words from each part of a text: a cheap first test."""
     if len(text) < _SAMPLED_CHARS:
         return set()
-    longest = sorted(set(text.split()), key=len)[-_SAMPLES:]
-    found = (_WORD.search(word) for word in longest)
+    words = text.split()
+    size = len(words) // _SAMPLES + 1
+    longest = (max(words[at : at + size], key=len) for at in range(0, len(words), size))
+    found = (_WORD.search(word.casefold()) for word in longest)
     return {word[0][:_SAMPLE_CHARS] for word in found if word}
 
 

@@ -1,6 +1,6 @@
 """Pairs of facts, by hand: do both say the same?
 
-The set that docs/decisions/0017 measures on; `test_likeness` pins what the rule makes of it.
+The set that docs/decisions/0018 measures on; `test_likeness` pins what the rule makes of it.
 """
 
 SAME = (
@@ -101,4 +101,59 @@ DIFFERENT = (
     ("Lunch is at 12:30", "Lunch costs 12:30"),
     ("Eva likes Ben", "Eva likes Ben's car"),
     ("Invoices go to Anna", "Invoices come from Anna"),
+)
+
+LATER_SAME = (
+    ("The coffee machine is descaled every month", "We descale the coffee machine every month"),
+    ("Nina's phone number is +49 170 1234567", "Nina can be called at +49 170 1234567"),
+    ("The docs are built with MkDocs", "MkDocs builds the docs"),
+    ("Python 3.12 is required", "Requires Python 3.12"),
+    ("The cat is called Momo", "Our cat's name is Momo"),
+    ("Never push to main directly", "Don't push directly to main"),
+    ("The team meets on Tuesdays at 10:00", "Team meeting: Tuesdays, 10:00"),
+    ("Tom is the contact for invoices", "For invoices, Tom is the contact"),
+    ("The cluster runs in Frankfurt", "The cluster is located in Frankfurt"),
+    ("Prices are shown in euros", "We show prices in euros"),
+    ("The grandparents live in Graz", "Graz is where the grandparents live"),
+    ("Lena is learning Spanish", "Lena learns Spanish"),
+    ("The spare key is at the neighbour's", "The neighbour has the spare key"),
+    ("Errors are reported to Sentry", "Sentry collects the errors"),
+    ("Felix is vegan", "Felix eats no animal products"),
+    ("The build takes 12 minutes", "A build takes 12 minutes"),
+    ("The licence is MIT", "It is licensed under MIT"),
+    ("The domain expires in March", "In March the domain expires"),
+    ("Review needs two approvals", "Two approvals are needed for review"),
+    ("Emails are signed with PGP", "We sign emails with PGP"),
+)
+"""Written after the rule stood, like the following."""
+
+LATER_DIFFERENT = (
+    ("The coffee machine is descaled every month", "The coffee machine is cleaned every month"),
+    ("Nina's phone number is +49 170 1234567", "Nina's phone number is +49 170 7654321"),
+    ("The docs are built with MkDocs", "The docs are built with Sphinx"),
+    ("Python 3.12 is required", "Python 3.12 is not supported"),
+    ("The cat is called Momo", "The neighbour's cat is called Momo"),
+    ("Never push to main directly", "Push to main directly"),
+    ("The team meets on Tuesdays at 10:00", "The team meets on Tuesdays at 11:00"),
+    ("Tom is the contact for invoices", "Tom was the contact for invoices"),
+    ("The cluster runs in Frankfurt", "The backup of the cluster runs in Frankfurt"),
+    ("Prices are shown in euros", "Prices are paid in euros"),
+    ("The grandparents live in Graz", "The grandparents lived in Graz"),
+    ("Lena is learning Spanish", "Lena wants to learn Spanish"),
+    ("The spare key is at the neighbour's", "The spare key is under the mat"),
+    ("Errors are reported to Sentry", "Errors are not yet reported to Sentry"),
+    ("Felix is vegan", "Felix's wife is vegan"),
+    ("The build takes 12 minutes", "The build took 12 minutes"),
+    ("The licence is MIT", "The licence may be MIT"),
+    ("The domain expires in March", "The domain was renewed in March"),
+    ("Review needs two approvals", "Review needs three approvals"),
+    ("The client calls the server", "The server calls the client"),
+    ("Custom fields are exported", "Customer fields are exported"),
+    ("Tom lent Lena a drill", "Lena lent Tom a drill"),
+    ("The key is in the box", "The key is on the box"),
+    ("Meals are included", "Meals are excluded"),
+    ("The flight leaves from Graz", "The flight goes to Graz"),
+    ("All tests must pass", "Some tests must pass"),
+    ("Backups are kept before a deploy", "Backups are kept after a deploy"),
+    ("The index is smaller than the notes", "The notes are smaller than the index"),
 )

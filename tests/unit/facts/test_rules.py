@@ -16,7 +16,7 @@ from recollect.facts.history import (
     superseded,
 )
 from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance, mint_id, normalised_digest
-from recollect.facts.rules import Nearest, Verdict, contradicting, decide
+from recollect.facts.rules import Verdict, contradicting, decide
 from recollect.facts.scope import FactScope
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
@@ -36,8 +36,9 @@ def withdrawn(fact: Fact) -> Fact:
     return replace(fact, superseded_by=NO_SUCCESSOR, valid_until=NOW)
 
 
-def verdict(fact: Fact, *facts: Fact, nearest: Nearest | None = None) -> Verdict:
-    return decide(fact, by_id(*facts), now=NOW, nearest=nearest).verdict
+def verdict(fact: Fact, *facts: Fact, share: float | None = None) -> Verdict:
+    shares = {} if share is None else {each.id: share for each in facts}
+    return decide(fact, by_id(*facts), now=NOW, shares=shares).verdict
 
 
 def test_the_same_id_is_an_update_unless_nothing_differs() -> None:
@@ -63,7 +64,7 @@ def test_what_was_superseded_may_be_said_again() -> None:
 
 
 def test_a_newer_value_supersedes_whatever_the_cosine() -> None:
-    decision = decide(NEW, by_id(OLD), now=NOW, nearest=Nearest(A, 0.99))
+    decision = decide(NEW, by_id(OLD), now=NOW, shares={A: 0.99})
 
     assert Verdict.SUPERSEDE == decision.verdict
     assert (OLD,) == decision.others
@@ -122,23 +123,31 @@ def test_what_a_model_words_differently_is_known_but_what_is_said_is_kept() -> N
     assert Verdict.ADD == verdict(other, OLD)
 
 
+def test_the_same_words_are_known_unless_the_meaning_is_far() -> None:
+    stored = Fact(id=A, text="The deploys run on Friday")
+    fact = Fact(id=B, text="Our deploy runs on Friday.")
+
+    assert Verdict.EXISTING == verdict(fact, stored)
+    assert Verdict.EXISTING == verdict(fact, stored, share=0.9)
+    assert Verdict.ADD == verdict(fact, stored, share=0.8)
+
+
 @pytest.mark.parametrize(
-    ("provenance", "cosine", "expected"),
+    "other",
     [
-        ("owner", 0.96, "existing"),
-        ("owner", 0.94, "add"),
-        ("agent", 0.94, "add"),
-        ("ingest", 0.93, "existing"),
-        ("transcript", 0.91, "add"),
+        Fact(id=B, text="On Friday we run the deploys"),
+        Fact(id=B, text="Every deployment happens on Friday", provenance=Provenance.INGEST),
     ],
 )
-def test_how_near_is_near_enough_depends_on_who_says_it(
-    provenance: str, cosine: float, expected: str
-) -> None:
+def test_other_words_are_stored_and_the_known_fact_is_named(other: Fact) -> None:
     stored = Fact(id=A, text="Deploys run on Friday")
-    fact = Fact(id=B, text="Deployments happen Fridays", provenance=Provenance(provenance))
 
-    assert expected == verdict(fact, stored, nearest=Nearest(A, cosine))
+    decision = decide(other, by_id(stored), now=NOW, shares={A: 0.9})
+    doubted = decide(other, by_id(stored), now=NOW, shares={A: 0.8})
+
+    assert Verdict.ADD == decision.verdict
+    assert [stored] == [each.fact for each in decision.duplicates]
+    assert () == doubted.duplicates
 
 
 @pytest.mark.parametrize(
@@ -153,16 +162,18 @@ def test_how_near_is_near_enough_depends_on_who_says_it(
 def test_another_number_or_a_negation_is_never_a_duplicate(one: str, other: str) -> None:
     stored = Fact(id=A, text=one)
 
-    assert Verdict.ADD == verdict(Fact(id=B, text=other), stored, nearest=Nearest(A, 0.99))
+    decision = decide(Fact(id=B, text=other), by_id(stored), now=NOW, shares={A: 0.99})
+
+    assert (Verdict.ADD, ()) == (decision.verdict, decision.duplicates)
 
 
 def test_a_near_fact_of_another_scope_or_that_holds_no_more_counts_for_nothing() -> None:
     stored = Fact(id=A, text="Deploys run on Friday")
-    fact = Fact(id=B, text="Deployments happen Fridays")
+    fact = Fact(id=B, text="Our deploys run on Friday")
     elsewhere = replace(stored, scope=FactScope.parse("user:bob"))
 
-    assert Verdict.ADD == verdict(fact, elsewhere, nearest=Nearest(A, 0.99))
-    assert Verdict.ADD == verdict(fact, withdrawn(stored), nearest=Nearest(A, 0.99))
+    assert Verdict.ADD == verdict(fact, elsewhere, share=0.99)
+    assert Verdict.ADD == verdict(fact, withdrawn(stored), share=0.99)
 
 
 def test_what_was_forgotten_stays_so_for_models_only() -> None:

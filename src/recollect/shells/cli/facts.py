@@ -27,6 +27,8 @@ from recollect.shells.render import facts as render
 if TYPE_CHECKING:
     from datetime import date
 
+    from recollect.facts.consolidate import DuplicateGroup
+
 _NEVER: Literal["never"] = "never"
 _FACTS_FOLDER = "memory/facts"
 _MEMORY_FILES = ("recollect.toml", "MEMORY.md", "memory")
@@ -140,7 +142,7 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
 @click.group("facts")
 @shared_options
 def facts_command(_options: SharedOptions) -> None:
-    """List, supersede, forget, export and import facts."""
+    """List, supersede, forget, consolidate, export and import facts."""
 
 
 @facts_command.command("list")
@@ -240,6 +242,33 @@ def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
     options.print(
         render.pruned_json(pruned, dry_run=dry_run), render.pruned_text(pruned, dry_run=dry_run)
     )
+
+
+@facts_command.command("consolidate")
+@click.option("--dry-run", is_flag=True, help="Only show which facts say the same, and why.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@shared_options
+def consolidate_facts(options: SharedOptions, *, dry_run: bool, yes: bool) -> None:
+    """Merge facts that say the same in other words; the oldest of each group stays."""
+    if not (dry_run or yes) and (options.as_json or not sys.stdin.isatty()):
+        raise click.UsageError("consolidate asks for confirmation: add --yes, or --dry-run.")
+    with options.open_memory() as memory:
+        groups = memory.facts.duplicates()
+        if not dry_run:
+            groups = tuple(
+                memory.facts.merge(group) if yes or _agrees_to(group) else group for group in groups
+            )
+    program = options.program
+    options.print(
+        render.groups_json(groups, dry_run=dry_run, program=program),
+        render.groups_text(groups, dry_run=dry_run, program=program),
+    )
+
+
+def _agrees_to(group: DuplicateGroup) -> bool:
+    for line, _ in render.group_text(group):
+        click.echo(line, err=True)
+    return click.confirm("Merge them?", err=True)
 
 
 @facts_command.command("export")

@@ -140,12 +140,22 @@ class FactHistoryResponse(ResponseModel):
     facts: list[FactModel]
 
 
+class DuplicateModel(ResponseModel):
+    """A fact that may say the same, and the command that merges the two."""
+
+    id: str
+    text: str
+    reason: str
+    command: str
+
+
 class RememberResponse(FactModel):
     """The fact, and what became of it."""
 
     verdict: str
     reason: str | None
     others: list[str]
+    duplicates: list[DuplicateModel]
     commands: list[str]
     notices: list[str]
 

@@ -399,12 +399,18 @@ def remembered_result(remembered: Remembered) -> ToolResult:
         "verdict": verdict,
         "reason": decision.reason or None,
         "others": [other.id for other in others],
+        "duplicates": [
+            {"id": each.fact.id, "text": each.fact.text, "reason": each.reason}
+            for each in decision.duplicates
+        ],
         "notices": notices,
     }
     lines = [f"{_VERDICTS[verdict]}: {fact.id} {fact.text}"]
     lines += [f"  {other.id} {other.text}" for other in others]
     if verdict == "contradicts":
         lines.append("Ask the user which is right, then remember that one with supersedes.")
+    if decision.duplicates:
+        lines.append("If it says the same as a fact named below, forget the new one.")
     return ToolResult(shape, neutralised("\n".join([*lines, *notices])))
 
 

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from recollect.facts.book import Listing
+    from recollect.facts.consolidate import DuplicateGroup
     from recollect.facts.decay import Pruned
     from recollect.facts.extract.plan import ExtractionPlan
     from recollect.facts.extract.run import Extracted
+    from recollect.facts.likeness import Duplicate
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
@@ -91,9 +93,83 @@ def remembered_json(remembered: Remembered, *, program: str) -> Json:
         "verdict": remembered.decision.verdict.value,
         "reason": remembered.decision.reason or None,
         "others": [fact.id for fact in remembered.decision.others],
+        "duplicates": [
+            _duplicate_json(each, kept=remembered.fact, program=program, merges_new=True)
+            for each in remembered.decision.duplicates
+        ],
         "commands": [command for command, _ in _proposals(remembered, program)],
         "notices": list(remembered_notices(remembered)),
     }
+
+
+def _duplicate_json(
+    duplicate: Duplicate, *, kept: Fact, program: str, merges_new: bool = False
+) -> Json:
+    """Return a fact that says the same as another, and the command that merges them.
+
+    Args:
+        duplicate: the fact.
+        kept: the other one.
+        program: how the command line is called.
+        merges_new: the other one is new, so the duplicate stays.
+
+    """
+    pair = (kept, duplicate.fact) if merges_new else (duplicate.fact, kept)
+    return {
+        "id": duplicate.fact.id,
+        "text": duplicate.fact.text,
+        "reason": duplicate.reason,
+        "command": _supersede(*pair, program),
+    }
+
+
+def groups_json(groups: Sequence[DuplicateGroup], *, dry_run: bool, program: str) -> Json:
+    """Return the contract of `facts consolidate --json`."""
+    return {
+        "dryRun": dry_run,
+        "groups": [
+            {
+                "kept": fact_json(group.kept),
+                "duplicates": [
+                    _duplicate_json(each, kept=group.kept, program=program)
+                    for each in group.duplicates
+                ],
+                "merged": group.is_merged,
+                "commands": [_undo(each.fact, program) for each in group.duplicates]
+                if group.is_merged
+                else [],
+            }
+            for group in groups
+        ],
+    }
+
+
+def groups_text(groups: Sequence[DuplicateGroup], *, dry_run: bool, program: str) -> Iterator[Line]:
+    """Yield what `facts consolidate` prints."""
+    if not groups:
+        yield "No valid facts say the same.", ""
+    for group in groups:
+        yield from group_text(group)
+        if group.is_merged:
+            for each in group.duplicates:
+                yield f"  → `{_undo(each.fact, program)}` undoes that.", "yellow"
+        elif dry_run:
+            for each in group.duplicates:
+                command = _supersede(each.fact, group.kept, program)
+                yield f"  → `{command}` merges only these two.", "yellow"
+        else:
+            yield "  not merged", "yellow"
+    if groups and dry_run:
+        yield f"→ `{program} facts consolidate --yes` merges them all.", "yellow"
+
+
+def group_text(group: DuplicateGroup) -> Iterator[Line]:
+    """Yield a group of facts that say the same: the one that stays, then the others."""
+    yield from facts_text([group.kept])
+    yield f"  {'replaces' if group.is_merged else 'would replace'}", "dim"
+    for each in group.duplicates:
+        yield f"  {each.fact.id}  {each.fact.text} ({each.reason})", "dim"
+        yield f"    {_about(each.fact)}", "dim"
 
 
 def remembered_notices(remembered: Remembered) -> Iterator[str]:
@@ -102,6 +178,8 @@ def remembered_notices(remembered: Remembered) -> Iterator[str]:
         yield f"It expires on {_day(remembered.fact.expires)} because {remembered.because}."
     for other in remembered.contradicts:
         yield f"It contradicts {other.id}, which is also valid."
+    for each in remembered.decision.duplicates:
+        yield f"It may say the same as {each.fact.id}: {each.fact.text}"
     yield from remembered.notices
 
 
@@ -118,6 +196,9 @@ def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
     if remembered.contradicts:
         yield "  but it contradicts", "dim"
         yield from _below(remembered.contradicts)
+    if decision.duplicates:
+        yield f"  but it may say the same as ({decision.duplicates[0].reason})", "dim"
+        yield from _below(each.fact for each in decision.duplicates)
     for command, when in _proposals(remembered, program):
         yield f"  → `{command}` {when}", "yellow"
 
@@ -137,6 +218,8 @@ def _proposals(remembered: Remembered, program: str) -> Iterator[tuple[str, str]
         yield f"{program} remember{scope} --expires never -- {text}", "keeps it."
     for other in remembered.contradicts:
         yield _supersede(other, fact, program), f"if {fact.id} is right."
+    for each in remembered.decision.duplicates:
+        yield _supersede(fact, each.fact, program), f"merges them: {each.fact.id} stays."
     for other in remembered.decision.others:
         if remembered.decision.verdict.value == "supersede":
             yield _undo(other, program), "if both are valid."
@@ -322,6 +405,16 @@ def extracted_json(done: Extracted, *, program: str) -> Json:
         "contradictions": [
             contradiction_json(each, program=program) for each in done.contradicting
         ],
+        "duplicates": [
+            {
+                "fact": fact_json(each.fact),
+                "others": [
+                    _duplicate_json(other, kept=each.fact, program=program, merges_new=True)
+                    for other in each.decision.duplicates
+                ],
+            }
+            for each in done.duplicates
+        ],
         "suspicious": done.suspicious,
         "skipped": done.skipped,
         "failed": [{"reason": each.reason, "action": each.action} for each in done.failures],
@@ -342,6 +435,11 @@ def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
         yield f"{len(done.contradicting)} contradict stored facts; decide which are right:", ""
     for each in done.contradicting:
         yield from remembered_text(each, program=program)
+    if done.duplicates:
+        yield f"{len(done.duplicates)} may repeat facts in other words:", ""
+        for each in done.duplicates:
+            yield f"  {each.fact.id}  {each.fact.text}", "dim"
+        yield f"  → `{program} facts consolidate` shows and merges them.", "yellow"
     if done.suspicious:
         why = "they read like instructions, or their file does not say that"
         yield f"{done.suspicious} left out: {why}.", ""

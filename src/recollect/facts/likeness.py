@@ -1,0 +1,134 @@
+"""Tells whether two facts say the same in other words.
+
+Words decide (`text/claims.py`) and vectors confirm; docs/decisions/0018 has the numbers. Sure are
+facts with the same words in the same order; all others are likely, and a person decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.errors import ProviderError
+from recollect.ingest.vectors import held_space
+from recollect.text.claims import Wording, claim_key, compare_claims, may_agree
+from recollect.text.scripts import normalised
+from recollect.types import Role, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from threading import RLock
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from recollect.facts.record import Fact
+    from recollect.providers.base import Provider
+    from recollect.providers.chain import Chain
+    from recollect.stores.base import Store
+
+LEAST_SHARE = 0.85
+"""How far the cosine of two duplicates is at least from unrelated texts (0) to equal ones (1)."""
+_READS_ENOUGH = 0.5  # below this most of a text is noise to the model
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """That two facts say the same, and why."""
+
+    is_sure: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A stored fact that probably says the same as another."""
+
+    fact: Fact
+    reason: str
+
+
+def compare(one: Fact, other: Fact) -> Likeness | None:
+    """Tell by words whether two facts say the same; None if they do not seem to."""
+    if one.scope != other.scope:
+        return None
+    wording = compare_claims(one.text, other.text)
+    if wording is None and not (one.entity and one.key and one.value):
+        return None
+    details, others = _details(one), _details(other)
+    if any(a and b and a != b for a, b in zip(details, others, strict=True)):
+        return None
+    if wording is not None:
+        return Likeness(wording is Wording.SAME, wording.value)
+    if all(details) and details == others and may_agree(one.text, other.text):
+        return Likeness(is_sure=False, reason="the same entity, key and value")
+    return None
+
+
+def likely_key(fact: Fact) -> tuple[object, ...]:
+    """Return what facts have in common that say the same by their words."""
+    return fact.scope, claim_key(fact.text)
+
+
+def subject_key(fact: Fact) -> tuple[object, ...] | None:
+    """Return what facts have in common that say the same by their details; None without them."""
+    details = _details(fact)
+    return (fact.scope, *details) if all(details) else None
+
+
+def confirm(likeness: Likeness, *, share: float | None) -> Likeness | None:
+    """Return a likeness by words if the meanings are near as well, or not known."""
+    return likeness if share is None or share >= LEAST_SHARE else None
+
+
+def _details(fact: Fact) -> tuple[str, str, str]:
+    return normalised(fact.entity), normalised(fact.key), normalised(fact.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """Compares facts by the vectors of their texts."""
+
+    store: Store
+    chain: Chain
+    lock: RLock
+    """Held while the store and the chain are used."""
+
+    def shares(self, pairs: Sequence[tuple[Fact, Fact]]) -> Mapping[frozenset[str], float]:
+        """Return how near the two facts of each pair are, by their ids; nothing if unknown."""
+        if not pairs:
+            return {}
+        with self.lock:
+            choice = self.chain.choose(
+                held_space(self.store, chain=self.chain), progress=silent, retry=False
+            )
+            if choice.provider is None:
+                return {}
+            try:
+                return _shares(pairs, choice.provider, store=self.store)
+            except ProviderError:
+                return {}  # words decide alone
+
+
+def _shares(
+    pairs: Sequence[tuple[Fact, Fact]], provider: Provider, *, store: Store
+) -> Mapping[frozenset[str], float]:
+    space = store.space(provider.fingerprint)
+    background = (space.background if space else None) or provider.background
+    if background is None:
+        return {}
+    facts = {fact.id: fact for pair in pairs for fact in pair}
+    readable = [fact for fact in facts.values() if provider.reads(fact.text) >= _READS_ENOUGH]
+    vectors: dict[str, npt.NDArray[np.float32]] = {}
+    for start in range(0, len(readable), provider.limits.texts):
+        part = readable[start : start + provider.limits.texts]
+        embedded = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
+        vectors |= {fact.id: vector for fact, vector in zip(part, embedded, strict=True)}
+    return {
+        frozenset({one.id, other.id}): (
+            float(vectors[one.id] @ vectors[other.id]) - background.mean
+        )
+        / (1 - background.mean)
+        for one, other in pairs
+        if one.id in vectors and other.id in vectors
+    }
