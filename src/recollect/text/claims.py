@@ -66,7 +66,7 @@ class Wording(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _Statement:
     """What a text says, as words."""
 
     words: tuple[str, ...]
@@ -86,11 +86,11 @@ class _Claim:
 
 def compare_claims(one: str, other: str) -> Wording | None:
     """Return how two sentences that claim the same differ; None if they do not."""
-    first = _claim_of(one)
+    first = _statement_of(one)
     folded = fold(other).casefold()
     if not first.roots or any(root[:_STEM_CHARS] not in folded for root in first.roots):
         return None  # the cheap test first: nearly all pairs have nothing in common
-    second = _claim_of(other)
+    second = _statement_of(other)
     if not _agree(first, second):
         return None
     here, there = _apart(first, second)
@@ -101,16 +101,16 @@ def compare_claims(one: str, other: str) -> Wording | None:
 
 def claim_key(text: str) -> frozenset[str]:
     """Return what sentences that claim the same have in common."""
-    return _claim_of(text).roots
+    return _statement_of(text).roots
 
 
 def may_agree(one: str, other: str) -> bool:
     """Tell whether nothing differs that would turn one claim into another, whatever the words."""
-    return _agree(_claim_of(one), _claim_of(other))
+    return _agree(_statement_of(one), _statement_of(other))
 
 
 @lru_cache(maxsize=8192)
-def _claim_of(text: str) -> _Claim:
+def _statement_of(text: str) -> _Statement:
     """Return what a text says."""
     words: list[str] = []
     names: set[str] = set()
@@ -134,7 +134,7 @@ def _claim_of(text: str) -> _Claim:
             names |= {word} if is_capital and word not in _DAYS else set()
             past |= {_root(plain)} if plain.endswith("ed") and previous not in _BE else set()
         previous = plain
-    return _Claim(
+    return _Statement(
         words=tuple(words),
         roots=frozenset(_root(word) for word in words) - _LIGHT,
         names=frozenset(names),
@@ -152,7 +152,7 @@ def _root(word: str) -> str:
     return _SUFFIX.sub("", stem(word))
 
 
-def _agree(first: _Claim, second: _Claim) -> bool:
+def _agree(first: _Statement, second: _Statement) -> bool:
     """Tell whether nothing of what turns a claim into another one differs."""
     names = first.names | second.names
     differing = (first.past ^ second.past) & first.roots & second.roots
@@ -169,7 +169,7 @@ def _agree(first: _Claim, second: _Claim) -> bool:
     )
 
 
-def _apart(first: _Claim, second: _Claim) -> tuple[frozenset[str], frozenset[str]]:
+def _apart(first: _Statement, second: _Statement) -> tuple[frozenset[str], frozenset[str]]:
     """Return the prepositions that only the one has, and those that only the other has."""
     return (
         first.prepositions - second.prepositions,
@@ -177,7 +177,7 @@ def _apart(first: _Claim, second: _Claim) -> tuple[frozenset[str], frozenset[str
     )
 
 
-def _in_order(claim: _Claim, names: frozenset[str]) -> list[str]:
+def _in_order(claim: _Statement, names: frozenset[str]) -> list[str]:
     return [word for word in claim.words if word in names]
 
 
