@@ -2,6 +2,8 @@
 
 PYTHON ?= python3
 VENV := .venv
+# One more than there are cores, because some tests wait for a server or a browser.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Two stamps: the product, and what its tests need on top.
@@ -45,7 +47,7 @@ types: $(TESTED)
 	$(BIN)/mypy
 
 unit: $(TESTED)
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 demo: $(INSTALLED)
 	@sh examples/demo.sh $(BIN)/recollect

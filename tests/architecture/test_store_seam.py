@@ -21,6 +21,8 @@ FOREIGN = {"sessions/openclaw_database.py"}
 
 def named_in(module: Path) -> set[str]:
     """Return the names and file suffixes of SQLite in a module; its prose may mention it."""
+    if not _NAME.search(module.read_text(encoding="utf-8")):
+        return set()
     with tokenize.open(module) as source:
         tokens = list(tokenize.generate_tokens(source.readline))
     names = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
@@ -18,6 +19,7 @@ def imported_modules(file: Path) -> set[str]:
     return names
 
 
+@cache
 def imports() -> set[tuple[str, str]]:
     return {
         (file.relative_to(TESTS).as_posix(), name)

@@ -124,8 +124,20 @@ class Raw:
 
 
 @contextmanager
-def raw(workspace: Path, environ: Mapping[str, str], *options: str) -> Iterator[Raw]:
-    with running(started_anew(workspace, *options), environ) as server:
+def raw(
+    workspace: Path, environ: Mapping[str, str], *options: str, is_new: bool = False
+) -> Iterator[Raw]:
+    """Start a server to speak to line by line.
+
+    Args:
+        workspace: whose memory it serves.
+        environ: its environment.
+        options: of the command.
+        is_new: it has an interpreter of its own, for tests that look at its process.
+
+    """
+    program = started_anew if is_new else command
+    with running(program(workspace, *options), environ) as server:
         yield server
 
 

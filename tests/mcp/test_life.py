@@ -150,7 +150,7 @@ def test_a_client_that_says_nothing_is_no_trouble(sample: Path, plain: Mapping[s
 def test_a_signal_before_anything_was_said_ends_it(
     sample: Path, plain: Mapping[str, str], number: signal.Signals
 ) -> None:
-    with raw(sample, plain) as server:
+    with raw(sample, plain, is_new=True) as server:
         until_it_reads(server)
         os.kill(server.process.pid, number)
 
@@ -450,7 +450,7 @@ def test_a_full_disk_is_told_and_outlived(
 ) -> None:
     write("memory/old.md", "# Old\n\nThe old lighthouse is white.\n")
     unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    with raw(workspace, plain) as server:
+    with raw(workspace, plain, is_new=True) as server:
 
         def search() -> dict[str, Any]:
             server.say(call(1, "memory_search", query="lighthouse"))
