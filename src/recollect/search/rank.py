@@ -106,7 +106,10 @@ def rank(
         )
         looked = rerank(text, standing=standing, reranker=reranker, options=options.rerank)
     scores = looked.scores
-    order = _best_first(scores, _kept(fused, scores, is_exact, options.fusion), chunks=chunks)
+    # The user's floor is decided before decay: old is not irrelevant.
+    before_decay = np.maximum(lifted, scores)
+    kept = _kept(fused, before_decay, is_exact, options.fusion)
+    order = _best_first(scores, kept, chunks=chunks)
     order = keep_quota(order, scores=scores, chunks=chunks)
     return Ranking(
         fused=fused,
@@ -124,7 +127,7 @@ def rank(
 def _kept(
     fused: Fused, scores: Floats, is_exact: npt.NDArray[np.bool_], options: FusionOptions
 ) -> npt.NDArray[np.bool_]:
-    """Return what is shown: the floor of the fusion is for the legs, the user's for all stages."""
+    """Return what is shown: the fusion's floor is for the legs, the user's for the whole score."""
     kept = fused.eligible | is_exact
     return kept if options.min_score is None else kept & (scores >= options.min_score)
 
