@@ -47,15 +47,14 @@ def test_a_min_score_of_the_user_shows_no_hit_below_it(
 ) -> None:
     for day in range(1, 9):
         write(f"memory/2024-03-0{day}.md", f"Harbour note {day}: the crane {'moved ' * day}.\n")
-    aged = {**environ, "RECOLLECT_TEMPORAL_DECAY_ENABLED": "true"}
     asked = ("search", "harbour crane", "-n", "20", "--fusion", fusion)
     scores = [
-        hit["score"] for hit in answer(workspace, aged, *asked, "--min-score", "0")["results"]
+        hit["score"] for hit in answer(workspace, environ, *asked, "--min-score", "0")["results"]
     ]
     middle = len(scores) // 2
     floor = (scores[middle - 1] + scores[middle]) / 2
 
-    found = answer(workspace, aged, *asked, "--min-score", str(floor))
+    found = answer(workspace, environ, *asked, "--min-score", str(floor))
 
     assert scores[:middle] == [hit["score"] for hit in found["results"]]
 
