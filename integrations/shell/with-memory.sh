@@ -6,7 +6,7 @@
 #   with-memory.sh "how do we roll back a deploy?" llm
 #   with-memory.sh "how do we roll back a deploy?" ollama run llama3.2
 #
-# RECOLLECT_WORKSPACE is the folder with MEMORY.md and memory/ (default: the nearest one from here up),
+# RECOLLECT_WORKSPACE is the folder with MEMORY.md and memory/ (default: the current folder or its nearest parent that has one),
 # RECOLLECT the program (recollect), BUDGET the most tokens that memory may take (800).
 # If memory cannot be searched, the error goes to standard error and the prompt is passed on alone.
 set -eu

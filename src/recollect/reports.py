@@ -28,6 +28,15 @@ class Failure:
     """True if the rest of the file was indexed."""
     is_left_out: bool = False
     """True if a setting leaves the file out: what is stored of it is dropped."""
+    setting: str = ""
+    """The setting that names the path, if the path is wrong there; empty for a file."""
+
+    @property
+    def summary(self) -> str:
+        """The path and the reason, without a full stop."""
+        if self.setting:
+            return f"{self.setting}: {self.path} {self.reason}"
+        return f"{self.path}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def test_confidences_are_those_of_the_code() -> None:
     assert {f"`{by}`": str(confidence) for by, confidence in CONFIDENCES.items()} == rows
     assert "In the last quarter of its lifetime a fact counts half as\nsure" in PAGE
     assert (0.25, 0.5) == (1 - FADING_SHARE, FADED_FACTOR)
-    assert f"less sure than {LEAST_CONFIDENCE}" in PAGE
+    assert f"confidence below {LEAST_CONFIDENCE}" in PAGE
 
 
 def test_lifetimes_are_those_of_the_code() -> None:

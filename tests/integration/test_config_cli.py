@@ -182,6 +182,19 @@ def test_set_changes_one_line_and_shows_old_and_new(cli: Cli) -> None:
     ) == cli.written
 
 
+def test_unset_removes_a_workspace_file_in_which_nothing_is_left(cli: Cli) -> None:
+    file = cli.workspace / "recollect.toml"
+    cli("set", "max_results", "9", "--workspace-file")
+    cli("set", "fusion", "rrf", "--workspace-file")
+
+    first = cli("set", "max_results", "--unset", "--workspace-file")
+    assert 'fusion = "rrf"' == file.read_text(encoding="utf-8").strip()
+    last = cli("set", "fusion", "--unset", "--workspace-file")
+
+    assert (0, 0) == (first.returncode, last.returncode)
+    assert not file.exists()
+
+
 def test_set_makes_the_file_and_unset_removes_the_line(cli: Cli) -> None:
     made = cli.json("set", "fusion", "rrf")
     same = cli("set", "fusion", "rrf")

@@ -272,7 +272,9 @@ def test_eval_says_how_little_few_cases_tell(keyword: Cli, tmp_path: Path) -> No
 
     assert first.stdout.startswith(f"1 case, from {one}")
     assert second.stdout.startswith(f"3 cases, 1 of them without an answer, from {three}")
-    assert "Fewer than 20 questions have an answer: the intervals are too narrow." in first.stdout
+    assert (
+        "Fewer than 20 questions have an answer: treat the intervals with caution." in first.stdout
+    )
     assert "claim too much" not in many.stdout
 
 

@@ -104,7 +104,7 @@ def test_a_fact_that_took_another_ones_place_by_itself_says_how_to_keep_both(run
     done = run("remember", "The api listens on 9090", *about, "--value", "9090")
     undone = obey(run, done.stdout)
 
-    assert "replacing" in done.stdout
+    assert "remembered; replaces this fact (same entity and key, newer value):" in done.stdout
     assert "The api listens on 8080" in done.stdout
     assert 2 == len(listed(run))
     assert "contradict" in undone.stdout
@@ -121,8 +121,10 @@ def test_an_older_fact_is_not_said_to_hold(run: Run) -> None:
     old = listed(run)["The office was in Porto"]["id"]
     obey(run, done.stdout)
 
-    assert "remembered, from 2020-01-01 on, but it contradicts" in done.stdout
-    assert f"({now['id']} is newer and valid now)" in done.stdout
+    assert (
+        "remembered, valid from 2020-01-01, but it contradicts this fact, which is newer:"
+        in done.stdout
+    )
     first = re.findall(r"facts supersede (\S+) (\S+)`", done.stdout)[0]
     assert (old, now["id"]) == first
     assert {"The office is in Lisbon"} == {*listed(run)}
@@ -140,7 +142,7 @@ def test_a_fact_of_the_future_says_from_when_on_it_takes_the_others_place(run: R
         "--valid-from", f"{later}-01-01",
     )  # fmt: skip
 
-    assert f"remembered, from {later}-01-01 on, replacing" in done.stdout
+    assert f"remembered, valid from {later}-01-01; replaces this fact" in done.stdout
     assert {"The office is in Lisbon"} == {*listed(run)} == found(run, "where is the office")
     assert {"The office is in Ghent"} == {*listed(run, "--as-of", f"{later}-02-01")}
 

@@ -224,7 +224,7 @@ def test_a_query_in_a_script_the_model_does_not_read_is_a_keyword_search_that_sa
     assert ["memory/zh.md"] == [hit.path for hit in results.hits]
     assert "keyword" == results.mode
     assert results.degraded is not None
-    assert "does not read the script" in results.degraded["vector"].reason
+    assert "does not support this writing system" in results.degraded["vector"].reason
 
 
 def test_the_first_results_do_not_depend_on_how_many_are_asked_for(

@@ -149,4 +149,4 @@ def test_a_question_the_model_cannot_read_is_answered_as_without_it(
     found = answer(search("渡轮几点出发", "--rerank", "--json"))
 
     assert "memory/2026-02-05.md" == order(found)[0]
-    assert "does not read the script" in found["degraded"]["legs"]["rerank"]["reason"]
+    assert "does not support this writing system" in found["degraded"]["legs"]["rerank"]["reason"]

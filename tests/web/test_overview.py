@@ -132,7 +132,7 @@ def test_a_query_in_a_script_the_model_does_not_read_is_not_placed(wren: Memory)
 
     assert drawn.query is None
     assert drawn.points
-    assert "does not read the script" in (drawn.degraded or {})[Leg.VECTOR].reason
+    assert "does not support this writing system" in (drawn.degraded or {})[Leg.VECTOR].reason
 
 
 def test_without_vectors_the_map_says_why_it_is_empty(

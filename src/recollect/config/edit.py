@@ -44,6 +44,7 @@ def write_settings(
     changes: Mapping[str, Value | None],
     *,
     check: Callable[[str], None] = lambda _text: None,
+    is_optional: bool = False,
 ) -> str:
     """Set settings in a file, or remove those whose value is None; return the diff.
 
@@ -51,6 +52,7 @@ def write_settings(
         file: created with its folder if missing.
         changes: by the full name, such as `mmr.enabled`.
         check: called with the new text before it is written; raises to prevent that.
+        is_optional: remove the file if nothing is left in it.
 
     Raises:
         ConfigError: the file cannot be edited safely or written; it is unchanged.
@@ -60,8 +62,7 @@ def write_settings(
         before = file.read_bytes().decode("utf-8") if file.exists() else ""
         after = edit_settings(before, changes)
         check(after)
-        file.resolve().parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, after.encode())
+        _write(file, after, is_optional=is_optional)
     except (OSError, ValueError) as error:
         # Not the whole error: it may name a temporary file.
         reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -78,6 +79,14 @@ def write_settings(
             before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""
         )
     )
+
+
+def _write(file: Path, text: str, *, is_optional: bool) -> None:
+    if is_optional and not text.strip() and not file.is_symlink():
+        file.unlink(missing_ok=True)
+        return
+    file.resolve().parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, text.encode())
 
 
 def edit_settings(text: str, changes: Mapping[str, Value | None]) -> str:

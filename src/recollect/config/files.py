@@ -239,7 +239,8 @@ class SettingsFiles:
             if was_right:
                 self._load({file: text})
 
-        return write_settings(file, changes, check=check)
+        is_optional = file == self.workspace.settings
+        return write_settings(file, changes, check=check, is_optional=is_optional)
 
 
 def _state(name: str, config: Config) -> SettingState:

@@ -85,7 +85,7 @@ def _frame(configured: Outcome, *, height: int) -> Iterator[str]:
     yield '<text x="20" y="32" font-size="18" font-weight="600">nDCG@10 on your questions</text>'
     yield (
         f'<text x="20" y="54" fill="{_QUIET}">{count}. Bars: means; whiskers: '
-        "95 % intervals; darker bar: your settings.</text>"
+        "95% intervals; darker bar: your settings.</text>"
     )
 
 

@@ -407,6 +407,8 @@ def _secrets_in(remembered: Remembered) -> tuple[str, ...]:
     has_secret = any(redact(text) != text for text in texts)
     if remembered.decision.verdict is Verdict.FORGOTTEN or not has_secret:
         return ()
-    found = f"{fact.id} seems to contain a secret. It is in the ledger now, and searches find it."
-    action = f"`recollect facts forget {fact.id}` removes it; store where the secret is instead."
+    found = (
+        f"{fact.id} seems to contain a secret. It is now stored in memory/facts/ and searchable."
+    )
+    action = f"`recollect facts forget {fact.id}` removes it; store its location instead."
     return (f"{found} {action}",)

@@ -147,7 +147,7 @@ def _contradiction(fact: Fact, peers: list[Fact]) -> Decision | None:
     doubts = [doubt for other in others if (doubt := _doubt(fact, other))]
     if doubts:
         return Decision(Verdict.CONTRADICTS, others, doubts[0])
-    return Decision(Verdict.SUPERSEDE, others, "it is a newer value of the same entity and key")
+    return Decision(Verdict.SUPERSEDE, others, "same entity and key, newer value")
 
 
 def _doubt(fact: Fact, other: Fact) -> str:
@@ -158,7 +158,7 @@ def _doubt(fact: Fact, other: Fact) -> str:
         if not _file_of(fact) or _file_of(fact) != _file_of(other):
             return "they were extracted from different files"
     if fact.begins is not None and other.begins is not None and fact.begins < other.begins:
-        return f"{other.id} is newer and valid now"
+        return f"{other.id} is newer"
     if fact.confidence < other.confidence:
         return "it is less confident"
     return ""

@@ -90,7 +90,9 @@ class Freshness:
         if more := len(entries[_NAMED_ENTRIES:]):
             yield f"{more} more lines need a correction: `recollect index` names them all."
         for failure in self.report.failed:
-            if not failure.is_entry:
+            if failure.setting:
+                yield f"{failure.summary}. {failure.action}"
+            elif not failure.is_entry:
                 yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
         if self.report.left:
             yield f"{self.report.left} new or changed files are not read yet."

@@ -209,7 +209,7 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Seen]
         return _extra_glob(text, given, limits=limits, failures=failures)
     except (OSError, RuntimeError, ValueError) as error:  # no permission, no such home folder, NUL
         reason = f"cannot be reached: {getattr(error, 'strerror', error)}"
-        failures.append(Failure(text, reason, "Make it readable, or correct extra_paths."))
+        failures.append(_wrong_entry(text, reason, "Make it readable, or fix the entry."))
         return []
     modality = modality_of(place.name)
     if modality is not None and modality not in limits.modalities and place.is_file():
@@ -228,11 +228,15 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
         boundary = base.resolve()
         seen = limits.look(base, boundary=boundary, failures=failures, pattern=pattern)
     if not seen:
-        wanted = "Markdown or media file" if limits.modalities else "Markdown file"
+        wanted = "Markdown or media files" if limits.modalities else "Markdown files"
         reason = f"matches no {wanted}" if pattern else "does not exist"
-        action = "Create it, or correct or remove it in extra_paths."
-        failures.append(Failure(text, reason, action))
+        create = "Add some" if pattern else "Create it"
+        failures.append(_wrong_entry(text, reason, f"{create}, or fix or remove the entry."))
     return seen
+
+
+def _wrong_entry(text: str, reason: str, action: str) -> Failure:
+    return Failure(text, reason, action, setting="extra_paths")
 
 
 def _joined(root: Path, *parts: str) -> Path:

@@ -196,7 +196,9 @@ class Chain:
         """Return why the other providers of the chain were not even tried."""
         is_new = held is None or held.provider != chosen
         why = (
-            f"{chosen} comes first and works." if is_new else f"The index has vectors of {chosen}."
+            f"Not tried: {chosen} is first and works."
+            if is_new
+            else f"Not tried: the index has vectors of {chosen}."
         )
         is_fallback = chosen in self._options.fallback
         others = [name for name in self._order() if name != chosen and name not in skipped]

@@ -27,7 +27,10 @@ class DecayOptions:
         "temporal_decay.half_life_days", 30.0, number(0.01, 1e6), "days until a score is halved"
     )
     floor: float = setting(
-        "temporal_decay.floor", 0.4, share, "share of a score that age leaves; 0: none, as OpenClaw"
+        "temporal_decay.floor",
+        0.4,
+        share,
+        "minimum share of the score that is kept; 0 behaves like OpenClaw",
     )
     """An old right answer keeps at least this part of its score, and so stays above noise."""
 

@@ -30,7 +30,7 @@ _DATED = 50  # chunks that a leg may propose from the days a question names
 _AGREEING = 2  # nearest wordings of a question that count: docs/decisions/0012
 _READS_ENOUGH = 0.5  # below this most of a query is noise to the model
 _NOT_READ = Degradation(
-    reason="The embedding model does not read the script of this query.",
+    reason="The embedding model does not support this writing system.",
     action="Nothing is broken: ask with words that occur in the notes, or set "
     'provider = "multilingual" for a model that reads about a hundred languages.',
 )

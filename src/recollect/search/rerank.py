@@ -34,7 +34,7 @@ RERANK = "rerank"
 _READS_ENOUGH = 0.5  # below this most of a text is noise to the model
 _SURE = 0.5  # the model was trained to score answers above this, everything else below
 _NOT_READ = Degradation(
-    reason="The rerank model does not read the script of this query.",
+    reason="The rerank model does not support this writing system.",
     action="Nothing is broken: the order is that of the legs. `--no-rerank` skips the attempt.",
 )
 

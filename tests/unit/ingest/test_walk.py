@@ -163,7 +163,8 @@ def test_an_extra_path_that_finds_nothing_is_a_failure_that_says_what_to_do(
     (failure,) = failures(workspace, extra)
 
     assert extra == failure.path
-    assert "extra_paths" in failure.action
+    assert failure.summary.startswith(f"extra_paths: {extra} ")
+    assert "the entry." in failure.action
 
 
 def test_blank_extra_paths_are_passed_over(workspace: Path) -> None:

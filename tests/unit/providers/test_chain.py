@@ -50,7 +50,7 @@ def test_the_first_that_has_what_it_needs_is_taken_and_every_other_has_a_reason(
     assert "gemini" == choice.provider.fingerprint.provider
     assert ["local", "openai", "voyage", "mistral"] == list(choice.skipped)
     assert "OPENAI_API_KEY" in choice.skipped["openai"].reason
-    assert "gemini comes first and works" in choice.skipped["mistral"].reason
+    assert "Not tried: gemini is first and works" in choice.skipped["mistral"].reason
     assert choice.notice is not None
     assert choice.notice.startswith("gemini embeds your texts:")
 

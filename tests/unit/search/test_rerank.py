@@ -161,7 +161,7 @@ def test_a_question_in_a_script_the_model_does_not_read_is_not_judged() -> None:
 
     assert ([0.5], []) == (looked.scores.tolist(), judge.asked)
     assert looked.degradation is not None
-    assert "does not read the script" in looked.degradation.reason
+    assert "does not support this writing system" in looked.degradation.reason
 
 
 def test_a_chunk_in_a_script_the_model_does_not_read_is_not_judged() -> None:

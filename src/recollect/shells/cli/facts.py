@@ -109,7 +109,7 @@ def _new_memory_notices(workspace: Path, *, named: Path | None) -> tuple[str, ..
         return ()
     above = next((each for each in workspace.parents if (each / _FACTS_FOLDER).is_dir()), None)
     hint = f" {above} has facts too: name it with -w, or give it a MEMORY.md." if above else ""
-    why = "no folder from here up has a MEMORY.md or recollect.toml"
+    why = "neither this folder nor a parent has a MEMORY.md or recollect.toml"
     return (f"Started a memory in {workspace}: {why}.{hint}",)
 
 
@@ -142,7 +142,7 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
 @click.group("facts")
 @shared_options
 def facts_command(_options: SharedOptions) -> None:
-    """List, supersede, forget, consolidate, export and import facts."""
+    """List, show, supersede, forget, consolidate, prune, export and import facts."""
 
 
 @facts_command.command("list")

@@ -81,7 +81,8 @@ _OPTIONS = {
         "-w",
         "--workspace",
         type=click.Path(path_type=Path),
-        help="Folder with MEMORY.md and memory/. Default: the nearest one, from here up.",
+        help="Folder with MEMORY.md and memory/. Default: the current folder or its nearest parent "
+        "that has a MEMORY.md or recollect.toml.",
     ),
     "agent": click.option(
         "--agent", metavar="ID", help="Id of the index. Default: derived from the workspace."
@@ -92,7 +93,7 @@ _OPTIONS = {
         type=click.Path(path_type=Path, dir_okay=False),
         help="Settings file to use instead of your own.",
     ),
-    "as_json": click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+    "as_json": click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
 }
 
 

@@ -64,7 +64,7 @@ def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: 
 @click.group("agents", invoke_without_command=True)
 @shared_options
 def agents_command(options: SharedOptions) -> None:
-    """List the indexes on this machine and the workspaces they belong to, or remove one."""
+    """List the indexes in this home and the workspaces they belong to, or remove one."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     from recollect.config.agents import list_agents  # noqa: PLC0415 - loads SQLite

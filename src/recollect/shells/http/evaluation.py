@@ -53,7 +53,7 @@ async def evaluation(state: ServerState, _: NoParameters) -> Json:
     if not await asyncio.to_thread(file.is_file):
         raise NotFoundError(
             f"The workspace has no {CASES_FILE}, so there is nothing to measure.",
-            action='Add questions with `recollect eval add "…"`; see docs/evaluate.md.',
+            action='Add questions with `recollect eval add "…"`; see `recollect eval --help`.',
         )
     cases = await asyncio.to_thread(read_cases, file)
     warnings = await run(lambda memory: unfindable(cases, memory=memory, file=file))

@@ -44,10 +44,10 @@ def evaluation_text(evaluation: Evaluation) -> Iterator[Line]:
     elif configured.overall is not None:
         yield from _by_kind(configured, k=evaluation.k)
     yield from _abstention(evaluation.outcomes)
-    yield "Means with 95 % intervals; docs/evaluate.md explains them.", "dim"
+    yield "Means with 95% intervals; `recollect eval --help` explains them.", "dim"
     if 0 < sum(case.is_answerable for case in cases) < FEW:
         yield (
-            f"Fewer than {FEW} questions have an answer: the intervals are too narrow.",
+            f"Fewer than {FEW} questions have an answer: treat the intervals with caution.",
             "dim",
         )
     if len(evaluation.outcomes) == 1:

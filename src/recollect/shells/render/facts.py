@@ -26,8 +26,8 @@ _VERDICTS = {
     "add": "remembered{when}",
     "update": "changed{when}",
     "existing": "already known",
-    "supersede": "remembered{when}, replacing",
-    "contradicts": "remembered{when}, but it contradicts",
+    "supersede": "remembered{when}; replaces {others}",
+    "contradicts": "remembered{when}, but it contradicts {others}",
     "forgotten": "not remembered: it was deliberately forgotten",
 }
 
@@ -187,20 +187,30 @@ def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
     """Yield what `remember` prints."""
     decision, fact = remembered.decision, remembered.fact
     yield f"{fact.id}  {fact.text}", "bold"
-    since = f", from {_day(fact.valid_from)} on" if fact.valid_from else ""
-    reason = f" ({decision.reason})" if decision.reason else ""
+    since = f", valid from {_day(fact.valid_from)}" if fact.valid_from else ""
+    others = [other for other in decision.others if other.id != fact.id]
     because = f" because {remembered.because}" if remembered.because else ""
-    verdict = _VERDICTS[decision.verdict.value].format(when=since + _until(fact) + because)
-    yield f"  {verdict}{reason}", "dim"
-    yield from _below(other for other in decision.others if other.id != fact.id)
+    verdict = _VERDICTS[decision.verdict.value].format(
+        when=since + _until(fact) + because,
+        others="this fact" if len(others) == 1 else "these facts",
+    )
+    yield f"  {verdict}{_why(decision.reason, others)}{':' if others else ''}", "dim"
+    yield from _below(others)
     if remembered.contradicts:
-        yield "  but it contradicts", "dim"
+        yield "  but it contradicts:", "dim"
         yield from _below(remembered.contradicts)
     if decision.duplicates:
         yield f"  but it may say the same as ({decision.duplicates[0].reason})", "dim"
         yield from _below(each.fact for each in decision.duplicates)
     for command, when in _proposals(remembered, program):
         yield f"  → `{command}` {when}", "yellow"
+
+
+def _why(reason: str, others: Sequence[Fact]) -> str:
+    """Return the reason of a decision, as the end of a line above the facts it is about."""
+    if len(others) == 1 and reason.startswith(f"{others[0].id} "):
+        return f", which {reason.removeprefix(f'{others[0].id} ')}"
+    return f" ({reason})" if reason else ""
 
 
 def _below(facts: Iterable[Fact]) -> Iterator[Line]:

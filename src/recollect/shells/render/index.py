@@ -58,7 +58,7 @@ def report_text(report: Report) -> Iterator[Line]:
         yield f"{plural(entries, 'line')} to correct", ""
     reused = f", {report.reused} from the cache" if report.reused else ""
     embedded = f"{report.embedded} embedded now{reused}, {report.pending} waiting"
-    yield f"{report.chunks} chunks, {embedded}", ""
+    yield f"{plural(report.chunks, 'chunk')}, {embedded}", ""
     if report.cost is not None:
         yield f"about {report.tokens} tokens, {price_text(report.cost)}", ""
 
@@ -68,7 +68,7 @@ def report_remarks(report: Report) -> Iterator[Line]:
     for notice in report.notices:
         yield notice, "yellow"
     for failure in report.failed:
-        yield from warning_lines(f"{failure.path}: {failure.reason}", failure.action)
+        yield from warning_lines(failure.summary, failure.action)
     for why in (report.degraded or {}).values():
         is_new = report.pending == report.chunks and not report.embedded
         what = "Indexed for keyword search only" if is_new else "Not everything is embedded"
@@ -95,7 +95,7 @@ def verification_text(verification: Verification) -> Iterator[Line]:
     for each in verification.differences:
         yield f"{each.path}: {each.reason}", "bold red"
         yield f"  → {each.action}", "red"
-    counts = f"{verification.files} files, {verification.chunks} chunks"
+    counts = f"{plural(verification.files, 'file')}, {plural(verification.chunks, 'chunk')}"
     waiting = f", {verification.pending} of them not embedded yet" if verification.pending else ""
     if not verification.differences:
         yield f"The index matches the files: {counts}{waiting}.", ""

@@ -181,7 +181,8 @@ def results_remarks(results: Results) -> Iterator[Line]:
     for notice in results.notices:
         yield notice, "yellow"
     for leg, why in (results.degraded or {}).items():
-        yield from warning_lines(f"{_what_failed(leg, results)}: {why.reason}", why.action)
+        what = _what_failed(leg, results)
+        yield from warning_lines(f"{what}: {_continued(why.reason)}", why.action)
     if results.hits and not results.confident:
         yield "No hit stands out: the answer may not be in memory.", "yellow"
 
@@ -195,7 +196,14 @@ def _what_failed(leg: str, results: Results) -> str:
         return "The query was not expanded"
     if leg == Leg.VECTOR and results.mode is not Mode.KEYWORD:
         return "The configured provider did not answer"
+    if leg == Leg.VECTOR:
+        return "Searched by keyword only"
     return f"The {leg} leg did not run"
+
+
+def _continued(reason: str) -> str:
+    """Return a sentence as it continues another one, after a colon."""
+    return f"the {reason.removeprefix('The ')}" if reason.startswith("The ") else reason
 
 
 def _rounded(score: float | None) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import degradation_json, failure_json, warning_lines
+from recollect.shells.render.shared import degradation_json, failure_json, plural, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,9 +91,9 @@ def status_text(status: Status) -> Iterator[Line]:
     yield f"Agent      {status.agent}", ""
     access = "" if store.is_writable else ", read-only"
     yield f"Index      {store.location} ({store.size_bytes / 1e6:.1f} MB{access})", ""
-    yield f"Indexed    {store.documents} files, {store.chunks} chunks", ""
+    yield f"Indexed    {_size(store.documents, store.chunks)}", ""
     for source, (documents, chunks) in store.by_source.items():
-        yield f"{_INDENT}{source}: {documents} files, {chunks} chunks", "dim"
+        yield f"{_INDENT}{source}: {_size(documents, chunks)}", "dim"
     model = f", {status.model}, {status.dimensions} dimensions" if status.model else ""
     configured = f"(configured: {status.requested_provider})"
     yield f"Provider   {status.provider or 'none'} {configured}{model}", ""
@@ -117,13 +117,17 @@ def status_text(status: Status) -> Iterator[Line]:
         yield notice, "yellow"
 
 
+def _size(documents: int, chunks: int) -> str:
+    return f"{plural(documents, 'file')}, {plural(chunks, 'chunk')}"
+
+
 def _skipped_text(status: Status) -> Iterator[Line]:
     """Yield why providers of the chain were skipped, those with the same reason in one line."""
     by_reason: dict[str, list[str]] = {}
     for name, why in status.skipped.items():
         by_reason.setdefault(why.reason, []).append(name)
     for reason, names in by_reason.items():
-        text = f"{', '.join(names)} skipped: {reason}"
+        text = f"{', '.join(names)}: {reason}"
         if len(names) > 1:
             yield f"{_INDENT}{text}", "dim"
         else:
@@ -143,9 +147,7 @@ def _staleness_text(status: Status) -> Iterator[Line]:
             yield f"{_INDENT}… and {len(named) - _LISTED} more", "dim"
         yield "           → `recollect index` updates the index.", "dim"
     for failure in stale.failed:
-        yield from warning_lines(
-            f"{failure.path}: {failure.reason}", failure.action, indent=_INDENT
-        )
+        yield from warning_lines(failure.summary, failure.action, indent=_INDENT)
 
 
 def checks_text(checks: Sequence[Check]) -> Iterator[Line]:
@@ -210,7 +212,7 @@ def agents_text(agents: Sequence[AgentStatus]) -> Iterator[Line]:
         yield "There are no indexes yet.", ""
     for each in agents:
         gone = "" if each.exists or each.workspace is None else " (gone)"
-        size = f"{each.documents} files, {each.chunks} chunks, {each.size_bytes / 1e6:.1f} MB"
+        size = f"{_size(each.documents, each.chunks)}, {each.size_bytes / 1e6:.1f} MB"
         yield f"{each.agent}  {size}", "bold"
         yield f"  {each.workspace or 'unknown workspace'}{gone}", "dim"
         if gone:
