@@ -51,7 +51,7 @@ def test_confidences_are_those_of_the_code() -> None:
     rows = {row[0]: row[1] for row in table("`by`")}
 
     assert {f"`{by}`": str(confidence) for by, confidence in CONFIDENCES.items()} == rows
-    assert "In the last quarter of its lifetime a fact counts half as\nsure" in PAGE
+    assert "In the last quarter of its lifetime a fact has half its\nconfidence" in PAGE
     assert (0.25, 0.5) == (1 - FADING_SHARE, FADED_FACTOR)
     assert f"confidence below {LEAST_CONFIDENCE}" in PAGE
 
