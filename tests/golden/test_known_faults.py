@@ -97,7 +97,7 @@ def test_an_old_note_is_not_dropped_for_its_age(
 ) -> None:
     write("memory/2000-01-01.md", "The quokka escaped.\n")
     write("memory/2026-01-01.md", "Nothing happened.\n")
-    settings = {"temporal_decay.enabled": True, "fusion": "weighted"}
+    settings = {"temporal_decay.enabled": True, "min_score": 0.35}
     with Memory.open(workspace, environ=environ, settings=settings) as memory:
         memory.sync()
 
