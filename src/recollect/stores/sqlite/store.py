@@ -184,6 +184,8 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             if not drift.lost_terms:
                 with self._writing() as connection:
                     count = repair(connection)
+                if not count:  # another process was faster
+                    return ()
                 return (
                     f"{count} entries of the index disagreed with its chunks and were repaired.",
                 )
