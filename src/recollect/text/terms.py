@@ -179,7 +179,9 @@ def phrase_terms(text: str) -> tuple[str, ...]:
             found.update(dict.fromkeys(token))
         elif len(token) > 1:
             found.update(dict.fromkeys(_grams(token)))
-    return tuple(found)
+    indexed = set(terms(text))  # `0++0` is indexed as `0`, whatever joins its parts
+    found = tuple(found)
+    return tuple(term for term in found if term in indexed)
 
 
 def _tokens(text: str) -> list[str]:
