@@ -180,7 +180,6 @@ def phrase_terms(text: str) -> tuple[str, ...]:
         elif len(token) > 1:
             found.update(dict.fromkeys(_grams(token)))
     indexed = set(terms(text))  # `0++0` is indexed as `0`, whatever joins its parts
-    found = tuple(found)
     return tuple(term for term in found if term in indexed)
 
 
