@@ -26,7 +26,7 @@ from recollect.ingest.documents import find_staleness
 from recollect.ingest.read import UnreadableError, excerpt, read
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions
-from recollect.ingest.vectors import Embedder, held_space
+from recollect.ingest.vectors import Embedder, cache_status_of, held_space
 from recollect.ingest.verify import verify
 from recollect.ingest.walk import Watched, locate, watched
 from recollect.providers.chain import Chain
@@ -420,6 +420,7 @@ class Memory:
         probe = self._chain.probe(held) if deep else None
         expected = self._chain.expected(held)
         space = self._store.space(expected) if expected else None
+        cache, trouble = cache_status_of(self._cache)
         return Status(
             workspace=str(self.workspace),
             agent=self.agent,
@@ -433,9 +434,9 @@ class Memory:
             published=str(published) if published else None,
             staleness=staleness,
             skipped=self._chain.choice.skipped if self._chain.choice else {},
-            cache=self._cache.status() if self._cache else None,
+            cache=cache,
             probe=probe,
-            notices=self._syncer.take_notices(),
+            notices=(*self._syncer.take_notices(), *trouble),
         )
 
     @synchronized

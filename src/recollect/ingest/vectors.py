@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import BatchApi, Provider
     from recollect.providers.chain import Chain
-    from recollect.reports import Report, StoreStatus
+    from recollect.reports import CacheStatus, Report, StoreStatus
     from recollect.stores.base import Store, VectorCache
     from recollect.types import Background, Fingerprint, Progress, Vectors
 
@@ -316,6 +316,14 @@ class CachedVectors:
     def _leave_cache_out(self, error: StoreError) -> None:
         self.cache = None
         self.notice = f"The embedding cache was left out: {error.message}"
+
+
+def cache_status_of(cache: VectorCache | None) -> tuple[CacheStatus | None, tuple[str, ...]]:
+    """Return how full a cache is, or a notice of why that cannot be told."""
+    try:
+        return (None if cache is None else cache.status()), ()
+    except StoreError as error:
+        return None, (f"The embedding cache cannot be read: {error.message} {error.action}",)
 
 
 def _measured(

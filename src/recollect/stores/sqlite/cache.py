@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.errors import StoreCorruptError
+from recollect.errors import StoreCorruptError, StoreReadOnlyError
 from recollect.reports import CacheStatus
 from recollect.stores.base import VectorCache
 from recollect.stores.sqlite.connect import (
@@ -92,7 +92,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
             space = connection.execute(_SPACE, (str(fingerprint),)).get
             rows = list(connection.execute(_GET, (space, json.dumps(list(digests)))))
         old = [digest.hex() for digest, _, used_on in rows if used_on != day]
-        if old:
+        if old and not connection.readonly("main"):
             with self._writing() as connection:
                 connection.execute(_TOUCH, (space, json.dumps(old), day))
         return {digest.hex(): np.frombuffer(vector, dtype=np.float32) for digest, vector, _ in rows}
@@ -178,9 +178,16 @@ class SqliteVectorCache(SqliteFile, VectorCache):
                 pass
 
     def _open(self) -> apsw.Connection:
-        """Open or create the file; delete a damaged one, or one of another version, first."""
+        """Open or create the file; delete a damaged one, or one of another version, first.
+
+        A file on a read-only disk is opened to be read.
+        """
         try:
             return _connected(self._path)
+        except StoreReadOnlyError:
+            if not self._path.is_file():
+                raise
+            return _connected(self._path, writable=False)
         except StoreCorruptError:
             with translated(self._path), alone(self._path):
                 try:
@@ -191,8 +198,8 @@ class SqliteVectorCache(SqliteFile, VectorCache):
                     return _connected(self._path)
 
 
-def _connected(path: Path) -> apsw.Connection:
-    connection = connect(path, writable=True)
+def _connected(path: Path, *, writable: bool = True) -> apsw.Connection:
+    connection = connect(path, writable=writable)
     try:
         with translated(path):
             _create_tables(connection, path=path)

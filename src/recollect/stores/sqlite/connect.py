@@ -30,6 +30,7 @@ _BUSY_TIMEOUT_MS = 30_000  # a writer holds the file for one document at a time,
 _WAL_SWITCH_ATTEMPTS = 50  # switching to WAL ignores the busy timeout, so we retry
 _WAL_SWITCH_PAUSE_SECONDS = 0.05
 _CACHE_KIB = 32_000
+_VFS_WITHOUT_LOCKS = "win32-none" if sys.platform == "win32" else "unix-none"
 _patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
 _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
 
@@ -47,13 +48,7 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
             with _folder_locked(path, is_exclusive=False):
                 return _opened(apsw.Connection(str(path)), writable=True)
-        else:
-            # Immutable: in a read-only folder there is no place for WAL's shared memory.
-            uri = f"{path.absolute().as_uri()}?immutable=1"
-            connection = apsw.Connection(
-                uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-            )
-            return _opened(connection, writable=False)
+        return _opened(_open_read_only(path), writable=False)
 
 
 @contextlib.contextmanager
@@ -86,6 +81,31 @@ def _folder_locked(path: Path, *, is_exclusive: bool) -> Iterator[None]:
         yield
     finally:
         os.close(folder)  # also unlocks
+
+
+def _open_read_only(path: Path) -> apsw.Connection:
+    """Open a file that this process may only read, with what a killed writer left in its log."""
+    try:
+        return _read_by(path, "mode=ro")
+    except apsw.CantOpenError:
+        # A read-only folder has no place for the memory that readers of a log share.
+        log = files_of(path)[1]
+        if log.is_file() and log.stat().st_size:
+            return _read_by(path, f"mode=ro&vfs={_VFS_WITHOUT_LOCKS}")
+        return _read_by(path, "immutable=1")
+
+
+def _read_by(path: Path, parameters: str) -> apsw.Connection:
+    uri = f"{path.absolute().as_uri()}?{parameters}"
+    connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    try:
+        if _VFS_WITHOUT_LOCKS in parameters:
+            connection.pragma("locking_mode", "exclusive")  # needs no shared memory
+        connection.execute("SELECT 1 FROM sqlite_schema")  # opens the log
+    except apsw.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def _opened(connection: apsw.Connection, *, writable: bool) -> apsw.Connection:

@@ -1,0 +1,108 @@
+"""A home on a disk that became read-only: what is there can still be looked at and searched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from tests.support.contents import index_file
+from tests.support.read_only import on_read_only
+
+from recollect import Memory
+from recollect.stores.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def run_read_only(
+    workspace: Path, environ: dict[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    home = Path(environ["RECOLLECT_HOME"])
+    command = [sys.executable, "-m", "recollect", "-w", str(workspace), *arguments]
+    return subprocess.run(
+        [*on_read_only(home), *command], env=environ, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def home(embedded_sample: Path, environ: dict[str, str]) -> Path:
+    """A home with an index and a cache of vectors."""
+    with Memory.open(embedded_sample, environ=environ) as memory:
+        memory.sync()
+    return Path(environ["RECOLLECT_HOME"])
+
+
+@pytest.mark.usefixtures("home")
+def test_status_and_cache_are_shown_on_a_read_only_disk(
+    sample: Path, environ: dict[str, str]
+) -> None:
+    status = run_read_only(sample, environ, "status", "--json")
+    cache = run_read_only(sample, environ, "cache", "--json")
+
+    assert 0 == status.returncode, status.stdout + status.stderr
+    shown = json.loads(status.stdout)
+    assert shown["cache"]["vectors"] > 0
+    assert "not updated" in " ".join(shown["notices"])
+    assert 0 == cache.returncode, cache.stdout + cache.stderr
+
+
+def test_a_damaged_cache_on_a_read_only_disk_is_a_notice(
+    sample: Path, environ: dict[str, str], home: Path
+) -> None:
+    (home / "cache" / "embeddings.sqlite").write_bytes(b"not a database, but long enough" * 200)
+
+    status = run_read_only(sample, environ, "status", "--json")
+
+    assert 0 == status.returncode, status.stdout + status.stderr
+    shown = json.loads(status.stdout)
+    assert shown["cache"] is None
+    assert "embedding cache cannot be read" in " ".join(shown["notices"])
+
+
+@pytest.mark.usefixtures("home")
+def test_what_cannot_be_done_on_a_read_only_disk_fails(
+    sample: Path, environ: dict[str, str]
+) -> None:
+    for arguments in (("index",), ("reset", "--yes"), ("cache", "prune", "--all")):
+        done = run_read_only(sample, environ, *arguments, "--json")
+
+        assert 1 == done.returncode
+        assert "store_read_only" == json.loads(done.stdout)["error"]["type"]
+
+
+@pytest.mark.parametrize("side_file", ["-wal", "-shm"])
+def test_a_search_on_a_read_only_disk_sees_what_a_killed_process_had_committed(
+    workspace: Path,
+    environ: dict[str, str],
+    write: Callable[[str, str], Path],
+    tmp_path: Path,
+    side_file: str,
+) -> None:
+    """Both side files are left by a kill; only the log by a computer that went down."""
+    environ["RECOLLECT_PROVIDER"] = "none"
+    home = Path(environ["RECOLLECT_HOME"])
+    write("memory/a.md", "The harbour opens at six.\n")
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+        store = memory._store
+        assert isinstance(store, SqliteStore)
+        store._connection.set_wal_hook(lambda *_: apsw.SQLITE_OK)  # no checkpoint
+        write("memory/b.md", "The lighthouse was painted.\n")
+        memory.sync()
+        left = shutil.copytree(home, tmp_path / "left")
+    file = index_file(left)
+    if side_file == "-wal":
+        file.with_name(file.name + "-shm").unlink()
+    environ["RECOLLECT_HOME"] = str(left)
+
+    done = run_read_only(workspace, environ, "search", "lighthouse", "--json")
+
+    assert 0 == done.returncode, done.stderr
+    assert ["memory/b.md"] == [hit["path"] for hit in json.loads(done.stdout)["results"]]
