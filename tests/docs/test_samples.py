@@ -90,6 +90,18 @@ def test_the_samples_of_a_page_run_and_print_what_it_says(page: Path, terminal: 
     assert_is_told(printed, told=told, page=page)
 
 
+def test_every_command_of_a_table_prints_what_stands_beside_it(terminal: Terminal) -> None:
+    page = ROOT / "docs" / "described.md"
+    rows = re.findall(r"^\|[^|]+\| `(.+)` \| `(.+)` \|$", page.read_text("utf-8"), re.MULTILINE)
+    [start] = [block.text for block in blocks(page) if block.language == "bash"]
+    terminal.run(start)
+
+    missing = [command for command, told in rows if told not in terminal.run(command)]
+
+    assert len(rows) > 30
+    assert [] == missing
+
+
 def assert_is_told(printed: str, *, told: str, page: Path) -> None:
     """A sample that finds nothing is a poor one, unless the page says that it finds nothing."""
     if name_of(page) != NO_TRANSCRIPTS:
