@@ -28,6 +28,7 @@ SHORT = ServerLimits(
     requests=3,
     seconds=1.0,
     header_seconds=0.5,
+    body_seconds=0.5,
     connections=8,
 )
 JSON = {"Content-Type": "application/json"}
@@ -189,7 +190,60 @@ def test_a_body_that_never_comes_is_answered_in_words(here: Inside) -> None:
             "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{".encode()
         )
 
-        assert connection.recv(1000).startswith(b"HTTP/1.1 503 ")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 408 ")
+
+
+def test_half_bodies_take_no_place_from_others(here: Inside) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(SHORT.requests + 2):
+            stack.enter_context(connected(here)).sendall(
+                f"POST /api/facts HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n"
+                "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{".encode()
+            )
+
+        assert 200 == httpx.get(f"{here.url}/api/status", timeout=30).status_code
+
+
+@pytest.mark.parametrize(
+    ("version", "framing"),
+    [
+        ("1.1", "Content-Length: 5\r\nTransfer-Encoding: chunked"),
+        ("1.1", "Transfer-Encoding: chunked\r\nContent-Length: 5"),
+        ("1.1", "Content-Length: 0\r\nTransfer-Encoding: CHUNKED"),
+        ("1.0", "Transfer-Encoding: chunked"),
+        ("1.1", "Content-Length: 5\r\nContent-Length: 6"),
+        ("1.1", "Content-Length: 5, 6"),
+        ("1.1", "Content-Length: +5"),
+        ("1.1", "Content-Length: -1"),
+        ("1.1", "Content-Length: 0x5"),
+        ("1.1", "Content-Length: 5_0"),
+        ("1.1", "Content-Length: 99999999999999999999999"),
+        ("1.1", "Content-Length:"),
+        ("1.1", "Transfer-Encoding: gzip, chunked"),
+        ("1.1", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked"),
+        ("1.1", "Transfer-Encoding: xchunked"),
+        ("1.1", "Transfer-Encoding : chunked"),
+    ],
+)
+def test_a_body_whose_end_is_ambiguous_is_refused_and_its_connection_closed(
+    here: Inside, version: str, framing: str
+) -> None:
+    head = f"Host: 127.0.0.1:{here.port}\r\nContent-Type: application/json\r\n{framing}\r\n\r\n"
+    hidden = f"GET /api/status HTTP/1.1\r\nHost: 127.0.0.1:{here.port}\r\n\r\n"
+    with connected(here) as connection:
+        connection.sendall(f"POST /api/facts HTTP/{version}\r\n{head}0\r\n\r\n{hidden}".encode())
+        said = _until_closed(connection)
+
+    assert said.startswith(b"HTTP/1.1 400 ")
+    assert 1 == said.count(b"HTTP/1.1 ")
+
+
+def _until_closed(connection: socket.socket) -> bytes:
+    said = bytearray()
+    with contextlib.suppress(ConnectionResetError):
+        while part := connection.recv(10_000):
+            said += part
+    return bytes(said)
 
 
 def test_slow_clients_do_not_hold_up_the_others(here: Inside) -> None:

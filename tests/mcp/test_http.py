@@ -16,6 +16,7 @@ from tests.mcp.serving import INITIALIZE, answer, command, served, synced
 from tests.support.waiting import PATIENCE_SECONDS
 
 from mcp import Client
+from recollect.shells.http.listen import ServerLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,6 +123,47 @@ def test_a_token_that_is_set_must_be_brought(sample: Path, plain: Mapping[str, s
 
     assert [401, 401] == [without[0], wrong[0]]
     assert "memory_search" in found
+
+
+def test_no_session_is_kept_for_a_client_that_may_never_come_back(
+    sample: Path, plain: Mapping[str, str]
+) -> None:
+    headers = {"Accept": "application/json, text/event-stream"}
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    with served(sample, plain) as (_, address):
+        opened = httpx2.post(address, json=INITIALIZE, headers=headers)
+        listed = httpx2.post(address, json=listing, headers=headers)
+
+    assert "mcp-session-id" not in opened.headers
+    assert (200, 200) == (opened.status_code, listed.status_code)
+    assert "memory_search" in listed.text
+
+
+def test_no_stream_is_kept_open_for_a_client_that_only_listens(
+    sample: Path, plain: Mapping[str, str]
+) -> None:
+    with served(sample, plain) as (_, address):
+        answers = [
+            httpx2.request(method, address, headers={"Accept": "text/event-stream"})
+            for method in ("GET", "DELETE")
+        ]
+
+    assert [(405, "POST")] * 2 == [(each.status_code, each.headers["allow"]) for each in answers]
+
+
+def test_a_body_whose_end_is_ambiguous_is_refused(sample: Path, plain: Mapping[str, str]) -> None:
+    with served(sample, plain) as (_, address):
+        status, said = post(address, Transfer_Encoding="chunked")
+
+    assert (400, "framing") == (status, said["error"]["type"])
+
+
+def test_a_body_that_is_too_large_is_refused(sample: Path, plain: Mapping[str, str]) -> None:
+    body = b" " * (ServerLimits().body_bytes + 1)
+    with served(sample, plain) as (_, address):
+        said = httpx2.post(address, content=body, headers={"Content-Type": "application/json"})
+
+    assert 413 == said.status_code
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import AsyncMemory, Memory
-from recollect.shells.serving import ServedMemory
+from recollect.shells.mcp.calls import Calls
+from recollect.shells.mcp.tools import TOOLS
+from recollect.shells.serving import Answer, ServedMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import pytest
@@ -61,3 +63,26 @@ def test_a_read_only_index_is_served_without_a_worker(
         return seen
 
     assert ("failing", False, False) == asyncio.run(run())
+
+
+def test_the_time_of_a_call_includes_its_wait_for_the_first_sync() -> None:
+    asked: list[str] = []
+
+    class Opening(ServedMemory):
+        """Never opens."""
+
+        async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+            asked.append("run")
+            return await super().run(work)
+
+    async def never() -> AsyncMemory:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def search() -> str:
+        calls = Calls(Opening(never, call_seconds=0.2), scopes=frozenset())
+        [tool] = [each for each in TOOLS if each.name == "memory_search"]
+        return (await calls.call(tool, {"query": "anything"})).text
+
+    assert "did not answer within 0.2 seconds" in asyncio.run(search())
+    assert [] == asked

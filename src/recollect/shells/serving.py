@@ -24,7 +24,7 @@ from recollect.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from recollect.async_memory import AsyncMemory
     from recollect.background.worker import Worker
@@ -80,7 +80,7 @@ class ServedMemory:
 
         Args:
             open_memory: opens the memory, also after it had to be closed.
-            call_seconds: how long `run` may take; None for no limit.
+            call_seconds: how long a call may take within `time_limit`; None for no limit.
 
         """
         self.last_sync = LastSync()
@@ -107,23 +107,44 @@ class ServedMemory:
         """Open the memory and load its model in the background, ready for the first question."""
         self._preparing = asyncio.ensure_future(self._prepare())
 
-    async def run(self, work: Callable[[Memory], Answer]) -> Answer:
-        """Run a function of the memory in the memory's thread.
+    @contextlib.asynccontextmanager
+    async def time_limit(self) -> AsyncIterator[None]:
+        """Limit what is awaited inside to the time that one call may take.
 
         Raises:
-            RecollectError: the memory cannot be opened, or the function failed.
-            SlowError: it took too long; it continues, and the next call finds it done.
+            SlowError: it took too long; its work continues, and the next call finds it done.
 
         """
         try:
             async with asyncio.timeout(self._call_seconds):
-                return await self._run(work)
+                yield
         except TimeoutError:
             raise SlowError(
                 f"Memory did not answer within {self._call_seconds:g} seconds. It is still "
                 "opening, reading files for the first time, or waiting for its embedding provider.",
                 action="Ask again in a moment.",
             ) from None
+
+    async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+        """Run a function of the memory in the memory's thread.
+
+        Raises:
+            RecollectError: the memory cannot be opened, or the function failed.
+
+        """
+        opening = self._opened()
+        try:
+            return await (await asyncio.shield(opening)).run(work)
+        except StoreError as error:
+            if isinstance(error, _NOT_FIXED_BY_REOPENING):
+                raise
+            _LOG.warning("%s Reopening the index.", error.message)
+            await self._release(opening)
+        except RuntimeError:
+            if opening is self._opening:
+                raise
+            # Another call has just closed it in order to reopen it.
+        return await (await asyncio.shield(self._opened())).run(work)
 
     async def wait_for_first_sync(self) -> None:
         """Wait a few seconds for the worker's first sync, if it is a short one.
@@ -193,21 +214,6 @@ class ServedMemory:
             # is safe: a process may be killed at any time.
             _LOG.warning("Work did not end within %g seconds; stopped without it.", seconds)
             os._exit(exit_code)
-
-    async def _run(self, work: Callable[[Memory], Answer]) -> Answer:
-        opening = self._opened()
-        try:
-            return await (await asyncio.shield(opening)).run(work)
-        except StoreError as error:
-            if isinstance(error, _NOT_FIXED_BY_REOPENING):
-                raise
-            _LOG.warning("%s Reopening the index.", error.message)
-            await self._release(opening)
-        except RuntimeError:
-            if opening is self._opening:
-                raise
-            # Another call has just closed it in order to reopen it.
-        return await (await asyncio.shield(self._opened())).run(work)
 
     def _opened(self) -> asyncio.Task[AsyncMemory]:
         """Return the task that opens the memory; a call that gives up does not cancel it."""

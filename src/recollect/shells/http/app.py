@@ -19,6 +19,7 @@ from starlette.routing import Route, Router
 
 from recollect.errors import RecollectError
 from recollect.shells.guard import RequestOrigin
+from recollect.shells.http.bodies import DisconnectedError, framing_error, read_body
 from recollect.shells.http.errors import (
     JsonResponse,
     ParameterError,
@@ -59,10 +60,6 @@ _SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Frame-Options": "DENY",
 }
-
-
-class _DisconnectedError(Exception):
-    """The client disconnected. Never leaves this module."""
 
 
 def build_app(state: ServerState, *, guard: Guard, limits: ServerLimits) -> ASGIApp:
@@ -118,6 +115,9 @@ class GuardedApp:
 
     def _refusal(self, scope: Scope) -> Response | None:
         path = scope["path"]
+        ambiguous = framing_error(scope)
+        if ambiguous is not None:
+            return error_response(ambiguous, path=path)
         if len(scope["raw_path"]) + len(scope["query_string"]) > self._limits.address_bytes:
             too_long = RequestError(
                 414,
@@ -169,20 +169,22 @@ class Endpoint:
             scope[_ROUTE] = operation.path
             try:
                 response = await self._respond(operation, scope, receive)
-            except _DisconnectedError:
+            except DisconnectedError:
                 self._state.metrics.abandoned += 1
                 return
         await response(scope, receive, send)
 
     async def _respond(self, operation: Operation, scope: Scope, receive: Receive) -> Response:
         try:
+            # A client that is slow to send its body takes no place from the others.
+            parameters = await self._read(operation, scope, receive)
             if operation.is_public:
-                return await self._run_in_time(operation, scope, receive)
+                return await self._run_in_time(operation, parameters, receive)
             with self._in_progress():
-                return await self._run_in_time(operation, scope, receive)
+                return await self._run_in_time(operation, parameters, receive)
         except RecollectError as error:
             return error_response(error, path=scope["path"])
-        except _DisconnectedError:
+        except DisconnectedError:
             raise
         except Exception:  # noqa: BLE001 - a bug is logged, and its details stay here
             _LOG.exception("%s %s failed.", operation.method, operation.path)
@@ -205,11 +207,12 @@ class Endpoint:
         finally:
             metrics.in_progress -= 1
 
-    async def _run_in_time(self, operation: Operation, scope: Scope, receive: Receive) -> Response:
+    async def _run_in_time(
+        self, operation: Operation, parameters: BaseModel, receive: Receive
+    ) -> Response:
         seconds = operation.seconds or self._limits.seconds
         try:
             async with asyncio.timeout(seconds):
-                parameters = await self._read(operation, scope, receive)
                 return await _unless_disconnected(self._run(operation, parameters), receive)
         except TimeoutError:
             raise RequestError(
@@ -236,7 +239,7 @@ class Endpoint:
                 "This server is read-only.",
                 action="Start it without --read-only to write facts.",
             )
-        body = await _body(receive, limit=self._limits.body_bytes)
+        body = await read_body(receive, limits=self._limits)
         if body and not operation.takes_body:
             raise ParameterError("This operation takes no body.", param=None)
         return read_parameters(
@@ -253,25 +256,6 @@ class Endpoint:
         return JsonResponse(answer, status=operation.status)
 
 
-async def _body(receive: Receive, *, limit: int) -> bytes:
-    parts = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _DisconnectedError
-        parts += message.get("body", b"")
-        if len(parts) > limit:
-            raise RequestError(
-                413,
-                "body",
-                f"The body is larger than {limit} bytes.",
-                action="Send less at once.",
-                headers={"Connection": "close"},
-            )
-        if not message.get("more_body", False):
-            return bytes(parts)
-
-
 async def _unless_disconnected(
     work: Coroutine[object, object, Response], receive: Receive
 ) -> Response:
@@ -281,7 +265,7 @@ async def _unless_disconnected(
     try:
         await asyncio.wait([working, listening], return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise _DisconnectedError
+            raise DisconnectedError
         return await working
     finally:
         for task in (working, listening):

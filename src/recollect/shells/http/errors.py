@@ -45,6 +45,7 @@ STATUS_MEANINGS = {
     403: "The Host, the Origin or the scope is not allowed, or the server is read-only.",
     404: "Not found.",
     405: "The path does not support this method.",
+    408: "The body took too long to arrive.",
     409: "The fact conflicts with facts already stored.",
     413: "The body is too large.",
     414: "The address is too long.",

@@ -40,6 +40,8 @@ class ServerLimits:
     """How long a request may take; the first search may have to load a model."""
     header_seconds: float = 10.0
     """How long a client may take to send request headers."""
+    body_seconds: float = 10.0
+    """How long a client may take to send the body of a request."""
     connections: int = 512
     """Open at the same time."""
     stop_seconds: float = 10.0

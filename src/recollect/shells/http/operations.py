@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _BEARER = "bearer"
 _EVERY_ERROR = (400, 403, 405, 414, 503)
-_BODY_ERRORS = (413, 415)
+_BODY_ERRORS = (408, 413, 415)
 _SCHEMAS = "#/components/schemas/"
 
 

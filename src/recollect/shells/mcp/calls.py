@@ -52,7 +52,8 @@ class Calls:
     async def call(self, tool: Tool, given: Mapping[str, object]) -> ToolResult:
         """Call a tool; a failure is a result as well."""
         try:
-            return await _WORK[tool.name](self, parse_arguments(tool, given))
+            async with self._served.time_limit():
+                return await _WORK[tool.name](self, parse_arguments(tool, given))
         except RecollectError as error:
             if tool.name in _SEARCH_TOOLS and not isinstance(error, UsageError):
                 return render.search_failed(error)

@@ -1,4 +1,9 @@
-"""Serving over streamable HTTP at /mcp: to this machine, or to others with a token."""
+"""Serving over streamable HTTP at /mcp: to this machine, or to others with a token.
+
+There are no sessions: nothing is remembered between two requests of a client, so a client that is
+never heard of again costs nothing. Nor is there a stream of our own messages, since there are none
+to send; a GET is answered with 405, as the protocol provides.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from recollect.errors import UsageError
 from recollect.shells.guard import Guard, RequestOrigin, read_token, require_token
-from recollect.shells.http.errors import refused_response
+from recollect.shells.http.bodies import framing_error, with_whole_bodies
+from recollect.shells.http.errors import error_response, refused_response, unknown_method
 from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
 from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
 
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server.lowlevel.server import Server as McpServer
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from recollect.shells.mcp.handshake import McpOptions
@@ -69,7 +76,7 @@ def parse_address(text: str) -> tuple[str, int]:
 async def _serve(options: McpOptions, *, guard: Guard, listener: socket.socket) -> None:
     served = serve_memory(options)
     server = make_server(served, options)
-    app = guarded(_app(server), guard)
+    app = guarded(with_whole_bodies(_app(server), limits=_LIMITS), guard)
     served.prepare()
     sys.stderr.write(f"MCP at {address_of(guard.host, guard.port)}{PATH}. Stop with Ctrl-C.\n")
     sys.stderr.flush()
@@ -82,18 +89,32 @@ async def _serve(options: McpOptions, *, guard: Guard, listener: socket.socket) 
 def _app(server: McpServer[Any]) -> ASGIApp:
     # Our own guard comes first and also checks tokens.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    return server.streamable_http_app(streamable_http_path=PATH, transport_security=unguarded)
+    return server.streamable_http_app(
+        streamable_http_path=PATH,
+        stateless_http=True,
+        max_request_body_size=_LIMITS.body_bytes,
+        transport_security=unguarded,
+    )
 
 
 def guarded(app: ASGIApp, guard: Guard) -> ASGIApp:
     """Return the application behind a guard."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            refused = guard.refusal(RequestOrigin.from_headers(scope["headers"]))
-            if refused is not None:
-                await refused_response(refused, path=scope["path"])(scope, receive, send)
-                return
-        await app(scope, receive, send)
+        refusal = _refusal(scope, guard) if scope["type"] == "http" else None
+        await (refusal or app)(scope, receive, send)
 
     return answer
+
+
+def _refusal(scope: Scope, guard: Guard) -> Response | None:
+    path = scope["path"]
+    ambiguous = framing_error(scope)
+    if ambiguous is not None:
+        return error_response(ambiguous, path=path)
+    refused = guard.refusal(RequestOrigin.from_headers(scope["headers"]))
+    if refused is not None:
+        return refused_response(refused, path=path)
+    if path == PATH and scope["method"] != "POST":
+        return error_response(unknown_method(scope["method"], {"POST"}), path=path)
+    return None

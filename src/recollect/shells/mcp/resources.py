@@ -67,7 +67,8 @@ class Resources:
         """
         after = "" if cursor is None else _read_cursor(cursor)
         try:
-            paths = await self._served.run(lambda memory: memory.paths())
+            async with self._served.time_limit():
+                paths = await self._served.run(lambda memory: memory.paths())
         except RecollectError as error:
             raise _failed(error) from error
         rest = sorted(path for path in paths if path > after)
@@ -92,7 +93,9 @@ class Resources:
         if path is None:
             raise MCPError(NOT_FOUND, f"There is no resource {uri}.", {"uri": uri})
         try:
-            return neutralised(await self._served.run(lambda memory: _read_all(memory, path)))
+            async with self._served.time_limit():
+                text = await self._served.run(lambda memory: _read_all(memory, path))
+            return neutralised(text)
         except NotFoundError as error:
             raise MCPError(NOT_FOUND, f"{error.message} {error.action}", {"uri": uri}) from error
         except RecollectError as error:
