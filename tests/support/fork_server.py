@@ -112,6 +112,7 @@ def be_the_command(request: dict[str, object], streams: list[int]) -> None:
             os.dup2(descriptor, number)
             os.close(descriptor)
         os.chdir(str(request["folder"]))
+        os.umask(int(str(request["umask"])))
         os.environ.clear()
         os.environ.update(request["environ"])  # type: ignore[call-overload]  # from JSON
         sys.argv[:] = [SCRIPT, *request["arguments"]]  # type: ignore[misc]

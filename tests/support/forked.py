@@ -2,7 +2,8 @@
 
 usage: python -IS forked.py SOCKET ARGUMENT…
 
-Hands its streams, environment and folder over, passes signals on, and ends as the command ends.
+Hands its streams, environment, folder and umask over, passes signals on, and ends as the command
+ends.
 Imports little: its start is what the tests pay for every command.
 """
 
@@ -23,10 +24,13 @@ def main() -> None:
         del os.environ["LC_CTYPE"]
     if any(name.startswith(UNSAFE) for name in os.environ):
         os.execv(sys.executable, [sys.executable, "-m", "recollect", *arguments])  # noqa: S606
+    umask = os.umask(0)
+    os.umask(umask)
     request = {
         "arguments": arguments,
         "environ": dict(os.environ),
         "folder": os.getcwd(),  # noqa: PTH109 - pathlib is slow to load
+        "umask": umask,
     }
     server = socket.socket(socket.AF_UNIX)
     server.connect(sys.argv[1])

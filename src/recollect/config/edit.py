@@ -19,7 +19,7 @@ from tomlkit.items import AoT, Comment, Null, Table
 
 from recollect.config.schema import canonical, flatten
 from recollect.errors import ConfigError
-from recollect.text.files import replace_file
+from recollect.text.files import make_private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ def write_settings(
     changes: Mapping[str, Value | None],
     *,
     check: Callable[[str], None] = lambda _text: None,
-    is_optional: bool = False,
+    is_private: bool = True,
 ) -> str:
     """Set settings in a file, or remove those whose value is None; return the diff.
 
@@ -52,7 +52,8 @@ def write_settings(
         file: created with its folder if missing.
         changes: by the full name, such as `mmr.enabled`.
         check: called with the new text before it is written; raises to prevent that.
-        is_optional: remove the file if nothing is left in it.
+        is_private: for its owner only, as it may hold keys. Otherwise it is shared with the
+            folder it is in, and removed if nothing is left in it.
 
     Raises:
         ConfigError: the file cannot be edited safely or written; it is unchanged.
@@ -62,7 +63,7 @@ def write_settings(
         before = file.read_bytes().decode("utf-8") if file.exists() else ""
         after = edit_settings(before, changes)
         check(after)
-        _write(file, after, is_optional=is_optional)
+        _write(file, after, is_private=is_private)
     except (OSError, ValueError) as error:
         # Not the whole error: it may name a temporary file.
         reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -81,12 +82,13 @@ def write_settings(
     )
 
 
-def _write(file: Path, text: str, *, is_optional: bool) -> None:
-    if is_optional and not text.strip() and not file.is_symlink():
+def _write(file: Path, text: str, *, is_private: bool) -> None:
+    if not is_private and not text.strip() and not file.is_symlink():
         file.unlink(missing_ok=True)
         return
-    file.resolve().parent.mkdir(parents=True, exist_ok=True)
-    replace_file(file, text.encode())
+    if is_private:
+        make_private_folder(file.resolve().parent)
+    replace_file(file, text.encode(), private=is_private)
 
 
 def edit_settings(text: str, changes: Mapping[str, Value | None]) -> str:

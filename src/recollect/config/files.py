@@ -239,8 +239,8 @@ class SettingsFiles:
             if was_right:
                 self._load({file: text})
 
-        is_optional = file == self.workspace.settings
-        return write_settings(file, changes, check=check, is_optional=is_optional)
+        is_private = file != self.workspace.settings
+        return write_settings(file, changes, check=check, is_private=is_private)
 
 
 def _state(name: str, config: Config) -> SettingState:

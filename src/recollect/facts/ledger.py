@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import glob
 import os
 import stat as modes
 import sys
@@ -189,8 +188,6 @@ class _LedgerFiles:
             return False
         for name, text in texts.items():
             content = self._contents.get(name, _ABSENT)
-            for leftover in self._folder.glob(f".{glob.escape(name)}.*.tmp"):
-                leftover.unlink()  # by a process that was killed: its lock is ours now
             replace_file(self._folder / name, content.encoded(text), follow_links=False)
         return True
 

@@ -17,7 +17,7 @@ from recollect.config import find_workspace
 from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
 from recollect.install.edit import InstallRecord, is_empty, snippet, with_entries, without_entries
-from recollect.text.files import replace_file
+from recollect.text.files import make_private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -190,7 +190,8 @@ class Installer:
                     _remove_folders(previous.made_folders)
                 elif change.is_change and change.after is not None:
                     file.resolve().parent.mkdir(parents=True, exist_ok=True)
-                    is_private = self.request.scope is InstallScope.USER
+                    # An existing file is the agent's: it keeps its mode.
+                    is_private = self.request.scope is InstallScope.USER and change.before is None
                     replace_file(file, change.after.encode(), private=is_private)
                 self.records.store(file, record)
             except OSError as error:
@@ -262,7 +263,7 @@ class InstallRecords:
         records.pop(str(file), None)
         if record is not None:
             records[str(file)] = asdict(record)
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._file.parent)
         text = json.dumps(records, ensure_ascii=False, indent=2) + "\n"
         replace_file(self._file, text.encode(), private=True)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.sessions.openclaw_database import read_session
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.text.files import replace_file, replacing
+from recollect.text.files import make_private_folder, replace_file, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ class Archive:
         is_complete = copy.is_file() and copy.stat().st_size >= _size_bytes(found)
         if found.file == copy or is_complete:
             return False
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(copy.parent)
         with replacing(copy, private=True) as staged:  # a transcript may contain secrets
             if found.session:
                 rows = read_session(found.file, found.session)
@@ -62,7 +62,7 @@ class Archive:
         is_older = copy.is_file() and mtime_ns < copy.stat().st_mtime_ns
         if is_older or (copy.is_file() and copy.read_bytes() == conversation.content):
             return False
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(copy.parent)
         with replacing(copy, private=True) as staged:  # a transcript may contain secrets
             staged.write_bytes(conversation.content)
             os.utime(staged, ns=(mtime_ns, mtime_ns))
@@ -85,7 +85,7 @@ class Archive:
 
     def write_forgotten(self, paths: Iterable[str]) -> None:
         """Replace the list of forgotten transcripts."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.folder)
         listed = json.dumps(sorted(paths), ensure_ascii=False, indent=1)
         replace_file(self.folder / _FORGOTTEN, listed.encode(), private=True)
 

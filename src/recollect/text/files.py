@@ -1,12 +1,19 @@
-"""Replaces a file in one step, so that a reader sees the old content or the new, never half of it.
+"""Writes files: in one step, and readable by their owner only where they are private.
 
-A killed process leaves the old file untouched, and at most a hidden temporary file beside it.
+A reader sees the old content or the new, never half of it. A killed process leaves the old file
+untouched, and at most a hidden temporary file beside it, which the next write removes.
+
+Everything that Recollect keeps for itself is private: 0600 in folders of 0700 from the moment it
+is created, whatever the umask. Files that people share (notes, facts, a workspace's settings)
+follow the umask when they are created and keep their mode afterwards.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
+import sys
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -16,8 +23,80 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _OWNER_ONLY = 0o600
+_OWNER_ONLY_FOLDER = 0o700
+_READABLE_FOLDER = 0o755
+_OF_OTHERS = 0o077
+"""The bits that let anyone but the owner in."""
 _AS_UMASK_ALLOWS = 0o666
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_LOOK = (
+    os.O_RDONLY
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe in the file's place would block forever
+)
+_STAGED_NAME = re.compile(r"\.(.+)\.[0-9]+-[0-9]+\.tmp", re.DOTALL)
+
+if sys.platform == "win32":
+
+    def _locked(_descriptor: int) -> bool:
+        return True  # there, a file that a process has open cannot be removed
+
+else:
+    import fcntl
+
+    def _locked(descriptor: int) -> bool:
+        """Lock a temporary file until its process ends; False if another process has it."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # also a file system without locks: what is on it is left alone
+            return False
+        return True
+
+
+def make_private_folder(folder: Path, *, readable: bool = False) -> None:
+    """Create a folder and its missing parents, all of them for their owner only.
+
+    Args:
+        folder: an existing one keeps its mode.
+        readable: others may read what is in it, as far as the umask allows; never write.
+
+    Raises:
+        OSError: it cannot be created.
+
+    """
+    # `Path.mkdir` would create the parents with the permissions that the umask leaves.
+    missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
+    for each in reversed(missing):
+        each.mkdir(_READABLE_FOLDER if readable else _OWNER_ONLY_FOLDER, exist_ok=True)
+
+
+def make_private_file(file: Path) -> None:
+    """Create an empty file for its owner only, or restrict an existing one.
+
+    Raises:
+        OSError: it cannot be created.
+
+    """
+    try:
+        os.close(os.open(file, _CREATE, _OWNER_ONLY))
+    except FileExistsError:
+        restrict(file)
+
+
+def restrict(file: Path) -> None:
+    """Take the permissions of everyone but the owner from a file; someone else's is left alone."""
+    with suppress(FileNotFoundError, PermissionError):
+        mode = file.stat().st_mode
+        if mode & _OF_OTHERS:
+            file.chmod(stat.S_IMODE(mode) & ~_OF_OTHERS)
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Tell whether anyone but the owner has permissions for a file or folder."""
+    try:
+        return os.name == "posix" and bool(path.stat().st_mode & _OF_OTHERS)
+    except OSError:
+        return False
 
 
 def replace_file(
@@ -29,6 +108,8 @@ def replace_file(
         OSError: the file cannot be written; its old content is intact.
 
     """
+    real = file.resolve() if follow_links else file
+    remove_leftovers(real.parent, of=real.name)
     with replacing(file, private=private, follow_links=follow_links) as staged:
         staged.write_bytes(content)
 
@@ -42,7 +123,7 @@ def replacing(file: Path, *, private: bool = False, follow_links: bool = True) -
 
     Args:
         file: its folder must exist.
-        private: make a file that did not exist readable by its owner only.
+        private: make the file readable by its owner only, even if it was not before.
         follow_links: replace what a link points to. If False, replace the link itself: following
             one in a folder that came from elsewhere could overwrite a stranger's file.
 
@@ -55,28 +136,81 @@ def replacing(file: Path, *, private: bool = False, follow_links: bool = True) -
     staged.unlink(missing_ok=True)  # left by a killed process that had the same ids
     previous = None
     with suppress(FileNotFoundError):
-        previous = real.lstat()
+        found = real.lstat()
+        previous = found if stat.S_ISREG(found.st_mode) else None
+    # The copy is never readable by more people than the file, not even for a moment.
+    restricted = private or previous is not None
+    descriptor = _created(staged, _OWNER_ONLY if restricted else _AS_UMASK_ALLOWS)
     try:
-        # The copy is never readable by more people than the file, not even for a moment.
-        restricted = private or previous is not None
-        os.close(os.open(staged, _CREATE, _OWNER_ONLY if restricted else _AS_UMASK_ALLOWS))
         yield staged
-        _flush(staged, os.O_RDWR)
+        os.fsync(descriptor)
         if previous is not None:
             if os.name == "posix" and os.geteuid() == 0:
                 os.chown(staged, previous.st_uid, previous.st_gid)
-            staged.chmod(stat.S_IMODE(previous.st_mode))
+            mode = stat.S_IMODE(previous.st_mode)
+            staged.chmod(mode & ~_OF_OTHERS if private else mode)
+        if os.name == "nt":
+            os.close(descriptor)
+            descriptor = -1  # there, an open file cannot be renamed
         staged.replace(real)
     except BaseException:
         staged.unlink(missing_ok=True)
         raise
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
     with suppress(OSError):  # not every system can flush a folder
-        _flush(real.parent, os.O_RDONLY)
+        _flush_names(real.parent)
 
 
-def _flush(path: Path, flags: int) -> None:
-    """Write a file, or the names in a folder, through to the disk."""
-    descriptor = os.open(path, flags)
+def remove_leftovers(folder: Path, *, of: str = "") -> None:
+    """Remove the temporary files of killed processes from a folder; those in use stay.
+
+    Args:
+        folder: searched without its subfolders; may be missing.
+        of: only those of a file of this name; empty means of any.
+
+    Raises:
+        OSError: one cannot be removed.
+
+    """
+    try:
+        names = [each.name for each in folder.iterdir()]
+    except FileNotFoundError:
+        return
+    for name in names:
+        staged = _STAGED_NAME.fullmatch(name)
+        if staged is not None and of in ("", staged[1]):
+            _remove_unused(folder / name)
+
+
+def _remove_unused(leftover: Path) -> None:
+    try:
+        descriptor = os.open(leftover, _LOOK)
+    except OSError:  # removed meanwhile, or not one of ours
+        return
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _locked(descriptor):
+            leftover.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _created(staged: Path, mode: int) -> int:
+    """Create a temporary file and lock it; return its descriptor."""
+    while True:
+        descriptor = os.open(staged, _CREATE, mode)
+        _locked(descriptor)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), staged.lstat()):
+                return descriptor
+        # Another process took it for a leftover, in the moment before it was locked.
+        os.close(descriptor)
+
+
+def _flush_names(folder: Path) -> None:
+    """Write the names in a folder through to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import stat
+from contextlib import contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.text.files import replace_file, replacing
+from recollect.text.files import (
+    make_private_folder,
+    remove_leftovers,
+    replace_file,
+    replacing,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+@contextmanager
+def any_mode_allowed() -> Iterator[None]:
+    previous = os.umask(0)
+    try:
+        yield
+    finally:
+        os.umask(previous)
 
 
 def names(folder: Path) -> list[str]:
@@ -51,9 +69,77 @@ def test_an_existing_file_keeps_its_mode(tmp_path: Path, existing: int) -> None:
     file = tmp_path / "a.md"
     file.write_bytes(b"old")
     file.chmod(existing)
-    replace_file(file, b"new", private=True)
+    replace_file(file, b"new")
 
     assert (b"new", existing) == (file.read_bytes(), mode(file))
+
+
+@pytest.mark.parametrize(("existing", "expected"), [(0o444, 0o400), (0o600, 0o600), (0o664, 0o600)])
+def test_a_private_file_is_taken_away_from_others(
+    tmp_path: Path, existing: int, expected: int
+) -> None:
+    file = tmp_path / "a.md"
+    file.write_bytes(b"old")
+    file.chmod(existing)
+    replace_file(file, b"new", private=True)
+
+    assert (b"new", expected) == (file.read_bytes(), mode(file))
+
+
+def test_the_copy_being_written_is_as_private_as_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_bytes(b"old")
+    file.chmod(0o640)
+    with any_mode_allowed(), replacing(file) as staged:
+        assert 0o600 == mode(staged)
+    with any_mode_allowed(), replacing(tmp_path / "b.md", private=True) as staged:
+        assert 0o600 == mode(staged)
+
+
+def test_a_private_folder_and_its_parents_are_the_owners_alone(tmp_path: Path) -> None:
+    with any_mode_allowed():
+        make_private_folder(tmp_path / "a" / "b")
+        make_private_folder(tmp_path / "models" / "c", readable=True)
+        make_private_folder(tmp_path)
+
+    assert {0o700} == {mode(tmp_path / "a"), mode(tmp_path / "a" / "b")}
+    assert {0o755} == {mode(tmp_path / "models"), mode(tmp_path / "models" / "c")}
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    left, others = tmp_path / ".a.md.4711-1.tmp", tmp_path / ".b.md.4711-1.tmp"
+    own = tmp_path / ".a.md.tmp"
+    for each in (left, others, own):
+        each.write_bytes(b"half")
+    replace_file(file, b"new")
+
+    assert [".a.md.tmp", ".b.md.4711-1.tmp", "a.md"] == names(tmp_path)
+
+    remove_leftovers(tmp_path)
+
+    assert [".a.md.tmp", "a.md"] == names(tmp_path)
+
+
+def test_what_another_writer_is_writing_is_no_leftover(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    with replacing(file) as staged:
+        staged.write_bytes(b"mine")
+        replacing_thread = Thread(target=replace_file, args=(file, b"theirs"))
+        replacing_thread.start()
+        replacing_thread.join()
+        remove_leftovers(tmp_path)
+
+        assert b"theirs" == file.read_bytes()
+    assert b"mine" == file.read_bytes()
+    assert ["a.md"] == names(tmp_path)
+
+
+def test_a_pipe_named_like_a_leftover_does_not_stop_a_write(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".a.md.1-1.tmp")
+    replace_file(tmp_path / "a.md", b"new")
+
+    assert b"new" == (tmp_path / "a.md").read_bytes()
 
 
 def test_a_private_file_is_its_owners_alone(tmp_path: Path) -> None:

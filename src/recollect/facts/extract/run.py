@@ -17,7 +17,7 @@ from recollect.facts.extract.plan import ExtractOptions, plan_extraction
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.providers.registry import prepared_chat
-from recollect.text.files import replace_file
+from recollect.text.files import make_private_folder, replace_file
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
@@ -164,9 +164,9 @@ class Extractor:
 
     def _mark_done(self, files: Iterable[PlannedFile]) -> None:
         if digests := {file.path: file.digest for file in files}:
-            self._state.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._state.parent)
             content = json.dumps({**self._done(), **digests}, ensure_ascii=False, indent=1)
-            replace_file(self._state, content.encode())
+            replace_file(self._state, content.encode(), private=True)
 
 
 def _report(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import FetchError, ModelUnavailableError
-from recollect.text.files import replace_file
+from recollect.text.files import make_private_folder, replace_file
 from recollect.types import Step
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _FAILURE_NOTE = "fetch-failed.json"
 _PAUSE_AFTER_FAILURE_SECONDS = 600  # a search on an offline machine must not try each time
+_MODE = 0o644  # a model is public, but only its owner may change it
 _SAMPLES = 16
 _SAMPLE_BYTES = 1 << 16
 
@@ -141,7 +142,7 @@ def _sha256(path: Path) -> str:
 
 def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
     """Download into a folder inside the final one, check, then move file by file."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder, readable=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="fetching-") as name:
         staging = Path(name)
         download(staging)
@@ -150,6 +151,7 @@ def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
             if problem:
                 raise FetchError(f"the download is not the pinned file: {problem}")
         for file in manifest.files:
+            (staging / file.name).chmod(_MODE)
             (staging / file.name).replace(folder / file.name)
     (folder / _FAILURE_NOTE).unlink(missing_ok=True)
 
@@ -165,7 +167,7 @@ def _respect_failure(manifest: Manifest, folder: Path, *, retry: bool) -> None:
 
 def _note_failure(folder: Path, reason: str) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder, readable=True)
         replace_file(folder / _FAILURE_NOTE, json.dumps({"reason": reason}).encode())
     except OSError:
         # The note only saves time, and the reason already says that the cache is not writable.

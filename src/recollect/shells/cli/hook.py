@@ -22,6 +22,7 @@ import click
 from recollect.config.paths import find_workspace
 from recollect.errors import RecollectError, UsageError
 from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.text.files import make_private_folder, replace_file
 from recollect.text.safe import OWN_BLOCK, on_one_line
 
 if TYPE_CHECKING:
@@ -207,8 +208,8 @@ def _capture(memory: Memory) -> None:
     pid_file = home / "capture" / f"{memory.agent}.pid"
     if _is_running(pid_file):
         return
-    pid_file.parent.mkdir(parents=True, exist_ok=True)
-    pid_file.write_text(str(memory.finish_in_background()), encoding="utf-8")
+    make_private_folder(pid_file.parent)
+    replace_file(pid_file, str(memory.finish_in_background()).encode(), private=True)
 
 
 def _is_running(pid_file: Path) -> bool:

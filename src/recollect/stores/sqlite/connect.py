@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from recollect.errors import (
     TermsCorruptError,
 )
 from recollect.stores.sqlite.rows import has_phrase
+from recollect.text.files import make_private_file, make_private_folder, restrict
 from recollect.text.globs import matches
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ _CACHE_KIB = 32_000
 _VFS_WITHOUT_LOCKS = "win32-none" if sys.platform == "win32" else "unix-none"
 _patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
 _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
+_creating = threading.Lock()
 
 
 def connect(path: Path, *, writable: bool) -> apsw.Connection:
@@ -45,10 +48,24 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
     """
     with translated(path):
         if writable:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_private(path)
             with _folder_locked(path, is_exclusive=False):
                 return _opened(apsw.Connection(str(path)), writable=True)
         return _opened(_open_read_only(path), writable=False)
+
+
+def _make_private(path: Path) -> None:
+    """Create the file for its owner only, which SQLite copies to the files beside it.
+
+    An index from before this rule is restricted.
+    """
+    make_private_folder(path.parent)
+    # Closing a descriptor of a file releases all locks that this process has on it, those of
+    # SQLite too. So no other thread may open the new file before its descriptor is closed.
+    with _creating:
+        make_private_file(path)
+    for beside in files_of(path)[1:]:
+        restrict(beside)
 
 
 @contextlib.contextmanager
