@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recollect.providers.base import Provider, ProviderOptions
+    from recollect.providers.base import Provider
+    from recollect.providers.options import ProviderOptions
     from recollect.types import Progress, Role, Vector, Vectors
 
 DIMENSIONS = 512

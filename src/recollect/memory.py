@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from recollect.config import Config
     from recollect.errors import RecollectError
     from recollect.ingest.source import Source
-    from recollect.providers.base import Chat, ChatOptions
+    from recollect.providers.base import Chat
+    from recollect.providers.options import ChatOptions
     from recollect.reports import CacheStatus, Excerpt, Recalled, Report, Verification
     from recollect.stores.base import Store
     from recollect.types import Progress, Results

@@ -16,10 +16,10 @@ from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
 from recollect.errors import ProviderBusyError, ProviderSetupError
 from recollect.ingest.batches import embed_by_batch
 from recollect.ingest.vectors import CachedVectors
-from recollect.providers.base import ProviderOptions, RemoteOptions
 from recollect.providers.gemini import open_gemini
 from recollect.providers.mistral import open_mistral
 from recollect.providers.openai import open_openai
+from recollect.providers.options import ProviderOptions, RemoteOptions
 from recollect.providers.voyage import open_voyage
 from recollect.stores.ram import RamStore
 from recollect.types import (

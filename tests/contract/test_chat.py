@@ -32,8 +32,9 @@ from recollect.errors import (
     QuotaError,
     RequestRefusedError,
 )
-from recollect.providers.base import ChatOptions, Completion, Price
+from recollect.providers.base import Completion, Price
 from recollect.providers.keys import Variables
+from recollect.providers.options import ChatOptions
 from recollect.providers.registry import CHAT_NAMES, open_chat
 from recollect.providers.remote import chat as remote_chat
 from recollect.providers.remote.pace import Patience

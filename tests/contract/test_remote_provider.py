@@ -44,7 +44,7 @@ from recollect.errors import (
     RequestRefusedError,
     VectorsRejectedError,
 )
-from recollect.providers.base import RemoteOptions
+from recollect.providers.options import RemoteOptions
 from recollect.providers.remote import provider as remote_provider
 from recollect.providers.remote.pace import Pace, Patience
 from recollect.types import Role, silent

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from recollect import Memory
-from recollect.search.fuse import FusionOptions, LegScores, fuse
+from recollect.search.fuse import LegScores, fuse
+from recollect.search.options import FusionOptions
 from recollect.types import Leg
 
 if TYPE_CHECKING:

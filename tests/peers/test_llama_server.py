@@ -9,8 +9,8 @@ import pytest
 import xllamacpp
 
 from recollect import Memory
-from recollect.providers.base import ProviderOptions
 from recollect.providers.gguf import open_gguf
+from recollect.providers.options import ProviderOptions
 from recollect.types import Role
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.ingest.chunk import ChunkOptions, chunk
+from recollect.ingest.chunk import chunk
 from recollect.ingest.markdown import BlockKind, blocks
+from recollect.ingest.options import ChunkOptions
 from recollect.text.graphemes import split_line
 from recollect.text.size import weigh
 from recollect.types import Chunk, Document, SourceKind, Stat

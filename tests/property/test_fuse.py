@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from recollect.search.fuse import FUSIONS, FusionOptions, LegScores, fuse
+from recollect.search.fuse import FUSIONS, LegScores, fuse
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, shares
+from recollect.search.options import FusionOptions
 from recollect.types import Background, Leg
 
 WEIGHTS = (0.0, 1e-9, 0.3, 0.7, 1.0)

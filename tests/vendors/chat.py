@@ -18,8 +18,8 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
 from tests.vendors.strict import strict
 
-from recollect.providers.base import ChatOptions
 from recollect.providers.keys import Variables
+from recollect.providers.options import ChatOptions
 from recollect.providers.registry import open_chat
 
 if TYPE_CHECKING:

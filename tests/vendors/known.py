@@ -12,12 +12,12 @@ from tests.vendors.ollama import OllamaFormat
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.voyage import VoyageFormat
 
-from recollect.providers.base import ProviderOptions, RemoteOptions
 from recollect.providers.gemini import open_gemini
 from recollect.providers.keys import Variables
 from recollect.providers.mistral import open_mistral
 from recollect.providers.ollama import open_ollama
 from recollect.providers.openai import open_openai
+from recollect.providers.options import ProviderOptions, RemoteOptions
 from recollect.providers.voyage import open_voyage
 from recollect.types import Role
 

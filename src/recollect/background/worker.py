@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import RecollectError
-from recollect.text.setting import setting, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,18 +22,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _RETRY_SECONDS = 30.0  # after a sync that failed
 _HELD_SECONDS = 1.0  # between attempts while another process is at work on the index
-
-
-@dataclass(frozen=True, slots=True)
-class WatchOptions:
-    """When a worker syncs."""
-
-    interval_minutes: int = setting(
-        "sync.interval_minutes", 0, whole(0, 10_080), "watch: also sync this often; 0: never"
-    )
-    debounce_ms: int = setting(
-        "watch.debounce_ms", 1500, whole(50, 600_000), "watch: wait for a pause this long"
-    )
 
 
 class Syncs(Protocol):

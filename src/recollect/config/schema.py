@@ -7,13 +7,12 @@ import re
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from recollect.background.worker import WatchOptions
+from recollect.background.options import WatchOptions
 from recollect.errors import ConfigError
-from recollect.facts.extract.plan import ExtractOptions
-from recollect.ingest.source import IngestOptions
-from recollect.providers.base import ChatOptions, ProviderOptions
-from recollect.search.expand import WordingOptions
-from recollect.search.pipeline import SearchOptions
+from recollect.facts.extract.options import ExtractOptions
+from recollect.ingest.options import IngestOptions
+from recollect.providers.options import ChatOptions, ProviderOptions
+from recollect.search.options import SearchOptions, WordingOptions
 from recollect.stores.registry import KINDS
 from recollect.text.setting import (
     Setting,

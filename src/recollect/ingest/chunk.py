@@ -7,7 +7,7 @@ as it was, and only what changed is embedded again. It knows nothing of files, s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +15,6 @@ from recollect.ingest.curated import annotation_of, is_curated, without_annotati
 from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.graphemes import split_line
-from recollect.text.setting import setting, whole
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.types import HEADING_SEPARATOR, Chunk
 
@@ -23,23 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from recollect.ingest.markdown import Block
+    from recollect.ingest.options import ChunkOptions
     from recollect.types import Document
-
-CHUNK_VERSION = 3
-"""Raise it when equal documents and options give other chunks than before."""
 
 _MIN_LIMIT = 32
 """Below this weight chunks would be fragments of words; the same as in OpenClaw."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkOptions:
-    """How large chunks are."""
-
-    tokens: int = setting("chunk.tokens", 400, whole(16, 8000), "target size of a chunk")
-    overlap: int = setting(
-        "chunk.overlap", 80, whole(0, 4000), "tokens repeated from the chunk before"
-    )
 
 
 def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:

@@ -25,13 +25,13 @@ from recollect.ingest.read import (
 )
 from recollect.providers.base import Media
 from recollect.reports import Failure
-from recollect.text.setting import some_of, switch, user_setting, whole
 from recollect.types import Document, Modality, digest_of, media_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from recollect.ingest.options import MediaOptions
     from recollect.ingest.walk import Found
     from recollect.stores.base import Missing
 
@@ -49,36 +49,6 @@ class MediaFormat:
     mime: str
     fits: Callable[[bytes], bool]
     """Tells from the first bytes whether a file is of this kind."""
-
-
-def _modalities(value: object) -> tuple[Modality, ...]:
-    return tuple(map(Modality, some_of([each.value for each in Modality])(value)))
-
-
-@dataclass(frozen=True, slots=True)
-class MediaOptions:
-    """Which media files are indexed; by default none."""
-
-    enabled: bool = user_setting(
-        "multimodal.enabled",
-        False,
-        switch,
-        "send images and recordings in extra_paths to gemini to be embedded",
-    )
-    modalities: tuple[Modality, ...] = user_setting(
-        "multimodal.modalities", tuple(Modality), _modalities, "which of those"
-    )
-    max_file_bytes: int = user_setting(
-        "multimodal.max_file_bytes",
-        10 * 1024 * 1024,
-        whole(1, 70_000_000),
-        "leave out larger files",
-    )
-
-    @property
-    def accepted(self) -> tuple[Modality, ...]:
-        """Return the kinds of media files to index."""
-        return self.modalities if self.enabled else ()
 
 
 def _is_mp3(head: bytes) -> bool:

@@ -7,22 +7,22 @@ facts and sessions have theirs.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.ingest.chunk import CHUNK_VERSION, ChunkOptions, chunk
+from recollect.ingest.chunk import chunk
 from recollect.ingest.media import read_media
 from recollect.ingest.read import read
-from recollect.ingest.walk import WalkOptions, walk
+from recollect.ingest.walk import walk
 from recollect.reports import Failure
 from recollect.text.conflicts import RESOLVE, find_conflicts
-from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from recollect.ingest.options import IngestOptions
     from recollect.ingest.walk import Found
     from recollect.types import Chunk, Document
 
@@ -62,24 +62,6 @@ class Source(Protocol):
             UnreadableError: the file is gone, cannot be opened, or is not what its name says.
 
         """
-
-
-@dataclass(frozen=True, slots=True)
-class IngestOptions:
-    """Which files are read, and how they are chunked."""
-
-    walk: WalkOptions = field(default_factory=WalkOptions)
-    chunk: ChunkOptions = field(default_factory=ChunkOptions)
-
-    @property
-    def takes_media(self) -> bool:
-        """True if media files are indexed; then the configured provider embeds them."""
-        return self.walk.media.enabled
-
-    @property
-    def recipe(self) -> str:
-        """Return the identity of the chunking and term rules."""
-        return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
 
 
 class NotesSource:

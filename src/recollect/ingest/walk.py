@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,34 +16,20 @@ from typing import TYPE_CHECKING
 from recollect.errors import NotFoundError, WorkspaceError
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import FolderSearch, Seen
-from recollect.ingest.media import MediaOptions, modality_of, oversize
+from recollect.ingest.media import modality_of, oversize
 from recollect.reports import Failure
 from recollect.text.globs import matches
-from recollect.text.setting import paths, setting
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from recollect.ingest.options import WalkOptions
     from recollect.types import Modality
 
 _FOLDER = "memory"
 _SUFFIX = ".md"
 _MAGIC = re.compile(r"[*?\[]")
-
-
-@dataclass(frozen=True, slots=True)
-class WalkOptions:
-    """Where else to look, and where not to."""
-
-    extra_paths: tuple[str, ...] = setting(
-        "extra_paths", (), paths, "more files, folders and globs to index"
-    )
-    """Absolute, below `~` or relative to the workspace."""
-    exclude: tuple[str, ...] = setting("exclude", (), paths, "globs of files to leave out")
-    """Matched against stored paths; a folder that matches is left out with all it contains."""
-    media: MediaOptions = field(default_factory=MediaOptions)
-    """Which media files are indexed besides Markdown; only from the extra paths."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def read_json(text: str) -> object:
 def value_at(tree: object, path: Names) -> object:
     """Return the value at a path of keys; None if there is none."""
     for key in path:
-        tree = tree.get(cast(str, key)) if isinstance(tree, dict) else None
+        tree = tree.get(cast("str", key)) if isinstance(tree, dict) else None
     return tree
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from recollect.providers.base import ChatOptions
+    from recollect.providers.options import ChatOptions
     from recollect.providers.remote.chat import Prompt
 
 _VERSION = "2023-06-01"

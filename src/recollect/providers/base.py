@@ -1,176 +1,17 @@
-"""What a model is: the protocols of Provider, Reranker and Chat, their records and options."""
+"""What a model is: the protocols of Provider, Reranker and Chat, and their records."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
-
-from recollect.providers.keys import Variables, key_reference
-from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, NONE, names
-from recollect.text.setting import (
-    number,
-    one_of,
-    optional,
-    path,
-    plain,
-    some_of,
-    switch,
-    url,
-    user_setting,
-    whole,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
 
 
 _MILLION = 1e6
-
-
-def _known(value: object) -> str:
-    # Entry points of other packages are looked up only if the name is not one of ours.
-    if not isinstance(value, str) or (value not in NAMES and value not in names()):
-        raise ValueError(f"one of {', '.join(names())}")
-    return value
-
-
-def _fallback(value: object) -> tuple[str, ...]:
-    if value in ("", [], ()):
-        return ()
-    return some_of([name for name in names() if name not in (AUTO, NONE)])(value)
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteOptions:
-    """How to reach a server that embeds."""
-
-    base_url: str | None = user_setting(
-        "remote.base_url",
-        None,
-        optional(url),
-        "address of a server that speaks the provider's format",
-    )
-    """None is the vendor's address, or the one in its environment variable."""
-    api_key: str | None = user_setting(
-        "remote.api_key",
-        None,
-        optional(key_reference),
-        "variable that holds the key, as env:NAME; unset: the vendor's own variable",
-        secret=True,
-    )
-    query_input_type: str | None = user_setting(
-        "remote.query_input_type",
-        None,
-        optional(plain),
-        "input_type of questions, for compatible servers that want one",
-    )
-    document_input_type: str | None = user_setting(
-        "remote.document_input_type",
-        None,
-        optional(plain),
-        "input_type of notes, for compatible servers that want one",
-    )
-    timeout_seconds: float = user_setting(
-        "remote.timeout_seconds", 60.0, number(0.1, 3600), "how long one request may take"
-    )
-    requests_per_minute: int = user_setting(
-        "remote.requests_per_minute",
-        0,
-        whole(0, 1_000_000),
-        "at most this many; 0: the server's own limit",
-    )
-    tokens_per_minute: int = user_setting(
-        "remote.tokens_per_minute",
-        0,
-        whole(0, 1_000_000_000),
-        "at most this many; 0: the server's own limit",
-    )
-    batch: bool = user_setting(
-        "remote.batch",
-        False,
-        switch,
-        "use the vendor's batch API for big runs: about half the price, done within a day",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderOptions:
-    """Which provider to use, and how."""
-
-    provider: str = user_setting("provider", AUTO, _known, "what embeds texts")
-    fallback: tuple[str, ...] = user_setting(
-        "fallback",
-        (),
-        _fallback,
-        "providers to try in this order if that one fails on a new index; each with its own model",
-    )
-    model: str | None = user_setting(
-        "model", None, optional(plain), "unset: the provider's default"
-    )
-    dimensions: int | None = user_setting(
-        "dimensions",
-        None,
-        optional(whole(1, 100_000)),
-        "length of vectors, if the model offers a choice; unset: its own",
-    )
-    query_prefix: str | None = user_setting(
-        "query_prefix",
-        None,
-        optional(plain),
-        "put in front of questions; unset: what the model is known to expect",
-    )
-    document_prefix: str | None = user_setting(
-        "document_prefix",
-        None,
-        optional(plain),
-        "put in front of notes; unset: what the model is known to expect",
-    )
-    model_path: Path | None = user_setting(
-        "local.model_path",
-        None,
-        optional(path),
-        "folder with the files of an ONNX model, or a GGUF file",
-    )
-    model_cache: Path | None = user_setting(
-        "local.model_cache",
-        None,
-        optional(path),
-        "folder for downloaded models; unset: the platform's cache folder",
-    )
-    remote: RemoteOptions = field(default_factory=RemoteOptions)
-    variables: Variables = field(default_factory=Variables)
-
-
-@dataclass(frozen=True, slots=True)
-class ChatOptions:
-    """Which language model to ask, and how to reach it."""
-
-    provider: str | None = user_setting(
-        "llm.provider",
-        None,
-        optional(one_of(CHAT_NAMES)),
-        f"language model for ingest, hyde and expand: {', '.join(CHAT_NAMES)}",
-    )
-    model: str | None = user_setting(
-        "llm.model", None, optional(plain), "unset: the provider's default"
-    )
-    base_url: str | None = user_setting(
-        "llm.base_url", None, optional(url), "address of a server that speaks the provider's format"
-    )
-    """None is the vendor's address, or the one in its environment variable."""
-    api_key: str | None = user_setting(
-        "llm.api_key",
-        None,
-        optional(key_reference),
-        "variable that holds the key, as env:NAME; unset: the vendor's own variable",
-        secret=True,
-    )
-    timeout_seconds: float = 120.0
-    """For one request, which includes writing the whole reply."""
-    variables: Variables = field(default_factory=Variables)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from recollect.providers.base import Provider, ProviderOptions
+    from recollect.providers.base import Provider
+    from recollect.providers.options import ProviderOptions
     from recollect.types import Fingerprint, Progress
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.options import ProviderOptions
     from recollect.types import Progress
 
 _QUESTION_TOKENS = 64  # ten times a usual question; a pasted file must leave room for the passage

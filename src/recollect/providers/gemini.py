@@ -66,7 +66,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from recollect.providers.base import ChatOptions, Limits, Media, ProviderOptions
+    from recollect.providers.base import Limits, Media
+    from recollect.providers.options import ChatOptions, ProviderOptions
     from recollect.providers.remote.chat import Prompt
     from recollect.types import Vectors
 

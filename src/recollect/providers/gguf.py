@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recollect.providers.base import ProviderOptions
     from recollect.providers.models.gguf_header import GgufHeader
+    from recollect.providers.options import ProviderOptions
     from recollect.providers.prompts import Prompts
     from recollect.types import Background, Progress, Role, Vector, Vectors
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.providers.base import Provider, ProviderOptions
+    from recollect.providers.base import Provider
+    from recollect.providers.options import ProviderOptions
     from recollect.types import Background, Progress, Vector, Vectors
 
 _TEXTS = 32  # the most that is lost if the process is killed

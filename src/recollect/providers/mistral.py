@@ -19,7 +19,7 @@ from recollect.providers.remote.server import Vendor
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.options import ProviderOptions
 
 EMBEDDINGS = EmbeddingService(
     Vendor(name="mistral", base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY"),

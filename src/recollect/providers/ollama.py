@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from recollect.providers.base import ChatOptions, ProviderOptions
+    from recollect.providers.options import ChatOptions, ProviderOptions
     from recollect.providers.remote.chat import Prompt
 
 _PORT = "11434"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from recollect.types import Role, digest_of
 
 if TYPE_CHECKING:
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.options import ProviderOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,18 @@ Other packages register a function `(options, *, cache) -> Provider` under the e
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from recollect.errors import ProviderSetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from importlib.metadata import EntryPoints
     from pathlib import Path
 
-    from recollect.providers.base import Chat, ChatOptions, Provider, ProviderOptions
+    from recollect.providers.base import Chat, Provider
+    from recollect.providers.options import ChatOptions, ProviderOptions
 
 NONE = "none"
 AUTO = "auto"
@@ -47,8 +49,14 @@ MEDIA_MODELS = {"gemini": ("gemini-embedding-2", "gemini-embedding-2-preview")}
 
 def names() -> tuple[str, ...]:
     """Return every provider name that can be set, including those of other packages."""
-    others = metadata.entry_points(group=ENTRY_POINTS)
+    others = _entry_points()
     return (*NAMES, *sorted(others.names - set(NAMES)))
+
+
+def _entry_points() -> EntryPoints:
+    from importlib import metadata  # noqa: PLC0415 - slow to load, and hardly ever needed
+
+    return metadata.entry_points(group=ENTRY_POINTS)
 
 
 def open_provider(name: str, options: ProviderOptions, *, cache: Path) -> Provider:
@@ -105,7 +113,7 @@ def _load(row: str) -> object:
 
 
 def _load_foreign(name: str) -> object:
-    for row in metadata.entry_points(group=ENTRY_POINTS, name=name):
+    for row in _entry_points().select(name=name):
         try:
             return row.load()
         except (ImportError, AttributeError) as error:

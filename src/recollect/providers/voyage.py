@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recollect.providers.base import ProviderOptions
+    from recollect.providers.options import ProviderOptions
 
 _INPUT = "input"  # the only field of a batch line
 

@@ -59,7 +59,8 @@ class RecollectRetriever(OwnsMemory, BaseRetriever):
     ) -> list[Document]:
         del run_manager
         arguments = cast(
-            SearchArguments, {name: getattr(self, name) for name in SearchArguments.__annotations__}
+            "SearchArguments",
+            {name: getattr(self, name) for name in SearchArguments.__annotations__},
         )
         return [
             Document(id=hit.id, page_content=hit.text, metadata=dict(hit.metadata))

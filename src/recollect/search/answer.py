@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.providers.chain import Chain
     from recollect.search.choose import Serving
     from recollect.search.expand import QueryExpander
-    from recollect.search.pipeline import SearchOptions
+    from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
     from recollect.types import Degradation, Progress, Query, Results, SearchRequest
 

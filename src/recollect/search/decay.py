@@ -7,32 +7,12 @@ future is not a bonus.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from recollect.text.setting import number, setting, share, switch
 
 if TYPE_CHECKING:
     from datetime import date
 
-
-@dataclass(frozen=True, slots=True)
-class DecayOptions:
-    """Whether and how fast notes age."""
-
-    enabled: bool = setting(
-        "temporal_decay.enabled", False, switch, "lower the score of dated notes as they age"
-    )
-    half_life_days: float = setting(
-        "temporal_decay.half_life_days", 30.0, number(0.01, 1e6), "days until a score is halved"
-    )
-    floor: float = setting(
-        "temporal_decay.floor",
-        0.4,
-        share,
-        "minimum share of the score that is kept; 0 behaves like OpenClaw",
-    )
-    """An old right answer keeps at least this part of its score, and so stays above noise."""
+    from recollect.search.options import DecayOptions
 
 
 def decay_factor(when: date | None, *, today: date, options: DecayOptions) -> float:

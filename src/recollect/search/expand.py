@@ -17,24 +17,21 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError, RecollectError
 from recollect.providers.registry import prepared_chat
+from recollect.search.options import EXPAND, HYDE
 from recollect.text.json_objects import objects_in
 from recollect.text.scripts import normalised
-from recollect.text.setting import number, optional, plain, switch, user_setting
 from recollect.types import Degradation, Leg
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from recollect.providers.base import Chat
+    from recollect.search.options import WordingOptions
     from recollect.types import Query
 
 _ANSWER_TOKENS = 150
 _VARIANTS_TOKENS = 300
 _TEMPERATURE = 0.3
-HYDE = "hyde"
-"""Names a missing made-up answer in `degraded`."""
-EXPAND = "expand"
-"""Names missing rewordings in `degraded`."""
 _MOST_VARIANTS = 4
 _LEAST_CHARS = 10  # a shorter answer says nothing
 _MOST_CHARS = 1000  # the prompt asks for two sentences, and a vector holds no more
@@ -59,32 +56,6 @@ _DECLINES = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?[0-9]{1,2}[.):])\s*")
 _AROUND = " \t\"'“”„«»`,"
 _CACHED_ANSWERS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class WordingOptions:
-    """What a language model adds to a question."""
-
-    hyde: bool = user_setting(
-        "hyde.enabled", False, switch, "let the language model imagine an answer for the vector leg"
-    )
-    model: str | None = user_setting(
-        "hyde.model", None, optional(plain), "model for hyde and expand; unset: llm.model"
-    )
-    expand: bool = user_setting(
-        "expand.enabled",
-        False,
-        switch,
-        "let the language model reword the question for the vector leg",
-    )
-    seconds: float = user_setting(
-        "llm.seconds", 4.0, number(0.1, 60), "search without hyde and expand if they take longer"
-    )
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """Names of what is turned on."""
-        return tuple(name for name, on in ((HYDE, self.hyde), (EXPAND, self.expand)) if on)
 
 
 class QueryExpander:

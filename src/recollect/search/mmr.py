@@ -9,20 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.text.setting import setting, share, switch
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-@dataclass(frozen=True, slots=True)
-class MmrOptions:
-    """Whether hits are diversified, and how much."""
-
-    enabled: bool = setting(
-        "mmr.enabled", False, switch, "prefer hits that differ from those above"
-    )
-    balance: float = setting("mmr.lambda", 0.7, share, "1 is relevance only, 0 is variety only")
 
 
 @dataclass(frozen=True, slots=True)

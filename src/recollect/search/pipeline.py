@@ -7,16 +7,14 @@ no clock.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from recollect.search.dates import Window, window
 from recollect.search.hits import cut, make_hit
 from recollect.search.legs import propose_again, propose_dated, retrieve, weigh_evidence
 from recollect.search.question import character_question, term_question
-from recollect.search.rank import RankOptions, rank
+from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
-from recollect.text.setting import setting, whole
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
@@ -24,21 +22,11 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Provider, Reranker
     from recollect.search.legs import Evidence
+    from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
     from recollect.types import Hit, Query
 
 _LEAST_POOL = 200  # so that the first results do not change with how many are asked for
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOptions:
-    """The settings of all search stages."""
-
-    max_results: int = setting("max_results", 6, whole(1, 1000), "how many hits to return")
-    candidate_multiplier: int = setting(
-        "candidate_multiplier", 4, whole(1, 100), "candidates per leg for each hit wanted"
-    )
-    rank: RankOptions = field(default_factory=RankOptions)
 
 
 def search(  # noqa: PLR0913 - the parts of an answer

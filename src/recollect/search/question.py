@@ -15,7 +15,7 @@ from recollect.types import Leg, Query, Scope, SourceKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recollect.search.pipeline import SearchOptions
+    from recollect.search.options import SearchOptions
     from recollect.types import SearchRequest
 
 MAX_TERMS = 256

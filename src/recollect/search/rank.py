@@ -5,18 +5,18 @@ Every stage's numbers are kept, so that the explanation is the computation itsel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.decay import DecayOptions, decay_factor
+from recollect.search.decay import decay_factor
 from recollect.search.exact import exactness, lift
-from recollect.search.fuse import Fused, FusionOptions, fuse
+from recollect.search.fuse import Fused, fuse
 from recollect.search.importance import weigh_importance
-from recollect.search.mmr import MmrOptions, Pick, mmr
-from recollect.search.rerank import Reranked, RerankOptions, Standing, ceilings_of, rerank
-from recollect.search.sources import SourceOptions, keep_quota, weigh_sources
+from recollect.search.mmr import Pick, mmr
+from recollect.search.rerank import Reranked, Standing, ceilings_of, rerank
+from recollect.search.sources import keep_quota, weigh_sources
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -27,22 +27,16 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Reranker
     from recollect.search.legs import Evidence
+    from recollect.search.options import (
+        FusionOptions,
+        MmrOptions,
+        RankOptions,
+    )
     from recollect.types import Chunk, Degradation
 
     Floats = npt.NDArray[np.float64]
 
 _DIVERSIFIED = 100  # nobody reads further, and similarity is quadratic
-
-
-@dataclass(frozen=True, slots=True)
-class RankOptions:
-    """The settings of the stages after retrieval."""
-
-    fusion: FusionOptions = field(default_factory=FusionOptions)
-    decay: DecayOptions = field(default_factory=DecayOptions)
-    rerank: RerankOptions = field(default_factory=RerankOptions)
-    mmr: MmrOptions = field(default_factory=MmrOptions)
-    sources: SourceOptions = field(default_factory=SourceOptions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.search.exact import LIFTED
 from recollect.search.fuse.calibrated import RATE
-from recollect.text.setting import setting, switch, whole
 from recollect.types import Degradation, silent
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.providers.base import Reranker
+    from recollect.search.options import RerankOptions
     from recollect.types import Chunk
 
     Floats = npt.NDArray[np.float64]
@@ -37,21 +37,6 @@ _NOT_READ = Degradation(
     reason="The rerank model does not support this writing system.",
     action="Nothing is broken: the order is that of the legs. `--no-rerank` skips the attempt.",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RerankOptions:
-    """Whether the best candidates are read again, how many, and for how long."""
-
-    enabled: bool = setting(
-        "rerank.enabled", False, switch, "let a model reread the best candidates"
-    )
-    candidates: int = setting("rerank.candidates", 20, whole(1, 200), "how many it rereads")
-    budget_ms: int = setting(
-        "rerank.budget_ms", 1000, whole(1, 60_000), "give up reranking after this time"
-    )
-    weight: float = 1.0
-    """What the model's certainty weighs against the whole information of a query."""
 
 
 @dataclass(frozen=True, slots=True)

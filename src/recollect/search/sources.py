@@ -9,12 +9,10 @@ change with how many are asked for.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.text.setting import setting, share
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -22,21 +20,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from recollect.search.options import SourceOptions
     from recollect.types import Chunk
 
     Floats = npt.NDArray[np.float64]
 
 _QUOTA = 0.5  # share of the hits that may be transcripts while comparable notes are left
 _COMPARABLE = 0.5  # share of a transcript's score at which a note goes first
-
-
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """What transcripts count."""
-
-    sessions_weight: float = setting(
-        "sessions.weight", 0.9, share, "factor on the score of hits in transcripts"
-    )
 
 
 def weigh_sources(scores: Floats, *, chunks: Sequence[Chunk], options: SourceOptions) -> Floats:

@@ -27,13 +27,13 @@ def row_of(line: str | bytes) -> Row | None:
         found = json.loads(line)
     except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested to crash readers
         return None
-    return cast(Row, found) if isinstance(found, dict) else None
+    return cast("Row", found) if isinstance(found, dict) else None
 
 
 def mapping(row: Row, key: str) -> Row:
     """Return the object in a field; empty if the field has another type."""
     found = row.get(key)
-    return cast(Row, found) if isinstance(found, dict) else {}
+    return cast("Row", found) if isinstance(found, dict) else {}
 
 
 def string(row: Row, key: str) -> str:
@@ -46,7 +46,7 @@ def blocks(content: object) -> list[Row]:
     """Return the objects in a list of content blocks; none for anything else."""
     if not isinstance(content, list):
         return []
-    return [cast(Row, block) for block in content if isinstance(block, dict)]
+    return [cast("Row", block) for block in content if isinstance(block, dict)]
 
 
 def texts_of(content: object, *, kinds: Collection[str] = ("text",)) -> list[str]:

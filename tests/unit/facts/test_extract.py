@@ -24,10 +24,10 @@ from recollect.errors import (
 )
 from recollect.facts.extract.answer import MADE_UP, ProposedFact, locate
 from recollect.facts.extract.ask import BatchResult, ask
+from recollect.facts.extract.options import ExtractOptions
 from recollect.facts.extract.plan import (
     SYSTEM,
     ExtractionPlan,
-    ExtractOptions,
     FileBlock,
     blocks_of,
     digest_of_text,

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from recollect.ingest.chunk import ChunkOptions, chunk
+from recollect.ingest.chunk import chunk
+from recollect.ingest.options import ChunkOptions
 from recollect.text.size import weigh
 from recollect.types import Chunk, Document, SourceKind, Stat
 

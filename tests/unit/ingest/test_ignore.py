@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.ingest.walk import WalkOptions, walk
+from recollect.ingest.options import WalkOptions
+from recollect.ingest.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

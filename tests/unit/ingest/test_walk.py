@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.errors import WorkspaceError
-from recollect.ingest.walk import WalkOptions, walk
+from recollect.ingest.options import WalkOptions
+from recollect.ingest.walk import walk
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from tests.vendors.server import VendorServer
 from recollect.config.schema import read_setting
 from recollect.errors import ConfigError, ProviderSetupError
 from recollect.providers import registry
-from recollect.providers.base import ProviderOptions
 from recollect.providers.chain import Chain
 from recollect.providers.keys import Variables
 from recollect.providers.openai import open_openai
+from recollect.providers.options import ProviderOptions
 from recollect.types import Degradation, Fingerprint, silent
 
 if TYPE_CHECKING:

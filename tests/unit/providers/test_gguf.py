@@ -16,9 +16,9 @@ import pytest
 from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError, RequestRefusedError
-from recollect.providers.base import ProviderOptions
 from recollect.providers.gguf import GgufProvider, open_gguf
 from recollect.providers.models.manifest import MINILM_GGUF
+from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
-from recollect.providers.base import ProviderOptions
 from recollect.providers.gguf import GgufProvider
 from recollect.providers.local import LocalProvider, open_local
+from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
 NOWHERE = Path("never-used")

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError, VectorsRejectedError
-from recollect.providers.base import ProviderOptions
 from recollect.providers.multilingual import MultilingualProvider, open_multilingual
+from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:

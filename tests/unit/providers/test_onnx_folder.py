@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.base import ProviderOptions
 from recollect.providers.local import open_local
 from recollect.providers.models.onnx_folder import DESCRIPTION_FILE as FILE
+from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:

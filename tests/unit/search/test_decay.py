@@ -6,7 +6,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from recollect.search.decay import DecayOptions, decay_factor
+from recollect.search.decay import decay_factor
+from recollect.search.options import DecayOptions
 
 TODAY = date(2026, 6, 1)
 ON = DecayOptions(enabled=True, floor=0.0)

@@ -16,7 +16,8 @@ from tests.vendors.server import VendorServer, hang, refuse
 
 from recollect.errors import ProviderBusyError
 from recollect.providers.base import Completion
-from recollect.search.expand import EXPAND, HYDE, AnswerCache, QueryExpander, WordingOptions
+from recollect.search.expand import AnswerCache, QueryExpander
+from recollect.search.options import EXPAND, HYDE, WordingOptions
 from recollect.types import Degradation, Query
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from recollect.search.fuse import FUSIONS, FusionOptions, LegScores, fuse
+from recollect.search.fuse import FUSIONS, LegScores, fuse
 from recollect.search.fuse.base import KEYWORD, VECTOR
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
+from recollect.search.options import FusionOptions
 from recollect.types import Background, Leg
 
 BACKGROUND = Background(mean=0.2, deviation=0.1)

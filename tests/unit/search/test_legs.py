@@ -12,7 +12,8 @@ from recollect.errors import ProviderBusyError
 from recollect.providers.base import Limits
 from recollect.search.fuse.base import VECTOR
 from recollect.search.legs import retrieve, weigh_evidence
-from recollect.search.pipeline import SearchOptions, search
+from recollect.search.options import SearchOptions
+from recollect.search.pipeline import search
 from recollect.search.question import term_question
 from recollect.stores.ram import RamStore
 from recollect.types import (

@@ -12,13 +12,8 @@ import pytest
 from recollect.errors import ModelUnavailableError
 from recollect.search.exact import LIFTED
 from recollect.search.fuse.calibrated import RATE
-from recollect.search.rerank import (
-    RerankOptions,
-    Standing,
-    ceilings_of,
-    raised,
-    rerank,
-)
+from recollect.search.options import RerankOptions
+from recollect.search.rerank import Standing, ceilings_of, raised, rerank
 from recollect.types import Chunk, SourceKind
 
 if TYPE_CHECKING:

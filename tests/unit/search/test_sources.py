@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.search.sources import SourceOptions, keep_quota, weigh_sources
+from recollect.search.options import SourceOptions
+from recollect.search.sources import keep_quota, weigh_sources
 from recollect.types import Chunk, SourceKind
 
 NOTE, TALK = SourceKind.MEMORY, SourceKind.SESSIONS

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from recollect.facts.extract.answer import ProposedFact
-    from recollect.facts.extract.plan import Batch, ExtractionPlan, ExtractOptions, PlannedFile
+    from recollect.facts.extract.options import ExtractOptions
+    from recollect.facts.extract.plan import Batch, ExtractionPlan, PlannedFile
     from recollect.providers.base import Chat
 
 _CUT_OFF = Degradation(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.extract.ask import ask
-from recollect.facts.extract.plan import ExtractOptions, plan_extraction
+from recollect.facts.extract.plan import plan_extraction
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.providers.registry import prepared_chat
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from recollect.facts.book import FactBook
     from recollect.facts.extract.answer import ProposedFact
     from recollect.facts.extract.ask import BatchResult
+    from recollect.facts.extract.options import ExtractOptions
     from recollect.facts.extract.plan import ExtractionPlan, PlannedFile
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from recollect.providers.base import ProviderOptions
     from recollect.providers.models.manifest import Pooling
+    from recollect.providers.options import ProviderOptions
 
 DESCRIPTION_FILE = "recollect-model.json"
 _FIELDS = ("id", "dimensions", "max_tokens", "pooling", "query_prefix", "document_prefix")

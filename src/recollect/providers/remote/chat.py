@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from recollect.providers.base import ChatOptions, Price
+    from recollect.providers.base import Price
+    from recollect.providers.options import ChatOptions
     from recollect.providers.remote.server import ApiCall, Vendor
 
 _MOST_CHARS = 1_000_000

@@ -25,7 +25,8 @@ from recollect.types import Fingerprint, Role, digest_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recollect.providers.base import BatchApi, ProviderOptions
+    from recollect.providers.base import BatchApi
+    from recollect.providers.options import ProviderOptions
     from recollect.providers.prompts import Prompts
     from recollect.providers.remote.batch import FileBatches
     from recollect.providers.remote.pace import Patience

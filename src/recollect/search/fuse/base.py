@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.search.fuse.table import FusionOptions
+    from recollect.search.options import FusionOptions
     from recollect.types import Background
 
     Floats = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from recollect.search.fuse.base import Floats
-    from recollect.search.fuse.table import FusionOptions
+    from recollect.search.options import FusionOptions
     from recollect.types import Leg
 
 COINCIDENCE_POWER = 1.5

@@ -16,7 +16,7 @@ from recollect.search.fuse.base import Fused, LegScores, shares
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from recollect.search.fuse.table import FusionOptions
+    from recollect.search.options import FusionOptions
     from recollect.types import Leg
 
 DEFAULT_FLOOR = 0.0

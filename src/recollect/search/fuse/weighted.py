@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from recollect.search.fuse.base import Floats
-    from recollect.search.fuse.table import FusionOptions
+    from recollect.search.options import FusionOptions
     from recollect.types import Leg
 
 DEFAULT_FLOOR = 0.35

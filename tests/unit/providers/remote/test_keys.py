@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.providers.base import ProviderOptions
 from recollect.providers.keys import Variables, hide_key, is_reference, variable_of
+from recollect.providers.options import ProviderOptions
 
 PRINTABLE = string.ascii_letters + string.digits + string.punctuation
 KEYS = st.text(PRINTABLE, min_size=6, max_size=60)

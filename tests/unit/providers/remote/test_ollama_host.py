@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.providers.base import ProviderOptions
 from recollect.providers.keys import Variables
 from recollect.providers.ollama import OLLAMA, open_ollama, url_of_host
+from recollect.providers.options import ProviderOptions
 
 HERE = "http://127.0.0.1:11434"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.providers.base import ProviderOptions
+from recollect.providers.options import ProviderOptions
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.types import Role
 

@@ -1,0 +1,84 @@
+"""The settings of what is read and how it is chunked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from recollect.text.setting import paths, setting, some_of, switch, user_setting, whole
+from recollect.text.terms import TERMS_VERSION
+from recollect.types import Modality
+
+CHUNK_VERSION = 3
+"""Raise it when equal documents and options give other chunks than before."""
+
+
+def _modalities(value: object) -> tuple[Modality, ...]:
+    return tuple(map(Modality, some_of([each.value for each in Modality])(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class MediaOptions:
+    """Which media files are indexed; by default none."""
+
+    enabled: bool = user_setting(
+        "multimodal.enabled",
+        False,
+        switch,
+        "send images and recordings in extra_paths to gemini to be embedded",
+    )
+    modalities: tuple[Modality, ...] = user_setting(
+        "multimodal.modalities", tuple(Modality), _modalities, "which of those"
+    )
+    max_file_bytes: int = user_setting(
+        "multimodal.max_file_bytes",
+        10 * 1024 * 1024,
+        whole(1, 70_000_000),
+        "leave out larger files",
+    )
+
+    @property
+    def accepted(self) -> tuple[Modality, ...]:
+        """Return the kinds of media files to index."""
+        return self.modalities if self.enabled else ()
+
+
+@dataclass(frozen=True, slots=True)
+class WalkOptions:
+    """Where else to look, and where not to."""
+
+    extra_paths: tuple[str, ...] = setting(
+        "extra_paths", (), paths, "more files, folders and globs to index"
+    )
+    """Absolute, below `~` or relative to the workspace."""
+    exclude: tuple[str, ...] = setting("exclude", (), paths, "globs of files to leave out")
+    """Matched against stored paths; a folder that matches is left out with all it contains."""
+    media: MediaOptions = field(default_factory=MediaOptions)
+    """Which media files are indexed besides Markdown; only from the extra paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkOptions:
+    """How large chunks are."""
+
+    tokens: int = setting("chunk.tokens", 400, whole(16, 8000), "target size of a chunk")
+    overlap: int = setting(
+        "chunk.overlap", 80, whole(0, 4000), "tokens repeated from the chunk before"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """Which files are read, and how they are chunked."""
+
+    walk: WalkOptions = field(default_factory=WalkOptions)
+    chunk: ChunkOptions = field(default_factory=ChunkOptions)
+
+    @property
+    def takes_media(self) -> bool:
+        """True if media files are indexed; then the configured provider embeds them."""
+        return self.walk.media.enabled
+
+    @property
+    def recipe(self) -> str:
+        """Return the identity of the chunking and term rules."""
+        return f"c{CHUNK_VERSION}.{self.chunk.tokens}.{self.chunk.overlap}-t{TERMS_VERSION}"
