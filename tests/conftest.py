@@ -13,6 +13,7 @@ from tests.support.sample import SAMPLE, embed_sample
 
 from recollect.config import Places
 from recollect.providers.models.files import resolve
+from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S, MINILM_GGUF, MS_MARCO_MINILM
 from recollect.types import silent
 
@@ -28,21 +29,21 @@ settings.load_profile("default")
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
     """The files of the real model, fetched once into the user's cache as for any user."""
-    cache = Places.of(os.environ).models
+    cache = ModelCache.of(None, default=Places.of(os.environ).models)
     return resolve(ARCTIC_S, configured=None, cache=cache, progress=silent, retry=True)
 
 
 @pytest.fixture(scope="session")
 def reranker_folder() -> Path:
     """The files of the real rerank model, beside the other model."""
-    cache = Places.of(os.environ).models
+    cache = ModelCache.of(None, default=Places.of(os.environ).models)
     return resolve(MS_MARCO_MINILM, configured=None, cache=cache, progress=silent, retry=True)
 
 
 @pytest.fixture(scope="session")
 def gguf_file() -> Path:
     """A real GGUF embedding model, beside the other models."""
-    cache = Places.of(os.environ).models
+    cache = ModelCache.of(None, default=Places.of(os.environ).models)
     folder = resolve(MINILM_GGUF, configured=None, cache=cache, progress=silent, retry=True)
     return folder / MINILM_GGUF.files[0].name
 

@@ -88,6 +88,7 @@ class AsyncMemory:
     paths = _awaited(Memory.paths)
     reset = _awaited(Memory.reset)
     verify = _awaited(Memory.verify)
+    verify_models = _awaited(Memory.verify_models)
     verify_store = _awaited(Memory.verify_store)
     finish_in_background = _awaited(Memory.finish_in_background)
     cache_status = _awaited(Memory.cache_status)

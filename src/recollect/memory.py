@@ -27,7 +27,7 @@ from recollect.ingest.read import UnreadableError, excerpt, read
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions
 from recollect.ingest.vectors import Embedder, cache_status_of, held_space
-from recollect.ingest.verify import verify
+from recollect.ingest.verify import verify, verify_models
 from recollect.ingest.walk import Watched, locate, watched
 from recollect.providers.chain import Chain
 from recollect.providers.cross_encoder import open_cross_encoder
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from recollect.ingest.source import Source
     from recollect.providers.base import Chat
     from recollect.providers.options import ChatOptions
-    from recollect.reports import CacheStatus, Excerpt, Recalled, Report, Verification
+    from recollect.reports import CacheStatus, Difference, Excerpt, Recalled, Report, Verification
     from recollect.stores.base import Store
     from recollect.types import Progress, Results
 
@@ -411,7 +411,8 @@ class Memory:
         """Return what is indexed, which provider embeds it, and what is stale.
 
         Args:
-            deep: also embed one text, to see that the provider really works.
+            deep: also hash the model's files and embed one text, to see that the provider really
+                works.
 
         """
         config = self.config
@@ -463,14 +464,24 @@ class Memory:
 
     @synchronized
     def verify(self, *, progress: Progress = silent) -> Verification:
-        """Check that the index equals the files and that all legs know the same chunks."""
+        """Check that the index equals the files, that all legs know the same chunks, and models."""
         found = verify(
             self._syncer.sources,
             store=self._store,
             fingerprint=self._chain.expected(held_space(self._store, chain=self._chain)),
             progress=progress,
         )
-        return replace(found, notices=self._syncer.take_notices())
+        return replace(
+            found,
+            differences=(*found.differences, *self.verify_models()),
+            notices=self._syncer.take_notices(),
+        )
+
+    @synchronized
+    def verify_models(self) -> Sequence[Difference]:
+        """Hash the files of the local models and return which are not the published ones."""
+        held = held_space(self._store, chain=self._chain)
+        return verify_models(partial(self._chain.check_files, held), self._reranker.check_files)
 
     @synchronized
     def verify_store(self) -> Sequence[str]:

@@ -65,7 +65,7 @@ def test_without_a_program_it_names_python_and_the_module(tmp_path: Path) -> Non
         environ={},
     )
 
-    assert (str(tmp_path / "python3"), "-m", "recollect") == launch.program
+    assert (str(tmp_path / "python3"), "-P", "-m", "recollect") == launch.program
 
 
 def test_whatever_names_the_memory_is_passed_on_and_no_setting_is(tmp_path: Path) -> None:
@@ -90,5 +90,5 @@ def test_a_hook_is_one_line_of_shell_that_survives_blanks(tmp_path: Path) -> Non
 
     assert [
         "RECOLLECT_HOME=/my home",
-        *("/py", "-m", "recollect", "hook", "prompt", "-w", str(folder)),
+        *("/py", "-P", "-m", "recollect", "hook", "prompt", "-w", str(folder)),
     ] == shlex.split(launch.hook("prompt"))

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 def spawn(arguments: Sequence[str], *, environ: Mapping[str, str]) -> int:
     """Start `recollect` with these arguments, detached; return its process id.
 
-    Keys travel in the environment, never in the arguments that a process list shows.
+    Keys travel in the environment, never in the arguments that a process list shows. `-P` keeps
+    the current folder off the module path: it may be someone else's workspace with a `click.py`.
     """
     started = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "recollect", *arguments],
+        [sys.executable, "-P", "-m", "recollect", *arguments],
         env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -323,7 +323,8 @@ def _program(started_as: str, *, executable: str) -> tuple[str, ...]:
         for candidate in (path, path.with_name(f"{path.name}.exe")):
             if candidate.stem == NAME and candidate.suffix in ("", ".exe") and _runs(candidate):
                 return (str(candidate.absolute()),)
-    return (str(Path(executable).absolute()), "-m", NAME)
+    # An agent starts it in its project, whose files must not be taken for Python modules (-P).
+    return (str(Path(executable).absolute()), "-P", "-m", NAME)
 
 
 def _runs(file: Path) -> bool:

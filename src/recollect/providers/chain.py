@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import ProviderBusyError, ProviderError
-from recollect.providers.base import EmbedsPatiently
+from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
+from recollect.providers.base import ChecksFiles, EmbedsPatiently
 from recollect.providers.registry import AUTO, AUTO_CHAIN, NONE, open_provider
 from recollect.reports import Probe
 from recollect.types import Degradation, Role, silent
@@ -99,12 +99,13 @@ class Chain:
         return self._choice
 
     def probe(self, held: Fingerprint | None) -> Probe:
-        """Embed one text to check that the provider works."""
+        """Check the model's files and embed one text, to see that the provider works."""
         started = time.perf_counter()
         choice = self.choose(held, progress=silent, retry=False)
         degradation = choice.degradation
         if choice.provider is not None:
             try:
+                _check_files(choice.provider)
                 choice.provider.embed([_TRIAL], role=Role.QUERY)
             except ProviderError as error:
                 degradation = choice.with_switch(Degradation(error.message, error.action))
@@ -113,6 +114,19 @@ class Chain:
             took_ms=(time.perf_counter() - started) * 1000,
             degradation=degradation,
         )
+
+    def check_files(self, held: Fingerprint | None) -> None:
+        """Check the files of the model that would embed, without preparing anything.
+
+        Raises:
+            ModelUnavailableError: a file is not the published one, or cannot be used.
+
+        """
+        if self._choice is not None and self._choice.provider is not None:
+            _check_files(self._choice.provider)
+        elif names := self._names(held):
+            with contextlib.suppress(ProviderSetupError):  # `choose` reports the reason
+                _check_files(self._open(names[0]))
 
     def previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         """Return the provider of an earlier space, as today's settings reach it, or why not."""
@@ -270,6 +284,11 @@ def _plain(options: ProviderOptions) -> ProviderOptions:
         document_input_type=None,
     )
     return replace(options, model=None, dimensions=None, remote=remote)
+
+
+def _check_files(provider: Provider) -> None:
+    if isinstance(provider, ChecksFiles):
+        provider.check_files()
 
 
 def _try_out(provider: Provider) -> None:

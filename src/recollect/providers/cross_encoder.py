@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
-from recollect.providers.models.files import resolve
+from recollect.providers.models.files import recheck, resolve
+from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import MS_MARCO_MINILM, Manifest
 from recollect.text.scripts import latin_share
 from recollect.types import silent
@@ -40,7 +41,7 @@ _FREQUENT = (
 class CrossEncoder:
     """Judges passages; loads its model on first use."""
 
-    def __init__(self, manifest: Manifest, *, cache: Path, threads: int) -> None:
+    def __init__(self, manifest: Manifest, *, cache: ModelCache, threads: int) -> None:
         self._manifest = manifest
         self._cache = cache
         self._threads = threads
@@ -56,6 +57,9 @@ class CrossEncoder:
             self._folder = resolve(
                 self._manifest, configured=None, cache=self._cache, progress=progress, retry=retry
             )
+
+    def check_files(self) -> None:
+        recheck(self._manifest, configured=None, cache=self._cache)
 
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
@@ -111,4 +115,5 @@ def _best_window(ids: list[int], *, distinctive: set[int]) -> list[int]:
 
 def open_cross_encoder(options: ProviderOptions, *, cache: Path) -> CrossEncoder:
     """Return the reranker; nothing is loaded or downloaded yet."""
-    return CrossEncoder(MS_MARCO_MINILM, cache=options.model_cache or cache, threads=thread_count())
+    models = ModelCache.of(options.model_cache, default=cache)
+    return CrossEncoder(MS_MARCO_MINILM, cache=models, threads=thread_count())

@@ -24,8 +24,9 @@ from recollect.errors import (
 )
 from recollect.providers.base import Limits
 from recollect.providers.models.bert import thread_count
-from recollect.providers.models.files import resolve, sample_digest
+from recollect.providers.models.files import recheck, resolve
 from recollect.providers.models.gguf_header import read_header
+from recollect.providers.models.integrity import ModelCache, sample_digest
 from recollect.providers.models.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
 from recollect.providers.prompts import prompts_of
 from recollect.text.scripts import latin_share
@@ -68,7 +69,7 @@ class GgufProvider:
         *,
         fingerprint: Fingerprint,
         prompts: Prompts,
-        cache: Path,
+        cache: ModelCache,
         threads: int,
     ) -> None:
         self._source = source
@@ -115,6 +116,10 @@ class GgufProvider:
                 action="Set local.model_path to a GGUF file of an embedding model.",
             )
         self._path, self._header = path, header
+
+    def check_files(self) -> None:
+        if isinstance(self._source, GgufManifest):
+            recheck(self._source, configured=None, cache=self._cache)
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         if not texts:
@@ -239,17 +244,18 @@ def open_gguf(options: ProviderOptions, *, cache: Path) -> GgufProvider:
         ModelUnavailableError: the file cannot be read, or is not a GGUF file.
 
     """
+    models = ModelCache.of(options.model_cache, default=cache)
     if options.model_path is not None:
         path = options.model_path.expanduser()
         header = read_header(path)
         # Either may name the model: names are entered by hand, and files are renamed.
         prompts = prompts_of(f"{header.name or ''} {path.stem}".replace(" ", "-"), options)
         space = path.stem, header.dimensions, _identity(prompts, sample_digest(path))
-        return _provider(path, space, prompts=prompts, cache=cache)
+        return _provider(path, space, prompts=prompts, cache=models)
     manifest = GGUF_MODELS[options.model or EMBEDDINGGEMMA.id]
     prompts = prompts_of(manifest.id, options)
     space = manifest.id, manifest.dimensions, _identity(prompts, manifest.files[0].sha256)
-    return _provider(manifest, space, prompts=prompts, cache=options.model_cache or cache)
+    return _provider(manifest, space, prompts=prompts, cache=models)
 
 
 def _identity(prompts: Prompts, weights: str) -> str:
@@ -261,7 +267,7 @@ def _provider(
     space: tuple[str, int | None, str],
     *,
     prompts: Prompts,
-    cache: Path,
+    cache: ModelCache,
 ) -> GgufProvider:
     return GgufProvider(
         source,

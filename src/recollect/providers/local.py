@@ -18,7 +18,8 @@ from recollect.errors import ModelUnavailableError, ProviderSetupError
 from recollect.providers.base import Limits
 from recollect.providers.gguf import SUFFIX, open_gguf
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
-from recollect.providers.models.files import resolve
+from recollect.providers.models.files import recheck, resolve
+from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S, GGUF_MODELS, EmbeddingManifest
 from recollect.providers.models.onnx_folder import describe, is_own, weights_in
 from recollect.providers.prompts import Prompts
@@ -50,7 +51,7 @@ class LocalProvider:
         manifest: EmbeddingManifest,
         *,
         configured: Path | None,
-        cache: Path,
+        cache: ModelCache,
         threads: int,
         identity: str | None = None,
     ) -> None:
@@ -92,6 +93,9 @@ class LocalProvider:
                 progress=progress,
                 retry=retry,
             )
+
+    def check_files(self) -> None:
+        recheck(self._manifest, configured=self._configured, cache=self._cache)
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         if not texts:
@@ -226,7 +230,7 @@ def _provider(
     return LocalProvider(
         manifest,
         configured=options.model_path,
-        cache=options.model_cache or cache,
+        cache=ModelCache.of(options.model_cache, default=cache),
         threads=thread_count(),
         identity=identity,
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError, VectorsRejectedError
 from recollect.providers.base import Limits
-from recollect.providers.models.files import sample_digest
+from recollect.providers.models.integrity import sample_digest
 from recollect.providers.prompts import Prompts
 from recollect.types import Background, Fingerprint, Role, silent
 

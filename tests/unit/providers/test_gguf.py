@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from recollect.types import Vectors
 
-NOWHERE = Path("never-used")
+NOWHERE = Path(os.devnull, "never-used")
 
 
 def opened(path: Path, *, query: str | None = None, document: str | None = None) -> GgufProvider:

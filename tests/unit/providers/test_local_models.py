@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from recollect.providers.local import LocalProvider, open_local
 from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
 
-NOWHERE = Path("never-used")
+NOWHERE = Path(os.devnull, "never-used")
 DEFAULT = "local/snowflake-arctic-embed-s/384/f93ff2253206"
 
 

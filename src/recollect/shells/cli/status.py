@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from recollect.memory import Memory
-    from recollect.reports import Failure, Status
+    from recollect.reports import Difference, Failure, Status
 
 
 @click.command("status")
-@click.option("--deep", is_flag=True, help="Also embed one text to check that the provider works.")
+@click.option("--deep", is_flag=True, help="Also check the model's files and embed one text.")
 @shared_options
 def status_command(options: SharedOptions, *, deep: bool) -> None:
     """Show what is indexed, which provider embeds it, and what is out of date."""
@@ -99,7 +99,7 @@ def doctor_command(options: SharedOptions) -> int:
 
 
 def examine(open_memory: Callable[[], Memory]) -> list[Check]:
-    """Check Python, the store, the workspace, the index, the facts and the provider."""
+    """Check Python, the store, the workspace, the index, the facts, the models and the provider."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
 
     checks = [_python(), _engine()]
@@ -107,6 +107,7 @@ def examine(open_memory: Callable[[], Memory]) -> list[Check]:
         with open_memory() as memory:
             status = memory.status(deep=True)
             problems = memory.verify_store()
+            changed = memory.verify_models()
             ledger = memory.facts.listed(FactFilter()).problems
     except RecollectError as error:
         return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
@@ -116,6 +117,7 @@ def examine(open_memory: Callable[[], Memory]) -> list[Check]:
         _index(status, problems),
         _notes(status),
         _facts(ledger),
+        _models(changed),
         _provider(status),
         *(Check("note", works=True, detail=notice) for notice in status.notices),
     ]
@@ -186,6 +188,13 @@ def _facts(problems: Sequence[Failure]) -> Check:
             action=f"{first.action} `recollect facts list` lists them all.",
         )
     return Check("facts", works=True, detail="every line of memory/facts can be read")
+
+
+def _models(changed: Sequence[Difference]) -> Check:
+    if changed:
+        first = changed[0]
+        return Check("models", works=False, detail=first.reason, action=first.action)
+    return Check("models", works=True, detail="no model file differs from its published SHA-256")
 
 
 def _provider(status: Status) -> Check:

@@ -1,0 +1,92 @@
+"""A model file that someone changed is refused by every command that uses or checks it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.commands import recollect_command
+
+from recollect.providers.models.manifest import ARCTIC_S, MS_MARCO_MINILM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def models(tmp_path: Path, model_folder: Path, reranker_folder: Path) -> Path:
+    """Private copies of the real models, in a cache of their own."""
+    for folder in (model_folder, reranker_folder):
+        shutil.copytree(folder, tmp_path / "models" / folder.name)
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def own(environ: dict[str, str], models: Path) -> dict[str, str]:
+    return {
+        **environ,
+        "RECOLLECT_LOCAL_MODEL_CACHE": str(models),
+        "PIP_NO_INDEX": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
+def run(workspace: Path, environ: dict[str, str], *arguments: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [*recollect_command(), "-w", str(workspace), *arguments],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def change(file: Path) -> None:
+    """Change one byte in the middle, and keep size and time of modification."""
+    seen = file.stat()
+    with file.open("r+b") as stream:
+        stream.seek(seen.st_size // 2)
+        [byte] = stream.read(1)
+        stream.seek(seen.st_size // 2)
+        stream.write(bytes([byte ^ 1]))
+    os.utime(file, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+
+
+def test_every_command_refuses_a_changed_model(
+    embedded_sample: Path, own: dict[str, str], models: Path
+) -> None:
+    assert 0 == run(embedded_sample, own, "index")[0]
+    change(models / ARCTIC_S.folder / "model.onnx")
+
+    status, probe = run(embedded_sample, own, "status", "--deep", "--json")
+    found = {name: run(embedded_sample, own, name) for name in ("doctor", "verify")}
+    searched = run(embedded_sample, own, "search", "which port does the database use")
+
+    refused = "model.onnx has another SHA-256"
+    assert (0, False) == (status, json.loads(probe)["probe"]["works"])
+    assert refused in probe
+    for code, text in found.values():
+        assert 1 == code
+        assert refused in text
+        assert "downloads the model again" in text
+    assert refused in searched[1]
+    assert "PORT" in searched[1].upper()  # keywords still answer
+
+
+def test_a_changed_rerank_model_is_refused_and_the_order_stands(
+    embedded_sample: Path, own: dict[str, str], models: Path
+) -> None:
+    run(embedded_sample, own, "index")
+    change(models / MS_MARCO_MINILM.folder / "model.onnx")
+
+    searched = run(embedded_sample, own, "search", "--rerank", "which port does the database use")
+    code, text = run(embedded_sample, own, "doctor")
+
+    assert "model.onnx has another SHA-256" in searched[1]
+    assert 1 == code
+    assert f"FAIL models: The model {MS_MARCO_MINILM.id}" in text
