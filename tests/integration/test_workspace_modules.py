@@ -64,5 +64,5 @@ def test_the_pip_that_downloads_the_model_does_not(
 
     report = json.loads(run(hostile, own, "index", "--json"))
 
-    assert "pip: ERROR" in report["degraded"]["embed"]["reason"]
+    assert "pip: ERROR" in report["degraded"]["legs"]["vector"]["reason"]
     assert not (hostile / "ran").exists()

@@ -187,7 +187,7 @@ def test_nothing_is_printed_and_nothing_is_loaded_for_a_fingerprint(
     code = (
         "import sys, pathlib\n"
         "from recollect.errors import ModelUnavailableError\n"
-        "from recollect.providers.base import ProviderOptions\n"
+        "from recollect.providers.options import ProviderOptions\n"
         "from recollect.providers.gguf import open_gguf\n"
         "from recollect.types import Role\n"
         "def opened(path):\n"

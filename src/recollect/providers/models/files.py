@@ -126,11 +126,13 @@ def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
 
 def _respect_failure(manifest: Manifest, folder: Path, *, retry: bool) -> None:
     note = folder / _FAILURE_NOTE
-    if retry or not note.is_file():
-        return
-    if time.time() - note.stat().st_mtime < _PAUSE_AFTER_FAILURE_SECONDS:
+    try:
+        if retry or time.time() - note.stat().st_mtime >= _PAUSE_AFTER_FAILURE_SECONDS:
+            return
         reason = str(json.loads(note.read_text(encoding="utf-8"))["reason"])
-        raise _unavailable(manifest, reason)
+    except (OSError, ValueError, LookupError, TypeError):
+        return  # there is no note, or a damaged one: try again
+    raise _unavailable(manifest, reason)
 
 
 def _note_failure(folder: Path, reason: str) -> None:
