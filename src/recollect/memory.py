@@ -28,7 +28,7 @@ from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions
 from recollect.ingest.vectors import Embedder, cache_status_of, held_space
 from recollect.ingest.verify import verify, verify_models
-from recollect.ingest.walk import Watched, locate, watched
+from recollect.ingest.walk import Watched, locate, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.providers.registry import open_chat
@@ -102,7 +102,9 @@ class Memory:
                 store=store,
                 chain=self._chain,
                 cache=self._cache,
-                media_root=setup.workspace if config.ingest.takes_media else None,
+                media_roots=roots(setup.workspace, options=config.ingest.walk)
+                if config.ingest.takes_media
+                else (),
                 uses_batches=config.provider.remote.batch,
                 today=_today,
             ),

@@ -109,6 +109,17 @@ class Stat:
 
     size_bytes: int
     mtime_ns: int
+    """Kept within 64 bits, the years 1677 to 2262: that is what a store holds, and some file
+    systems go further."""
+
+    def __post_init__(self) -> None:
+        """Move a time that no store can hold to the nearest one that it can."""
+        if not -_TIME_LIMIT_NS <= self.mtime_ns < _TIME_LIMIT_NS:
+            nearest = -_TIME_LIMIT_NS if self.mtime_ns < 0 else _TIME_LIMIT_NS - 1
+            object.__setattr__(self, "mtime_ns", nearest)
+
+
+_TIME_LIMIT_NS = 2**63
 
 
 @dataclass(frozen=True, slots=True)

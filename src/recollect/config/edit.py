@@ -17,8 +17,10 @@ from tomlkit.container import Container, OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Comment, Null, Table
 
+from recollect.config.paths import settings_text
 from recollect.config.schema import canonical, flatten
 from recollect.errors import ConfigError
+from recollect.text.confined import replace_inside
 from recollect.text.files import make_private_folder, replace_file
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ def write_settings(
     changes: Mapping[str, Value | None],
     *,
     check: Callable[[str], None] = lambda _text: None,
-    is_private: bool = True,
+    inside: Path | None = None,
 ) -> str:
     """Set settings in a file, or remove those whose value is None; return the diff.
 
@@ -52,19 +54,20 @@ def write_settings(
         file: created with its folder if missing.
         changes: by the full name, such as `mmr.enabled`.
         check: called with the new text before it is written; raises to prevent that.
-        is_private: for its owner only, as it may hold keys. Otherwise it is shared with the
-            folder it is in, and removed if nothing is left in it.
+        inside: the workspace, if the file is its own. It is then shared with that folder, may not
+            lead out of it, and is removed if nothing is left in it. Otherwise it is for its owner
+            only, as it may hold keys.
 
     Raises:
         ConfigError: the file cannot be edited safely or written; it is unchanged.
 
     """
     try:
-        before = file.read_bytes().decode("utf-8") if file.exists() else ""
+        before = settings_text(file, inside=inside) if file.exists() else ""
         after = edit_settings(before, changes)
         check(after)
-        _write(file, after, is_private=is_private)
-    except (OSError, ValueError) as error:
+        _write(file, after, inside=inside)
+    except (OSError, ValueError, RecursionError) as error:
         # Not the whole error: it may name a temporary file.
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         by_hand = "; ".join(
@@ -82,13 +85,14 @@ def write_settings(
     )
 
 
-def _write(file: Path, text: str, *, is_private: bool) -> None:
-    if not is_private and not text.strip() and not file.is_symlink():
-        file.unlink(missing_ok=True)
-        return
-    if is_private:
+def _write(file: Path, text: str, *, inside: Path | None) -> None:
+    if inside is None:
         make_private_folder(file.resolve().parent)
-    replace_file(file, text.encode(), private=is_private)
+        replace_file(file, text.encode(), private=True)
+    elif text.strip() or file.is_symlink():
+        replace_inside(file, text.encode(), inside)
+    else:
+        file.unlink(missing_ok=True)
 
 
 def edit_settings(text: str, changes: Mapping[str, Value | None]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from recollect.config.edit import settings_in, writable, write_settings
 from recollect.config.load import ARGUMENTS, ENVIRONMENT, load_config, log_notices
 from recollect.config.openclaw import PROVIDER_SETTINGS, default_file, translate
-from recollect.config.paths import find_workspace
+from recollect.config.paths import find_workspace, settings_text
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
 
@@ -162,7 +162,7 @@ class SettingsFiles:
         """
         file = self.workspace.settings if in_workspace else self.user_file
         name, written = canonical(key), None
-        present = _settings_of(file)
+        present = self._settings_of(file)
         if value is not None:
             name, checked = read_setting(key, value, origin="config set")
             written = writable(checked, given=value)
@@ -198,7 +198,7 @@ class SettingsFiles:
         """
         environ = self.workspace.environ
         found = translate(file or default_file(environ), agent=agent, environ=environ)
-        changes = _to_write(found.changes, present=_settings_of(self.user_file))
+        changes = _to_write(found.changes, present=self._settings_of(self.user_file))
         origins = {} if self._problem() else self._load().origins
         return OpenClawImport(
             translation=found,
@@ -239,21 +239,23 @@ class SettingsFiles:
             if was_right:
                 self._load({file: text})
 
-        is_private = file != self.workspace.settings
-        return write_settings(file, changes, check=check, is_private=is_private)
+        return write_settings(file, changes, check=check, inside=self._trust(file))
+
+    def _trust(self, file: Path) -> Path | None:
+        """Return the folder that a settings file may not lead out of; None for the user's own."""
+        return self.workspace.folder if file == self.workspace.settings else None
+
+    def _settings_of(self, file: Path) -> dict[str, object]:
+        """Return what a file sets; nothing if it is missing or cannot be read."""
+        try:
+            return settings_in(settings_text(file, inside=self._trust(file)))
+        except (OSError, ValueError, RecursionError):
+            return {}
 
 
 def _state(name: str, config: Config) -> SettingState:
     origin = config.origins.get(name, DEFAULT)
     return SettingState(name, config.values[name], origin, SETTINGS[name].default)
-
-
-def _settings_of(file: Path) -> dict[str, object]:
-    """Return what a file sets; nothing if it is missing or cannot be read."""
-    try:
-        return settings_in(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
 
 
 def _to_write(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recollect.config.paths import PROJECT_FILE, find_workspace
+from recollect.config.paths import PROJECT_FILE, find_workspace, settings_text
 from recollect.config.schema import (
     RETIRED,
     SETTINGS,
@@ -41,6 +41,9 @@ _PREFIX = "RECOLLECT_"
 _NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN", "HOOKS"}
 _TESTS = "TEST_"
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
+_MAX_PROJECT_PATHS = 64
+"""Each is a walk of its own through the workspace."""
+_SET_ELSEWHERE = "Set it in your own file, the environment or on the command line."
 _ON_DISK: Mapping[Path, str] = {}
 
 
@@ -68,12 +71,15 @@ def load_config(
     values = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, str] = {}
     notices: list[str] = []
-    for origin, layer in _layers(workspace / PROJECT_FILE, user_file, environ, arguments, texts):
+    project = str(workspace / PROJECT_FILE)
+    for origin, layer in _layers(workspace, user_file, environ, arguments, texts):
         for given, value in layer.items():
             if notice := retired(given, origin=origin):
                 notices.append(notice)
                 continue
             key, checked = read_setting(given, value, origin=origin)
+            if origin == project:
+                _check_paths(key, checked, project)
             values[key] = checked
             origins[key] = origin
     _check_provider(values, origins)
@@ -86,9 +92,11 @@ def load_config(
         user_file=user_file,
         notices=tuple(notices),
     )
+    walk = replace(config.ingest.walk, stays_inside=origins.get("extra_paths") == project)
     variables = Variables(environ)
     return replace(
         config,
+        ingest=replace(config.ingest, walk=walk),
         provider=replace(config.provider, variables=variables),
         chat=replace(config.chat, variables=variables),
     )
@@ -173,36 +181,36 @@ class Setup:
 
 
 def _layers(
-    project_file: Path,
+    workspace: Path,
     user_file: Path,
     environ: Mapping[str, str],
     arguments: Mapping[str, object],
     texts: Mapping[Path, str],
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    project = _read_toml(project_file, texts)
+    project_file = workspace / PROJECT_FILE
+    project = _read_toml(project_file, texts, inside=workspace)
     _check_project(project, project_file, user_file=user_file)
     yield str(project_file), project
-    yield str(user_file), _read_toml(user_file, texts)
+    yield str(user_file), _read_toml(user_file, texts, inside=None)
     yield ENVIRONMENT, _from_environment(environ)
     yield ARGUMENTS, arguments
 
 
-def _read_toml(path: Path, texts: Mapping[Path, str]) -> dict[str, object]:
+def _read_toml(path: Path, texts: Mapping[Path, str], *, inside: Path | None) -> dict[str, object]:
     try:
-        text = texts[path] if path in texts else path.read_text(encoding="utf-8")
-        parsed = tomllib.loads(text)
+        text = texts[path] if path in texts else settings_text(path, inside=inside)
+        return {".".join(path): value for path, value in flatten(tomllib.loads(text))}
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, not TOML
         raise ConfigError(
             f"The settings in {path} cannot be read ({error}).",
             action="Correct the file, or move it away to use the defaults.",
         ) from error
-    return {".".join(path): value for path, value in flatten(parsed)}
 
 
 def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) -> None:
-    for key, value in layer.items():
+    for key in layer:
         setting = SETTINGS.get(canonical(key))
         if setting and setting.user_only:
             raise ConfigError(
@@ -210,13 +218,26 @@ def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) 
                 action=f"Remove it there; `recollect config set {canonical(key)} VALUE` sets it"
                 f" in your own file, {user_file}.",
             )
-        if canonical(key) == "extra_paths" and isinstance(value, list):
-            for each in value:
-                if not _stays_inside(str(each)):
-                    raise ConfigError(
-                        f"{path} names the extra path {each!r}, which leaves the workspace.",
-                        action="Set it in your own file, the environment or on the command line.",
-                    )
+
+
+def _check_paths(key: str, value: object, file: str) -> None:
+    """Refuse paths in a workspace's own file that lead out of it, or that take too long.
+
+    What is checked is the parsed value, so no form of writing it gets around. Whether a link
+    leads out is decided where it is followed, in `walk`.
+    """
+    named = value if isinstance(value, tuple) else ()
+    if len(named) > _MAX_PROJECT_PATHS:
+        raise ConfigError(
+            f"{file} sets `{key}` to {len(named)} paths; {_MAX_PROJECT_PATHS} are the most.",
+            action=_SET_ELSEWHERE,
+        )
+    for each in named if key == "extra_paths" else ():
+        if not _stays_inside(str(each)):
+            raise ConfigError(
+                f"{file} names the extra path {each!r}, which leaves the workspace.",
+                action=_SET_ELSEWHERE,
+            )
 
 
 def _check_provider(values: Mapping[str, object], origins: Mapping[str, str]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, WorkspaceError
 from recollect.stores.registry import SUFFIX
+from recollect.text.confined import read_inside, read_regular
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 PROJECT_FILE = "recollect.toml"
 _MARKS = (PROJECT_FILE, "MEMORY.md")
 _WORKSPACE_VARIABLES = ("RECOLLECT_WORKSPACE", "OPENCLAW_WORKSPACE")
+_MAX_PROJECT_BYTES = 16 * 1024
+"""Enough for a few hundred lines: the time to read TOML grows with the square of a key."""
+_MAX_USER_BYTES = 1024 * 1024
 _AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -114,6 +118,23 @@ def find_workspace(
         )
     given = agent or environ.get("RECOLLECT_AGENT")
     return Workspace(folder, agent_of(folder, named=given), given, Places.of(environ), environ)
+
+
+def settings_text(file: Path, *, inside: Path | None) -> str:
+    """Return the text of a settings file.
+
+    Args:
+        file: the user's, or a workspace's own.
+        inside: the workspace, if the file is its own: it is not trusted.
+
+    Raises:
+        OSError: it does not exist, cannot be read, or is not a file to read settings from.
+        UnicodeDecodeError: it is not UTF-8.
+
+    """
+    if inside is None:
+        return read_regular(file, max_bytes=_MAX_USER_BYTES).decode("utf-8")
+    return read_inside(file, inside, max_bytes=_MAX_PROJECT_BYTES).decode("utf-8")
 
 
 def workspace_variable(environ: Mapping[str, str]) -> str | None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _MEGA = 1_000_000
+_MOST_SHOWN_CHARS = 200
+"""Of a key or value in a message: a file may hold one of any length."""
 T = TypeVar("T")
 
 
@@ -155,17 +157,21 @@ def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
     if name in RETIRED:
         raise ConfigError(f"{origin}: `{key}` no longer has an effect.", action=RETIRED[name])
     if name not in SETTINGS:
-        near = difflib.get_close_matches(name, SETTINGS, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name[:_MOST_SHOWN_CHARS], SETTINGS, n=1, cutoff=0.5)
         hint = f"Did you mean `{near[0]}`? " if near else ""
         raise ConfigError(
-            f"{origin}: there is no setting `{key}`.",
+            f"{origin}: there is no setting `{_short(key)}`.",
             action=f"{hint}`recollect config show --all` lists the settings.",
         )
     try:
         return name, SETTINGS[name].parse(value)
     except ValueError as error:
         is_secret = SETTINGS[name].secret
-        shown = "what it is set to" if is_secret else repr(value)
+        shown = "what it is set to" if is_secret else _short(repr(value))
         raise ConfigError(f"{origin}: `{key}` cannot be {shown}.", action=f"Give {error}.") from (
             None if is_secret else error
         )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN_CHARS else f"{text[:_MOST_SHOWN_CHARS]}…"

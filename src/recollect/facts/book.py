@@ -102,7 +102,7 @@ class FactBook:
             now: returns the current time.
 
         """
-        self._ledger = Ledger(workspace / FACTS_FOLDER)
+        self._ledger = Ledger(workspace / FACTS_FOLDER, inside=workspace)
         self._meanings = Meanings(store, chain, lock)
         self._now = now
 

@@ -9,7 +9,8 @@ no lock, because files are replaced in one step. A person's editor takes no lock
 since it was read, the edit is repeated on its new content.
 
 Threat: a folder that came from elsewhere has a link in place of a file. Following it would take in
-a stranger's file as facts, so links are refused.
+a stranger's file as facts, so links are refused. The folder itself may be a link, but not one that
+leads out of the workspace.
 """
 
 from __future__ import annotations
@@ -22,17 +23,24 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
 from recollect.facts.draft import Draft, state_of
 from recollect.facts.page import BulletIds, Problem, parse_page
+from recollect.text.confined import (
+    RefusedError,
+    TooLargeError,
+    make_folder_inside,
+    read_inside,
+    resolve_inside,
+)
 from recollect.text.files import replace_file
 from recollect.types import Stat, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from recollect.facts.draft import LedgerState
     from recollect.facts.page import Page
@@ -57,12 +65,10 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_READ_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe in the file's place would block forever
-)
+_MAX_FILE_BYTES = 16 * 1024 * 1024
+"""A file of a thousand facts has a tenth of it."""
+_MAX_DEPTH = 16
+"""Nested folders in which files are looked for only to say that they are not read."""
 
 Outcome = TypeVar("Outcome")
 
@@ -70,12 +76,49 @@ Outcome = TypeVar("Outcome")
 class Ledger:
     """The facts in a folder."""
 
-    def __init__(self, folder: Path, *, wait_seconds: float = DEFAULT_WAIT_SECONDS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        inside: Path | None = None,
+        wait_seconds: float = DEFAULT_WAIT_SECONDS,
+    ) -> None:
+        """Store the arguments.
+
+        Args:
+            folder: the ledger's files.
+            inside: the workspace, which the folder may not lead out of; None trusts the folder.
+            wait_seconds: how long another program may hold the ledger.
+
+        """
         self._folder = folder
+        self._root = inside or folder
         self._wait_seconds = wait_seconds
 
+    def check(self) -> None:
+        """Refuse a folder that leads out of the workspace.
+
+        Raises:
+            StoreError: it does.
+
+        """
+        try:
+            resolve_inside(self._folder, self._root)
+        except RefusedError as error:
+            raise StoreError(
+                f"{self._folder} {error}. Facts are neither read nor written there.",
+                action="Put the folder itself in place of the link, or name the workspace that the "
+                "facts belong to with -w.",
+            ) from error
+
     def read(self) -> LedgerState:
-        """Return the content of the ledger; a missing folder is empty."""
+        """Return the content of the ledger; a missing folder is empty.
+
+        Raises:
+            StoreError: the folder leads out of the workspace.
+
+        """
+        self.check()
         files = _LedgerFiles.load(self._folder)
         state = state_of(files.pages, unusable=files.unusable, forgotten=files.forgotten)
         return replace(state, digests=files.digests())
@@ -104,9 +147,10 @@ class Ledger:
             StoreError: it cannot be written.
 
         """
+        self.check()
         with ExitStack() as stack:
             with _os_errors_explained(self._folder):
-                self._folder.mkdir(parents=True, exist_ok=True)
+                make_folder_inside(self._folder, self._root)
                 stack.enter_context(lock(self._folder / LOCK, wait_seconds=self._wait_seconds))
             for _ in range(_TRIES):
                 files = _LedgerFiles.load(self._folder)
@@ -226,12 +270,19 @@ def _names(folder: Path) -> list[str]:
 def _strays(folder: Path) -> list[str]:
     """Return the Markdown files in subfolders; a folder that cannot be listed has none."""
     found: list[str] = []
-    for top, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name[0] != "."]
-        below = Path(top).relative_to(folder)
-        if below.parts:
-            marked = [name for name in names if name.lower().endswith(".md") and name[0] != "."]
-            found += [(below / name).as_posix() for name in marked]
+    folders = [""]
+    while folders:
+        below = folders.pop()
+        with suppress(OSError), os.scandir(folder / below) as entries:
+            for entry in entries:
+                path = f"{below}/{entry.name}" if below else entry.name
+                if entry.name[0] == ".":
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if path.count("/") < _MAX_DEPTH:
+                        folders.append(path)
+                elif below and entry.name.lower().endswith(".md"):
+                    found.append(path)
     return sorted(found)
 
 
@@ -249,12 +300,13 @@ def _bytes_of(file: Path) -> bytes:
     try:
         if modes.S_ISLNK(file.lstat().st_mode):
             raise _UnusableFileError("is a link", "Replace it with the file itself.")
-        with open(file, "rb", opener=lambda path, _flags: os.open(path, _READ_FLAGS)) as stream:
-            if not modes.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise _UnusableFileError("is not a regular file", "Rename or remove it.")
-            return stream.read()
+        return read_inside(file, file.parent, max_bytes=_MAX_FILE_BYTES)
     except FileNotFoundError:
         raise
+    except TooLargeError as error:
+        raise _UnusableFileError(str(error), "Divide it into several files.") from error
+    except RefusedError as error:
+        raise _UnusableFileError(str(error), "Rename or remove it.") from error
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise _UnusableFileError(reason, "Make it readable.") from error

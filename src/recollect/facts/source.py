@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from recollect.errors import StoreError
 from recollect.facts.history import LONG_AGO, ancestors, successors_of
 from recollect.facts.ledger import Ledger
 from recollect.ingest import read as reading
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
+from recollect.reports import Failure
+from recollect.text.days import local_day
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import Chunk, FactMark, SourceKind, digest_of
 
@@ -25,7 +28,6 @@ if TYPE_CHECKING:
 
     from recollect.facts.draft import LedgerState
     from recollect.facts.record import Fact
-    from recollect.reports import Failure
     from recollect.stores.base import DocumentStore
     from recollect.types import Document
 
@@ -78,6 +80,7 @@ class FactsSource:
             store: the index, which tells whether the ledger changed.
 
         """
+        self._workspace = workspace
         self._folder = workspace / FACTS_FOLDER
         self._store = store
         self._names: tuple[str, ...] = ()
@@ -96,10 +99,15 @@ class FactsSource:
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return the files of the ledger, and the entries that cannot be read."""
-        ledger = Ledger(self._folder)
+        ledger = self._ledger()
+        try:
+            ledger.check()
+        except StoreError as error:
+            self._recipe = _RULES
+            return [], [Failure(FACTS_FOLDER, error.message.rstrip("."), error.action)]
         stats = ledger.stats()
         found = [
-            Found(f"{FACTS_FOLDER}/{name}", self._folder / name, stat, self.kind)
+            Found(f"{FACTS_FOLDER}/{name}", self._folder / name, self._folder, stat, self.kind)
             for name, stat in stats.items()
         ]
         self._names = (*stats, *ledger.strays())
@@ -129,6 +137,9 @@ class FactsSource:
             found.path, "keeps changing while it is read", "Nothing to do: the next sync reads it."
         )
 
+    def _ledger(self) -> Ledger:
+        return Ledger(self._folder, inside=self._workspace)
+
     def _stored_recipe(self, found: list[Found]) -> str | None:
         """Return the recipe all files were indexed with, if none of them can have changed since."""
         recipe = f"{_RULES}--{_named(())}"
@@ -144,7 +155,7 @@ class FactsSource:
 
     def _read(self) -> _LedgerSnapshot:
         if self._snapshot is None:
-            state = Ledger(self._folder).read()
+            state = self._ledger().read()
             self._snapshot = _LedgerSnapshot(state, successors_of(state.facts))
             self._recipe = None  # what was just read decides, not what is indexed
         return self._snapshot
@@ -170,7 +181,7 @@ def _chunk(fact: Fact, snapshot: _LedgerSnapshot, document: Document) -> Chunk:
         text=fact.text,
         heading=tuple(each for each in about if each),
         prefix=" ".join(each for each in (fact.entity, fact.key) if each),
-        when=begins.astimezone().date() if begins else None,
+        when=local_day(begins) if begins else None,
         fact=mark_of(fact, facts, successor=snapshot.successors.get(fact.id, "")),
     )
 

@@ -77,7 +77,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     deadline: float | None = None,
     skipped: frozenset[str] = frozenset(),
     is_awaiting_more: bool = False,
-    media_root: Path | None = None,
+    media_roots: tuple[Path, ...] = (),
 ) -> Embedded:
     """Embed every text that has no vector in the provider's space, then every media file.
 
@@ -91,7 +91,7 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
         deadline: a time of the monotonic clock; what is not answered by then is left.
         skipped: digests of texts to leave out: refused before, or expected from a batch.
         is_awaiting_more: whether a batch will still bring some of those.
-        media_root: where the paths of media files start; None leaves media files alone.
+        media_roots: the folders of media files, the workspace first; empty leaves media alone.
 
     """
     run = _EmbedRun(provider, vectors=vectors, pending=pending, progress=progress)
@@ -113,8 +113,8 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
             yield from (each for each in page if each.digest not in known)
 
     run.embed(missing(media=False), ask=run.ask_texts)
-    if media_root is not None and isinstance(provider, EmbedsMedia):
-        run.embed(missing(media=True), ask=partial(run.ask_media, provider, media_root))
+    if media_roots and isinstance(provider, EmbedsMedia):
+        run.embed(missing(media=True), ask=partial(run.ask_media, provider, media_roots))
     is_whole = max_texts is None or run.seen < max_texts
     return run.finished(is_whole=is_whole and not is_awaiting_more)
 
@@ -317,9 +317,11 @@ class _EmbedRun:
             vectors = self._provider.embed(texts, role=self._role)
         return _Embeddings(request.texts, vectors, self._charge(request))
 
-    def ask_media(self, provider: EmbedsMedia, root: Path, request: EmbedRequest) -> _Embeddings:
+    def ask_media(
+        self, provider: EmbedsMedia, roots: tuple[Path, ...], request: EmbedRequest
+    ) -> _Embeddings:
         """Return the vectors of media files; one that changed is left for the next sync."""
-        loaded = [(missing, load_media(missing, workspace=root)) for missing in request.texts]
+        loaded = [(missing, load_media(missing, roots=roots)) for missing in request.texts]
         held = [(missing, media) for missing, media in loaded if media is not None]
         files = [media for _, media in held]
         charges = [provider.charge(media) for media in files]

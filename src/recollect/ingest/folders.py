@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.reports import Failure
+from recollect.text.confined import is_inside, scan_inside
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 """Folders of other tools. Hidden ones, such as .git and .venv, are always skipped."""
+_MAX_DEPTH = 64
+_MAX_PATH_CHARS = 4000
+"""Folders are opened one by one from the top, so a thousand nested ones would take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Seen:
     file: str
     real: str
     """Its path with all links resolved, which identifies the file."""
+    boundary: str
+    """The resolved path that it does not lead out of."""
     stat: Stat
 
 
@@ -88,7 +94,7 @@ class FolderSearch:
     def _list(self, folder: _Place) -> None:
         self._visited.add(folder.real)
         try:
-            with os.scandir(folder.file) as entries:
+            with scan_inside(Path(folder.real), Path(self._boundary)) as entries:
                 for entry in entries:
                     if not entry.name.startswith("."):
                         self._visit(entry, folder)
@@ -103,7 +109,12 @@ class FolderSearch:
             return
         if not self._is_nameable(path):
             return
-        place = _Place(path, entry.path, f"{folder.real}{os.sep}{entry.name}", folder.depth + 1)
+        place = _Place(
+            path,
+            f"{folder.file}{os.sep}{entry.name}",
+            f"{folder.real}{os.sep}{entry.name}",
+            folder.depth + 1,
+        )
         if is_link:
             heappush(self._links, place)
         elif is_folder:
@@ -114,14 +125,17 @@ class FolderSearch:
     def _enter(self, folder: _Place) -> None:
         is_too_deep = self._max_depth is not None and folder.depth > self._max_depth
         name = folder.path.rpartition("/")[2]
-        if not is_too_deep and name not in _SKIPPED and folder.real not in self._visited:
+        if folder.depth > _MAX_DEPTH or len(folder.real) > _MAX_PATH_CHARS:
+            reason = "cannot be listed: it is nested too deeply"
+            self._fail(folder.path, reason, "Move what is in it up.")
+        elif not is_too_deep and name not in _SKIPPED and folder.real not in self._visited:
             self._folders.append(folder)
 
     def _follow(self, link: _Place) -> None:
         is_named = link.depth == 0
         try:
             real = os.path.realpath(link.file, strict=True)
-            mode = os.stat(real).st_mode  # noqa: PTH116 - the rest of this module speaks os
+            mode = os.lstat(real).st_mode
         except OSError as error:
             if is_named or self._is_wanted(link.path):
                 reason = f"is a broken link: {error.strerror}"
@@ -131,20 +145,20 @@ class FolderSearch:
         if not (is_named or is_folder or self._is_wanted(link.path)):
             return
         place = _Place(link.path, link.file, real, link.depth)
-        if not _is_inside(real, self._boundary):
+        if not is_inside(real, self._boundary):
             reason = f"is a link that leaves the folder: {real}"
             self._fail(link.path, reason, "Add the folder it leads to to extra_paths.")
         elif is_folder:
             self._enter(place)
         else:
-            self._see(place, Path(real))
+            self._see(place, None)
 
-    def _see(self, place: _Place, entry: os.DirEntry[str] | Path) -> None:
+    def _see(self, place: _Place, entry: os.DirEntry[str] | None) -> None:
         if place.real in self._visited:
             return
         self._visited.add(place.real)
         try:
-            status = entry.stat()
+            status = entry.stat(follow_symlinks=False) if entry else os.lstat(place.real)
         except FileNotFoundError:  # deleted since the folder was listed
             return
         except OSError as error:
@@ -154,7 +168,7 @@ class FolderSearch:
             self._fail(place.path, "is not a regular file", "Rename or remove it.")
             return
         stat = Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
-        self.seen.append(Seen(place.path, place.file, place.real, stat))
+        self.seen.append(Seen(place.path, place.file, place.real, self._boundary, stat))
 
     def _is_nameable(self, path: str) -> bool:
         if path.isascii():
@@ -169,7 +183,3 @@ class FolderSearch:
 
     def _fail(self, path: str, reason: str, action: str) -> None:
         self.failures.append(Failure(path, reason, action))
-
-
-def _is_inside(real: str, boundary: str) -> bool:
-    return real == boundary or real.startswith(boundary.rstrip(os.sep) + os.sep)

@@ -11,25 +11,24 @@ docs.litellm.ai/blog/gemini_embedding_2_multimodal.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from recollect.ingest.read import (
     content_of,
     is_settled,
-    open_without_waiting,
-    too_large,
     unreadable,
     when_of,
 )
 from recollect.providers.base import Media
 from recollect.reports import Failure
+from recollect.text.confined import is_inside, open_inside, too_large
 from recollect.types import Document, Modality, digest_of, media_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from recollect.ingest.options import MediaOptions
     from recollect.ingest.walk import Found
@@ -126,11 +125,21 @@ def _make_room(limit: int) -> str:
     return f"Raise multimodal.max_file_bytes ({limit}), make the file smaller, or exclude it."
 
 
-def load_media(missing: Missing, *, workspace: Path) -> Media | None:
-    """Return what to embed of a media file; None if it has changed since it was indexed."""
+def load_media(missing: Missing, *, roots: Sequence[Path]) -> Media | None:
+    """Return what to embed of a media file; None if it has changed since it was indexed.
+
+    Args:
+        missing: the file.
+        roots: the folders that media files may be in; the first is the workspace.
+
+    """
     form = format_of(missing.path)
+    real = Path(os.path.realpath(roots[0] / missing.path))
+    root = next((each for each in roots if is_inside(real, each)), None)
+    if root is None:
+        return None
     try:
-        with open(workspace / missing.path, "rb", opener=open_without_waiting) as stream:
+        with open_inside(real, root) as stream:
             # One byte more than before: enough to see that the file has grown.
             content = stream.read(missing.size_bytes + 1)
     except OSError:

@@ -54,6 +54,8 @@ class WalkOptions:
     """Matched against stored paths; a folder that matches is left out with all it contains."""
     media: MediaOptions = field(default_factory=MediaOptions)
     """Which media files are indexed besides Markdown; only from the extra paths."""
+    stays_inside: bool = False
+    """Whether the extra paths may not lead out of the workspace: its own file names them."""
 
 
 @dataclass(frozen=True, slots=True)

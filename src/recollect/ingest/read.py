@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import stat as modes
 from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from recollect.ingest.curated import is_curated
 from recollect.reports import Excerpt, Failure
+from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
 from recollect.text.graphemes import boundary_before
 from recollect.types import Document, Stat, digest_of
 
@@ -30,9 +30,6 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 
 _SETTLING_NS = 2_000_000_000
 """Coarsest time stamp of a common file system (FAT): within it two writes look like one."""
-
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Not blocking, because a pipe that took the file's place would block forever."""
 
 
 class UnreadableError(Exception):
@@ -93,26 +90,21 @@ def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Sta
 
     """
     try:
-        with open(found.file, "rb", opener=open_without_waiting) as stream:
+        with open_inside(found.file, found.boundary) as stream:
             # Before reading: if the file grows meanwhile, the next sync sees another stat.
             status = os.fstat(stream.fileno())
-            if not modes.S_ISREG(status.st_mode):
-                raise unreadable(found.path, "is not a regular file", "Rename or remove it.")
-            content = stream.read(max_bytes + 1)
+            content = read_bounded(stream, max_bytes=max_bytes)
     except FileNotFoundError as error:
         reason = "was deleted while it was being indexed"
         raise unreadable(found.path, reason, "Nothing to do: the next sync removes it.") from error
+    except RefusedError as error:
+        is_large = isinstance(error, TooLargeError)
+        action = action if is_large else "Rename or remove it."
+        raise unreadable(found.path, str(error), action) from error
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
         raise unreadable(found.path, reason, "Make it readable, or exclude it.") from error
-    if len(content) > max_bytes:
-        raise unreadable(found.path, too_large(max_bytes), action)
     return content, Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
-
-
-def open_without_waiting(path: str, _flags: int) -> int:
-    """Open a file for reading without waiting, as the `opener` of `open`."""
-    return os.open(path, _OPEN_FLAGS)
 
 
 def _decoded(content: bytes, path: str) -> str:
@@ -125,11 +117,6 @@ def _decoded(content: bytes, path: str) -> str:
     if "\0" in text:
         raise unreadable(path, "contains NUL characters: it is not text", "Rename or exclude it.")
     return text
-
-
-def too_large(max_bytes: int) -> str:
-    """Return the reason to give for a file that has more bytes than it may."""
-    return f"is larger than {max_bytes / 1024**2:.3g} MiB"
 
 
 def unreadable(path: str, reason: str, action: str) -> UnreadableError:

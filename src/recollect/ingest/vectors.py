@@ -86,7 +86,7 @@ class Embedder:
     chain: Chain
     cache: VectorCache | None
     """Vectors that all agents of a home share."""
-    media_root: Path | None
+    media_roots: tuple[Path, ...]
     """Where the paths of media files start; None leaves media files alone."""
     uses_batches: bool
     """Whether big runs go through the vendor's Batch API."""
@@ -111,7 +111,7 @@ class Embedder:
             progress: called with each step.
 
         """
-        takes_media = self.media_root is not None
+        takes_media = bool(self.media_roots)
         published = self.store.published()
         held = held_space(self.store, chain=self.chain)
         expected = self.chain.expected(held)
@@ -203,7 +203,7 @@ class Embedder:
             # An index run asks for everything again; a search does not repeat what was refused.
             skipped=awaited if is_whole_run else awaited | store.refused(fingerprint),
             is_awaiting_more=bool(awaited),
-            media_root=self.media_root,
+            media_roots=self.media_roots,
         )
         if is_whole_run and direct.is_complete:
             store.put_refused(fingerprint, direct.refused)

@@ -18,6 +18,7 @@ from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import FolderSearch, Seen
 from recollect.ingest.media import modality_of, oversize
 from recollect.reports import Failure
+from recollect.text.confined import is_inside, read_inside
 from recollect.text.globs import matches
 from recollect.types import SourceKind, Stat
 
@@ -39,6 +40,8 @@ class Found:
     path: str
     """As stored: relative to the workspace, with forward slashes; may start with `../`."""
     file: Path
+    boundary: Path
+    """The folder that the file must not lead out of, with all links resolved."""
     stat: Stat
     source: SourceKind
     media: Modality | None = None
@@ -54,7 +57,7 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     """
     root = _real_folder(workspace)
     own = _Limits(root, options.exclude)
-    extra = _Limits(root, options.exclude, options.media.accepted)
+    extra = _Limits(root, options.exclude, options.media.accepted, options.stays_inside)
     seen: list[Seen] = []
     failures: list[Failure] = []
     for name in _own_names(root):
@@ -67,7 +70,14 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
             seen += _extra(text, limits=extra, failures=failures)
     first = {each.real: each for each in reversed(seen)}
     found = [
-        Found(each.path, Path(each.file), each.stat, SourceKind.MEMORY, modality_of(each.path))
+        Found(
+            each.path,
+            Path(each.file),
+            Path(each.boundary),
+            each.stat,
+            SourceKind.MEMORY,
+            modality_of(each.path),
+        )
         for each in seen
         if first[each.real] is each
     ]
@@ -88,12 +98,31 @@ class Watched:
 
 def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
     """Return the places where a change can change what `walk` finds: not the whole workspace."""
-    found = [Watched(workspace, is_deep=False), Watched(workspace / _FOLDER, is_deep=True)]
+    found = [Watched(workspace, is_deep=False)]
+    if _is_within(workspace / _FOLDER, workspace):
+        found.append(Watched(workspace / _FOLDER, is_deep=True))
+    found += [Watched(place, is_deep=True) for place in _extra_places(workspace, options)]
+    return [each for each in found if each.path.exists()]
+
+
+def roots(workspace: Path, *, options: WalkOptions) -> tuple[Path, ...]:
+    """Return the folders that files of a memory are in, links resolved, the workspace first."""
+    extra = () if options.stays_inside else _extra_places(workspace, options)
+    return tuple(Path(os.path.realpath(each)) for each in (workspace, *extra))
+
+
+def _extra_places(workspace: Path, options: WalkOptions) -> list[Path]:
+    """Return the files and folders of the extra paths, and where their globs start."""
+    places: list[Path] = []
     for given in options.extra_paths:
         parts = Path(given.strip()).expanduser().parts
         fixed = takewhile(lambda part: not _MAGIC.search(part), parts)
-        found.append(Watched(_joined(workspace, *fixed), is_deep=True))
-    return [each for each in found if each.path.exists()]
+        places.append(_joined(workspace, *fixed))
+    return [each for each in places if not options.stays_inside or _is_within(each, workspace)]
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    return is_inside(os.path.realpath(path), os.path.realpath(folder))
 
 
 def _real_folder(workspace: Path) -> Path:
@@ -127,6 +156,7 @@ class _Limits:
     root: Path
     exclude: tuple[str, ...]
     modalities: tuple[Modality, ...] = ()
+    stays_inside: bool = False
 
     def look(
         self,
@@ -136,11 +166,19 @@ class _Limits:
         failures: list[Failure],
         pattern: str = "",
     ) -> list[Seen]:
-        """Return the files at a place in order; failures are added to `failures`."""
+        """Return the files at a place in order; failures are added to `failures`.
+
+        Args:
+            place: a file or a folder.
+            boundary: a resolved folder, whose ignore file counts; no link is followed out of it.
+            failures: what could not be read is added here.
+            pattern: a glob below the place; empty for everything.
+
+        """
         is_flat = pattern and "**" not in pattern
         path = self._stored(place)
         search = FolderSearch(
-            str(boundary),
+            str(self.root if self.stays_inside else boundary),
             is_wanted=self._is_wanted,
             is_excluded=self._excluding(boundary, failures=failures),
             max_depth=pattern.count("/") if is_flat else None,
@@ -197,6 +235,9 @@ def _extra(text: str, *, limits: _Limits, failures: list[Failure]) -> list[Seen]
         reason = f"cannot be reached: {getattr(error, 'strerror', error)}"
         failures.append(_wrong_entry(text, reason, "Make it readable, or fix the entry."))
         return []
+    if limits.stays_inside and not _is_within(place, limits.root):
+        failures.append(_wrong_entry(text, _LEADS_OUT, _NAME_YOURSELF))
+        return []
     modality = modality_of(place.name)
     if modality is not None and modality not in limits.modalities and place.is_file():
         reason = f"is an {modality} file, and those are not indexed"
@@ -210,6 +251,9 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
     fixed = sum(1 for _ in takewhile(lambda part: not _MAGIC.search(part), given.parts))
     base, pattern = _joined(limits.root, *given.parts[:fixed]), "/".join(given.parts[fixed:])
     seen: list[Seen] = []
+    if limits.stays_inside and not _is_within(base, limits.root):
+        failures.append(_wrong_entry(text, _LEADS_OUT, _NAME_YOURSELF))
+        return []
     if pattern and base.is_dir():
         boundary = base.resolve()
         seen = limits.look(base, boundary=boundary, failures=failures, pattern=pattern)
@@ -221,6 +265,10 @@ def _extra_glob(text: str, given: Path, *, limits: _Limits, failures: list[Failu
     return seen
 
 
+_LEADS_OUT = "leads out of the workspace, whose own settings name it"
+_NAME_YOURSELF = "If you trust it, set extra_paths in your own settings."
+
+
 def _wrong_entry(text: str, reason: str, action: str) -> Failure:
     return Failure(text, reason, action, setting="extra_paths")
 
@@ -230,6 +278,8 @@ def _joined(root: Path, *parts: str) -> Path:
 
 
 IGNORE_FILE = ".recollectignore"
+_MAX_IGNORE_BYTES = 64 * 1024
+"""Every file is compared with every line."""
 
 
 def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | None, Failure | None]:
@@ -240,9 +290,9 @@ def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | Non
         shown: the folder's stored path, for messages.
 
     """
-    file = folder / IGNORE_FILE
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        content = read_inside(folder / IGNORE_FILE, folder, max_bytes=_MAX_IGNORE_BYTES)
+        lines = content.decode("utf-8-sig").splitlines()
     except (FileNotFoundError, NotADirectoryError):
         return None, None
     except (OSError, UnicodeDecodeError) as error:

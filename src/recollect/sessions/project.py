@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from recollect.sessions.names import day_of
 from recollect.sessions.transcript import Speaker
+from recollect.text.days import local_day
 from recollect.text.graphemes import MAX_CLUSTER_CHARS, is_boundary
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.types import Chunk, Document, SourceKind
@@ -268,7 +269,7 @@ def _topic(line: SpokenLine) -> str:
 
 
 def _day(moment: datetime | None, zone: tzinfo | None) -> date | None:
-    return moment.astimezone(zone).date() if moment is not None else None
+    return local_day(moment, zone) if moment is not None else None
 
 
 def _written(moment: datetime | None) -> str:

@@ -71,7 +71,8 @@ class SessionSource:
             # A folder that cannot be listed now must not empty the index of its conversations.
             failures = [*failures, Failure(_TOP, "may be incomplete", failures[0].action)]
         return [
-            Found(each.path, each.file, each.stat, self.kind) for each in self._transcripts.values()
+            Found(each.path, each.file, each.file.parent, each.stat, self.kind)
+            for each in self._transcripts.values()
         ], failures
 
     def all(self) -> tuple[list[FoundTranscript], list[Failure]]:

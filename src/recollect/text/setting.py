@@ -63,7 +63,7 @@ def number(low: float, high: float) -> Callable[[object], float]:
     def parse(value: object) -> float:
         try:
             given = float(value) if isinstance(value, (int, float, str)) else math.nan
-        except ValueError:
+        except (ValueError, OverflowError):  # the latter for a number of 400 digits
             given = math.nan
         if isinstance(value, bool) or not low <= given <= high:
             raise ValueError(f"a number from {low:g} to {high:g}")
@@ -80,7 +80,7 @@ def whole(low: int, high: int) -> Callable[[object], int]:
 
     def parse(value: object) -> int:
         text = str(value).strip()
-        is_whole = not isinstance(value, (bool, float)) and re.fullmatch(r"-?[0-9]+", text)
+        is_whole = not isinstance(value, (bool, float)) and re.fullmatch(r"-?[0-9]{1,18}", text)
         if not is_whole or not low <= int(text) <= high:
             raise ValueError(f"a whole number from {low} to {high}")
         return int(text)

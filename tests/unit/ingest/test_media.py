@@ -29,7 +29,12 @@ def found(folder: Path, name: str, content: bytes) -> Found:
     file.write_bytes(content)
     stat = file.stat()
     return Found(
-        name, file, Stat(stat.st_size, stat.st_mtime_ns), SourceKind.MEMORY, modality_of(name)
+        name,
+        file,
+        folder,
+        Stat(stat.st_size, stat.st_mtime_ns),
+        SourceKind.MEMORY,
+        modality_of(name),
     )
 
 
@@ -102,11 +107,11 @@ def test_what_is_embedded_is_read_again_and_must_still_be_the_same(tmp_path: Pat
     [only] = chunk(document, options=ChunkOptions())
     missing = Missing(only.digest, only.text, "a.png", len(content))
 
-    loaded = load_media(missing, workspace=tmp_path)
+    loaded = load_media(missing, roots=[tmp_path])
     (tmp_path / "a.png").write_bytes(content + b"more")
-    grown = load_media(missing, workspace=tmp_path)
+    grown = load_media(missing, roots=[tmp_path])
     (tmp_path / "a.png").unlink()
-    gone = load_media(missing, workspace=tmp_path)
+    gone = load_media(missing, roots=[tmp_path])
 
     assert loaded is not None
     assert ("Image file: a.png", "image/png", content) == (

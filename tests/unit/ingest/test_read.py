@@ -20,7 +20,7 @@ MTIME = 1_700_000_000 * SECOND
 
 
 def found(file: Path, *, path: str = "memory/notes.md") -> Found:
-    return Found(path=path, file=file, stat=Stat(0, 0), source=SourceKind.MEMORY)
+    return Found(path, file, file.parent, stat=Stat(0, 0), source=SourceKind.MEMORY)
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -111,7 +111,7 @@ def test_a_file_that_vanished_is_a_failure(tmp_path: Path) -> None:
 def test_a_folder_named_like_a_note_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "folder.md").mkdir()
 
-    assert "cannot be read" in failure(tmp_path / "folder.md").reason
+    assert "is not a regular file" == failure(tmp_path / "folder.md").reason
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from recollect.shells.render.shared import failure_json, plural, price_text, warning_lines
+from recollect.text.days import local_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -309,7 +310,7 @@ def forgotten_text(fact: Fact, restored: Sequence[Fact]) -> Iterator[Line]:
 
 
 def _day(moment: datetime) -> str:
-    return str(moment.astimezone().date())
+    return str(local_day(moment))
 
 
 def _until(fact: Fact) -> str:

@@ -1,0 +1,252 @@
+"""Opens files inside a folder that someone else may have made, and nothing outside of it.
+
+Threat: a workspace is a cloned repository. A link in it leads to the user's other files, a pipe or
+a device stands in a file's place, a file is endless. So everything of a workspace is read and
+written through this module. It decides by two rules:
+
+- what a path leads to, with all links resolved, is inside the folder;
+- it is a regular file of at most a given size.
+
+The resolved path is then opened folder by folder without following links, so what was checked is
+what is read. A folder that the user named is trusted itself, and may be reached by a link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as modes
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.text.files import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+_HAS_FOLDER_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_READ = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for its writer forever
+)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_LINK_ERRORS = (errno.ELOOP, errno.EMLINK)
+"""What opening a link without following it fails with."""
+
+
+class RefusedError(OSError):
+    """A path that must not be opened; `strerror` says why, and follows the path in a sentence."""
+
+    def __init__(self, reason: str) -> None:
+        """Keep the reason where every OSError has it."""
+        super().__init__(errno.EACCES, reason)
+
+    def __str__(self) -> str:
+        """Return the reason alone."""
+        return str(self.strerror)
+
+
+class TooLargeError(RefusedError):
+    """A file that has more bytes than it may."""
+
+    def __init__(self, max_bytes: int) -> None:
+        """Make the reason."""
+        super().__init__(too_large(max_bytes))
+
+
+def is_inside(real: Path | str, folder: Path | str) -> bool:
+    """Tell whether a resolved path is a resolved folder, or below it."""
+    inner, outer = os.fspath(real), os.fspath(folder)
+    return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
+
+
+def resolve_inside(path: Path, root: Path) -> Path:
+    """Return what a path leads to; it need not exist.
+
+    Raises:
+        RefusedError: it leads out of the folder.
+
+    """
+    real = os.path.realpath(path)
+    if not is_inside(real, os.path.realpath(root)):
+        raise RefusedError(f"is a link that leaves the folder: {real}")
+    return Path(real)
+
+
+def open_inside(path: Path, root: Path) -> BinaryIO:
+    """Open a regular file for reading.
+
+    Raises:
+        RefusedError: it leads out of the folder, or is not a regular file.
+        OSError: it does not exist or cannot be opened.
+
+    """
+    return _checked(os.fdopen(_open_inside(path, root), "rb"))
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file that the user named, wherever it is, for reading.
+
+    Raises:
+        RefusedError: it is not a regular file.
+        OSError: it does not exist or cannot be opened.
+
+    """
+    return _checked(os.fdopen(os.open(path, _READ), "rb"))
+
+
+def read_inside(path: Path, root: Path, *, max_bytes: int) -> bytes:
+    """Return the content of a regular file.
+
+    Raises:
+        RefusedError: it leads out of the folder, is not a regular file or is too large.
+        OSError: it does not exist or cannot be read.
+
+    """
+    with open_inside(path, root) as stream:
+        return read_bounded(stream, max_bytes=max_bytes)
+
+
+def read_regular(path: Path, *, max_bytes: int) -> bytes:
+    """Return the content of a regular file that the user named, wherever it is.
+
+    Raises:
+        RefusedError: it is not a regular file, or is too large.
+        OSError: it does not exist or cannot be read.
+
+    """
+    with open_regular(path) as stream:
+        return read_bounded(stream, max_bytes=max_bytes)
+
+
+def read_bounded(stream: BinaryIO, *, max_bytes: int) -> bytes:
+    """Return the rest of a file.
+
+    Raises:
+        TooLargeError: it is longer than `max_bytes`.
+
+    """
+    is_larger = os.fstat(stream.fileno()).st_size > max_bytes
+    # The size alone does not tell: some files have none, and others grow.
+    content = b"" if is_larger else stream.read(max_bytes + 1)
+    if is_larger or len(content) > max_bytes:
+        raise TooLargeError(max_bytes)
+    return content
+
+
+def too_large(max_bytes: int) -> str:
+    """Return the reason to give for a file that has more bytes than it may."""
+    mebibytes = max_bytes / 1024**2
+    size = f"{mebibytes:.3g} MiB" if mebibytes >= 1 else f"{max_bytes / 1024:.3g} KiB"
+    return f"is larger than {size}"
+
+
+@contextmanager
+def scan_inside(folder: Path, root: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+    """List a folder; the entries can be looked at until the context ends.
+
+    Args:
+        folder: with all links resolved, as is `root`: no link is followed.
+        root: the folder that it is in.
+
+    Raises:
+        RefusedError: a part of the path has become a link.
+        OSError: it does not exist or cannot be listed.
+
+    """
+    if not _HAS_FOLDER_DESCRIPTORS:
+        with os.scandir(resolve_inside(folder, root)) as entries:
+            yield entries
+        return
+    descriptor = _open_folder(folder.relative_to(root).parts, root)
+    try:
+        with os.scandir(descriptor) as entries:
+            yield entries
+    finally:
+        os.close(descriptor)
+
+
+def make_folder_inside(folder: Path, root: Path) -> Path:
+    """Create a folder with its missing parents; return where it really is.
+
+    Raises:
+        RefusedError: it leads out of the folder `root`.
+        OSError: it cannot be created.
+
+    """
+    real = resolve_inside(folder, root)
+    real.mkdir(parents=True, exist_ok=True)
+    return real
+
+
+def replace_inside(path: Path, content: bytes, root: Path) -> None:
+    """Replace the content of a file, or create it with its folder.
+
+    Raises:
+        RefusedError: it leads out of the folder, or is not a regular file.
+        OSError: it cannot be written; its old content is intact.
+
+    """
+    real = resolve_inside(path, root)
+    make_folder_inside(real.parent, root)
+    if os.path.lexists(real) and not modes.S_ISREG(real.lstat().st_mode):
+        raise RefusedError(_NOT_REGULAR)
+    replace_file(real, content, follow_links=False)
+
+
+_NOT_REGULAR = "is not a regular file"
+
+
+def _parts(path: Path, root: Path) -> tuple[str, ...]:
+    return resolve_inside(path, root).relative_to(os.path.realpath(root)).parts
+
+
+def _open_inside(path: Path, root: Path) -> int:
+    if not _HAS_FOLDER_DESCRIPTORS:
+        return os.open(resolve_inside(path, root), _READ)
+    parts = _parts(path, root)
+    if not parts:  # the user named a file, not a folder
+        parts, root = (Path(os.path.realpath(root)).name,), Path(os.path.realpath(root)).parent
+    folder = _open_folder(parts[:-1], root)
+    try:
+        # Before it is opened: opening a device or a pipe can have an effect by itself.
+        status = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        if not modes.S_ISREG(status.st_mode):
+            raise RefusedError(_NOT_REGULAR)
+        return os.open(parts[-1], _READ | _NO_LINK, dir_fd=folder)
+    except OSError as error:
+        raise _explained(error) from error
+    finally:
+        os.close(folder)
+
+
+def _open_folder(parts: tuple[str, ...], root: Path) -> int:
+    """Open a folder below a root, one part at a time and following no link."""
+    descriptor = os.open(root, _FOLDER)
+    for part in parts:
+        try:
+            inner = os.open(part, _FOLDER | _NO_LINK, dir_fd=descriptor)
+        except OSError as error:
+            raise _explained(error) from error
+        finally:
+            os.close(descriptor)
+        descriptor = inner
+    return descriptor
+
+
+def _explained(error: OSError) -> OSError:
+    is_link = error.errno in _LINK_ERRORS
+    return RefusedError("was replaced by a link while it was opened") if is_link else error
+
+
+def _checked(stream: BinaryIO) -> BinaryIO:
+    if modes.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        return stream
+    stream.close()
+    raise RefusedError(_NOT_REGULAR)

@@ -1,0 +1,270 @@
+"""A workspace that someone else made is read and written only inside, and stops no command."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+from tests.support.commands import recollect_command
+
+from recollect.errors import ConfigError
+from recollect.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SECRET = "the vault opens with marzipan"  # noqa: S105 - a sentence
+FACT = "- Ada prefers dark mode"
+PATIENCE_SECONDS = 60
+YEAR_2263_NS = 2**63 + 10**18
+
+
+class Run(Protocol):
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def run(workspace: Path, environ: dict[str, str]) -> Run:
+    """Run the command line on the workspace, without a model."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*recollect_command(), "-w", str(workspace), *arguments],
+            env={**environ, "RECOLLECT_PROVIDER": "none"},
+            cwd=workspace,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_SECONDS,
+        )
+
+    return command
+
+
+@pytest.fixture
+def outside(tmp_path: Path, environ: dict[str, str]) -> Path:
+    """A folder of the user that is no part of the workspace: their home."""
+    folder = tmp_path / "user"
+    folder.mkdir()
+    (folder / "diary.md").write_text(f"# Diary\n\n{SECRET}\n", encoding="utf-8")
+    (folder / "preference.md").write_text(f"- {SECRET}\n{FACT}\n", encoding="utf-8")
+    assert str(folder) == environ["HOME"]
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(each): each.read_bytes() for each in sorted(folder.rglob("*")) if each.is_file()}
+
+
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '"{outside}"',
+        '["{outside}"]',
+        '"~"',
+        '["~"]',
+        '"memory, {outside}"',
+        '"../user"',
+        '["memory/../../user"]',
+        '"~/diary.md"',
+        '["{outside}/*.md"]',
+        '" {outside} "',
+    ],
+)
+def test_settings_of_a_workspace_cannot_name_a_path_outside_in_any_form(
+    workspace: Path, outside: Path, environ: dict[str, str], value: str
+) -> None:
+    for key in ("extra_paths", "extraPaths", '"extra_paths"'):
+        text = f"{key} = {value.format(outside=outside)}\n"
+        (workspace / "recollect.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match="leaves the workspace"):
+            Memory.open(workspace, environ=environ)
+
+
+def test_a_text_instead_of_a_list_shows_nothing_from_outside(
+    run: Run, workspace: Path, outside: Path
+) -> None:
+    text = f'extra_paths = "{outside}"\n'
+    (workspace / "recollect.toml").write_text(text, encoding="utf-8")
+
+    done = run("search", "vault marzipan")
+
+    assert 2 == done.returncode
+    assert "leaves the workspace" in done.stderr
+    assert SECRET not in said(done)
+
+
+@pytest.mark.parametrize("value", ["{x = 1}", "[['a']]", "7", "[7]", "true", "1979-05-27"])
+def test_extra_paths_that_are_no_paths_are_refused(
+    workspace: Path, environ: dict[str, str], value: str
+) -> None:
+    (workspace / "recollect.toml").write_text(f"extra_paths = {value}\n", encoding="utf-8")
+
+    with pytest.raises(ConfigError, match="extra_paths"):
+        Memory.open(workspace, environ=environ)
+
+
+@pytest.mark.parametrize("named", ["notes", "notes/*.md", "$HOME"])
+def test_a_link_named_by_a_workspace_does_not_lead_out_of_it(
+    run: Run, workspace: Path, outside: Path, named: str
+) -> None:
+    (workspace / "notes").symlink_to(outside)
+    text = f'extra_paths = ["{named}"]\n'
+    (workspace / "recollect.toml").write_text(text, encoding="utf-8")
+    (workspace / "memory/a.md").write_text("The lamp is green.\n", encoding="utf-8")
+
+    indexed = run("index")
+    found = run("search", "vault marzipan", "--json")
+
+    assert f"extra_paths: {named}" in said(indexed)
+    assert SECRET not in said(found)
+    assert "green" in said(run("search", "lamp"))
+
+
+def test_the_user_may_name_any_folder_and_a_link_to_it(
+    workspace: Path, outside: Path, environ: dict[str, str]
+) -> None:
+    (workspace / "notes").symlink_to(outside)
+    settings = {"provider": "none", "extra_paths": ["notes"]}
+
+    with Memory.open(workspace, settings=settings, environ=environ) as memory:
+        hits = memory.search("vault marzipan").hits
+
+    assert ["notes/diary.md", "notes/preference.md"] == sorted(hit.path for hit in hits)
+
+
+@pytest.mark.parametrize("link", ["memory/facts", "memory"])
+def test_a_ledger_that_is_a_link_out_is_refused_by_every_command(
+    run: Run, workspace: Path, outside: Path, link: str
+) -> None:
+    if link == "memory":
+        (workspace / "memory").rmdir()
+        (outside / "facts").mkdir()
+        (outside / "preference.md").rename(outside / "facts/preference.md")
+    (workspace / link).symlink_to(outside)
+    before = contents(outside)
+
+    search = run("search", "dark mode marzipan")
+    listed = run("facts", "list")
+    remembered = run("remember", "--category", "preference", "Ada likes tea")
+    forgotten = run("facts", "forget", "f-0000000000000")
+    exported = run("facts", "export")
+
+    for done in (search, listed, remembered, forgotten, exported):
+        assert SECRET not in said(done)
+        assert "is a link that leaves the folder" in said(done)
+    assert [1, 1, 1, 1] == [done.returncode for done in (listed, remembered, forgotten, exported)]
+    assert before == contents(outside)
+
+
+def test_a_ledger_that_is_a_link_inside_is_used(run: Run, workspace: Path) -> None:
+    (workspace / "shared").mkdir()
+    (workspace / "memory/facts").symlink_to("../shared")
+
+    assert 0 == run("remember", "Ada likes tea").returncode
+
+    assert "Ada likes tea" in run("search", "tea").stdout
+    assert [".lock", "other.md"] == sorted(each.name for each in (workspace / "shared").iterdir())
+
+
+@pytest.mark.parametrize("mtime_ns", [YEAR_2263_NS, -(10**18)])
+def test_a_note_from_any_year_is_indexed_like_others(
+    run: Run, workspace: Path, mtime_ns: int
+) -> None:
+    note = workspace / "memory/a.md"
+    note.write_text("The lamp is green.\n", encoding="utf-8")
+    os.utime(note, ns=(mtime_ns, mtime_ns))
+    assert mtime_ns == note.stat().st_mtime_ns
+
+    assert 0 == run("index").returncode
+    found = json.loads(run("search", "lamp", "--json").stdout)
+
+    assert ["memory/a.md"] == [hit["path"] for hit in found["results"]]
+    assert 0 == run("verify").returncode
+
+
+def test_a_fact_from_the_first_or_last_day_is_found_in_every_time_zone(
+    run: Run, workspace: Path, environ: dict[str, str]
+) -> None:
+    lines = [
+        {"id": "f-0000000000001", "text": "Rome was founded", "validFrom": "0001-01-01"},
+        {"id": "f-0000000000002", "text": "Rome falls", "expires": "9999-12-31T23:59:59Z"},
+    ]
+    file = workspace.parent / "facts.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert 0 == run("facts", "import", str(file)).returncode
+
+    for zone, arguments in itertools.product(
+        ("America/New_York", "Asia/Tokyo"), (["facts", "list"], ["search", "Rome"])
+    ):
+        environ["TZ"] = zone
+        done = run(*arguments)
+        assert 0 == done.returncode, said(done)
+        assert "Rome was founded" in done.stdout
+
+
+def pipe(file: Path) -> None:
+    os.mkfifo(file)
+
+
+def endless(file: Path) -> None:
+    file.symlink_to("/dev/zero")
+
+
+def sparse(file: Path) -> None:
+    with file.open("wb") as stream:
+        stream.truncate(2**40)
+
+
+def folder(file: Path) -> None:
+    file.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments"),
+    [
+        (pipe, ["index"]),
+        (endless, ["search", "lamp"]),
+        (sparse, ["status"]),
+        (folder, ["config", "show"]),
+        (pipe, ["config", "set", "--workspace-file", "fusion", "rrf"]),
+    ],
+)
+def test_settings_that_are_no_file_are_refused_at_once(
+    run: Run, workspace: Path, make: Callable[[Path], None], arguments: list[str]
+) -> None:
+    make(workspace / "recollect.toml")
+    (workspace / "memory/a.md").write_text("The lamp is green.\n", encoding="utf-8")
+
+    done = run(*arguments)
+
+    assert 2 == done.returncode
+    assert f"The settings in {workspace / 'recollect.toml'} cannot be" in said(done)
+
+
+@pytest.mark.parametrize("make", [pipe, endless, sparse])
+def test_what_is_no_file_is_told_and_the_rest_is_found(
+    run: Run, workspace: Path, make: Callable[[Path], None]
+) -> None:
+    (workspace / "memory/facts").mkdir()
+    names = [".recollectignore", "MEMORY.md", "memory/b.md", "memory/facts/fact.md"]
+    for name in names:
+        make(workspace / name)
+    (workspace / "memory/a.md").write_text("The lamp is green.\n", encoding="utf-8")
+
+    done = run("index")
+
+    assert 0 == done.returncode
+    assert names == [name for name in names if name in said(done)]
+    assert "green" in run("search", "lamp").stdout
