@@ -28,7 +28,7 @@ from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions
 from recollect.ingest.vectors import Embedder, cache_status_of, held_space
 from recollect.ingest.verify import verify, verify_models
-from recollect.ingest.walk import Watched, locate, roots, watched
+from recollect.ingest.walk import Watched, locate, missing, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.providers.registry import open_chat
@@ -43,7 +43,7 @@ from recollect.sessions.project import ProjectOptions
 from recollect.sessions.source import SESSIONS_TOP, SessionPlaces, SessionSource
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
-from recollect.types import Leg, SearchRequest, SourceKind, silent
+from recollect.types import Leg, Scope, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,7 +55,15 @@ if TYPE_CHECKING:
     from recollect.ingest.source import Source
     from recollect.providers.base import Chat
     from recollect.providers.options import ChatOptions
-    from recollect.reports import CacheStatus, Difference, Excerpt, Recalled, Report, Verification
+    from recollect.reports import (
+        CacheStatus,
+        Difference,
+        Excerpt,
+        Recalled,
+        Report,
+        Staleness,
+        Verification,
+    )
     from recollect.stores.base import Store
     from recollect.types import Progress, Results
 
@@ -110,6 +118,7 @@ class Memory:
             ),
             purpose=purpose,
             notices=notices,
+            tells_counts=setup.scopes is None,
         )
         audience = partial(audience_of, allowed=setup.scopes)
         self._searcher = Searcher(
@@ -380,6 +389,12 @@ class Memory:
         store, notices = self._store.share()
         return type(self)(self._setup, store=store, notices=notices, purpose="recollect watch")
 
+    @property
+    def _audience(self) -> frozenset[str] | None:
+        """The scopes whose facts may be seen; None for all."""
+        allowed = self._setup.scopes
+        return None if allowed is None else audience_of(allowed, allowed=allowed)
+
     def _watched(self) -> list[Watched]:
         found = watched(self.workspace, options=self.config.ingest.walk)
         if SourceKind.SESSIONS in self.config.sources:
@@ -406,6 +421,8 @@ class Memory:
         scopes = self._setup.scopes
         if scopes is not None and found.path.startswith(f"{FACTS_FOLDER}/"):
             text = visible_text(found.path.rpartition("/")[2], text, scopes=scopes)
+            if not text:
+                raise missing(path, workspace=self.workspace)
         return excerpt(text, path=found.path, start_line=start_line, lines=lines)
 
     @synchronized
@@ -424,11 +441,12 @@ class Memory:
         probe = self._chain.probe(held) if deep else None
         expected = self._chain.expected(held)
         space = self._store.space(expected) if expected else None
+        audience = self._audience
         cache, trouble = cache_status_of(self._cache)
         return Status(
             workspace=str(self.workspace),
             agent=self.agent,
-            store=self._store.status(expected, media=config.ingest.takes_media),
+            store=self._store.status(expected, media=config.ingest.takes_media, audience=audience),
             requested_provider=config.provider.provider,
             provider=expected.provider if expected else None,
             model=expected.model if expected else None,
@@ -436,9 +454,9 @@ class Memory:
             or (expected.dimensions if expected else None),
             fingerprint=str(expected) if expected else None,
             published=str(published) if published else None,
-            staleness=staleness,
+            staleness=staleness if audience is None else _without_facts(staleness),
             skipped=self._chain.choice.skipped if self._chain.choice else {},
-            cache=cache,
+            cache=cache if audience is None else None,  # others fill it as well
             probe=probe,
             notices=(*self._syncer.take_notices(), *trouble),
         )
@@ -456,8 +474,14 @@ class Memory:
 
     @synchronized
     def paths(self) -> frozenset[str]:
-        """Return the paths of all indexed files."""
-        return frozenset(path for _, path in self._store.known())
+        """Return the paths of all indexed files; of the ledger those with a visible fact."""
+        known = self._store.known()
+        if self._audience is None:
+            return frozenset(path for _, path in known)
+        scope = Scope(source=SourceKind.FACTS, audience=self._audience, with_superseded=True)
+        ledger = self._store.documents(scope, limit=len(known), offset=0).documents
+        notes = (path for source, path in known if source is not SourceKind.FACTS)
+        return frozenset((*notes, *(each.path for each in ledger)))
 
     @synchronized
     def reset(self) -> None:
@@ -525,6 +549,15 @@ def _now() -> datetime:
 def _today() -> date:
     """Return the day by the user's own calendar."""
     return _now().astimezone().date()
+
+
+def _without_facts(staleness: Staleness) -> Staleness:
+    """Return the same without the files of the ledger: they change with the facts of others too."""
+
+    def notes(paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if not path.startswith(f"{FACTS_FOLDER}/"))
+
+    return replace(staleness, changed=notes(staleness.changed), gone=notes(staleness.gone))
 
 
 def _is_own_file(path: str) -> bool:

@@ -373,7 +373,8 @@ def _chosen_ending(expires: datetime | Literal["never"], *, since: datetime) -> 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:
     scopes = frozenset(map(FactScope.parse, wanted.scopes))
-    known = (*CATEGORIES, *sorted({fact.category for fact in facts} - {*CATEGORIES}))
+    named = {fact.category for fact in facts if not scopes or fact.scope in scopes}
+    known = (*CATEGORIES, *sorted(named - {*CATEGORIES}))
     category = category_of(wanted.category, known=known) if wanted.category else ""
     tags = frozenset(tags_of(wanted.tags))
     entity, words = normalised(wanted.entity), normalised(wanted.text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import RecollectError
 from recollect.shells.mcp.resources import uri_of
 from recollect.shells.render.facts import fact_json, remembered_notices
-from recollect.shells.render.index import report_json
+from recollect.shells.render.index import outcome_json
 from recollect.shells.render.search import also_in_text, excerpt_json, hit_json, results_json
 from recollect.shells.render.shared import failure_json
 from recollect.shells.render.status import status_json, status_text
@@ -461,5 +461,5 @@ def _worker_json(ended: Report | RecollectError | None) -> Shape:
     if isinstance(ended, RecollectError):
         error = {"type": ended.kind, "message": ended.message, "action": ended.action}
         return {"state": "failing", "lastReport": None, "lastError": error}
-    report = {**report_json(ended), "failed": len(ended.failed)}
+    report = {**outcome_json(ended), "failed": len(ended.failed)}
     return {"state": "idle", "lastReport": report, "lastError": None}
