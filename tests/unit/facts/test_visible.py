@@ -31,9 +31,7 @@ def test_only_facts_that_may_be_seen_are_left_and_no_line_moves() -> None:
 
 def test_what_follows_the_last_visible_fact_is_not_even_counted() -> None:
     assert 4 == visible_text("fact.md", PAGE, scopes=["user:ada"]).count("\n")
-    assert "" == visible_text(
-        "fact.md", "- Bob's <!-- f-0000000000002 scope=user:bob -->\n", scopes=[]
-    )
+    assert "" == visible_text("fact.md", "- Hi <!-- f-0000000000002 scope=user:bob -->", scopes=[])
 
 
 def test_without_a_scope_what_is_global_is_left() -> None:
