@@ -224,6 +224,24 @@ def test_forgetting_the_newer_fact_lets_the_older_one_hold_again(memory: Memory)
     assert ["The wifi is Alpha"] == texts(memory, "wifi")
 
 
+def test_the_oldest_fact_of_a_chain_holds_again_when_all_that_replaced_it_are_forgotten(
+    memory: Memory,
+) -> None:
+    def state(colour: str) -> str:
+        text = f"The door is {colour}"
+        return memory.facts.remember(text, entity="door", key="colour", value=colour).fact.id
+
+    red, green, blue = map(state, ("red", "green", "blue"))
+
+    memory.facts.forget(green)
+    after_one = [fact.id for fact in memory.facts.all()]
+    memory.facts.forget(blue)
+
+    assert [blue] == after_one
+    assert [red] == [fact.id for fact in memory.facts.all()]
+    assert [red] == [hit.fact.id for hit in memory.search("door").hits if hit.fact]
+
+
 def test_a_question_can_only_narrow_the_scopes_a_memory_was_opened_with(
     workspace: Path, environ: dict[str, str]
 ) -> None:

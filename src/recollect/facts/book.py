@@ -179,9 +179,14 @@ class FactBook:
         )
         shares = self._shares(fact, now=now)
         has_ending = expires is not None
-        done = self._ledger.edit(
-            lambda draft: remember(draft, fact, now=now, shares=shares, has_ending=has_ending)
-        )
+
+        def work(draft: Draft) -> Remembered:
+            # What others stored while this one waited for the ledger is older.
+            locked = self._now()
+            stated = replace(fact, created=locked)
+            return remember(draft, stated, now=locked, shares=shares, has_ending=has_ending)
+
+        done = self._ledger.edit(work)
         is_new = done.decision.verdict not in {Verdict.EXISTING, Verdict.UPDATE}
         return replace(
             done,

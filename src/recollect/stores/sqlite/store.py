@@ -32,6 +32,7 @@ from recollect.stores.sqlite.repair import (
     audit,
     find_drift,
     has_all_terms,
+    integrity_problems,
     rebuild_terms,
     repair,
 )
@@ -176,17 +177,12 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         )
 
     def check(self) -> list[str]:
-        with translated(self._path):
-            rows = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
-        problems = [row for row in rows if row != "ok"]
-        return problems or ([] if self._has_all_terms() else [_LOST_TERMS])
-
-    def _has_all_terms(self) -> bool:
         try:
             with self._reading() as connection:
-                return has_all_terms(connection)
+                problems = integrity_problems(connection)
+                return problems or ([] if has_all_terms(connection) else [_LOST_TERMS])
         except TermsCorruptError:
-            return False
+            return [_LOST_TERMS]
 
     def audit(self) -> list[str]:
         # On one snapshot: a write of another process is not a disagreement.
