@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 LOST = "lost"
@@ -34,7 +34,7 @@ class Call:
 
     client: str
     kind: str
-    """add or remember (with a value that replaces the last one), supersede, restore, forget, read."""
+    """add; remember, whose value replaces the last one; supersede, restore, forget or read."""
     topic: str
     fact: str = ""
     """The fact's own word, which no other fact has."""

@@ -46,9 +46,7 @@ def main() -> int:
     for what, times in sorted(soak.counts.items()):
         print(f"{times:8} {what}")
     lost = sum(call.is_lost for call in soak.calls.calls)
-    print(
-        f"{len(soak.calls.calls):8} calls checked against the model, {lost} of them without an answer"
-    )
+    print(f"{len(soak.calls.calls):8} calls checked against the model, {lost} without an answer")
     for failure in soak.failures:
         print(f"FAILED   {failure}")
     print(f"{given.minutes:g} minutes, seed {given.seed}: {len(soak.failures)} failures")

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,6 +18,7 @@ from recollect.facts.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from tests.campaigns.soak.run import Soak
     from tests.support.history import Call

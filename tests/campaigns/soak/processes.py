@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import re
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent.parent.parent

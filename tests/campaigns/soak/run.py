@@ -8,6 +8,7 @@ import random
 import threading
 import traceback
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.campaigns.soak.clients import (
@@ -174,9 +175,10 @@ class Soak:
         turn = 0
         while pause(self._stopped, chance, seconds * self._pace):
             turn += 1
+            word = f"zo{client.name.replace('-', '')}{turn}"
             kinds: dict[Callable[[], str], int] = {
                 lambda: self._topics.change(client, chance): 6,
-                lambda: self._save_and_find(client, f"zo{client.name.replace('-', '')}{turn}"): 2,
+                partial(self._save_and_find, client, word): 2,
                 lambda: _asked(client, "/api/status"): 1,
                 lambda: _asked(client, "/api/recall?prompt=harbour+violin+ledger"): 1,
                 lambda: _asked(client, "/api/search?query=copper+lagoon&maxResults=8"): 4,
@@ -208,7 +210,7 @@ class Soak:
             turn += 1
             kinds: dict[Callable[[], str], int] = {
                 lambda: self._topics.change(commands, chance): 8,
-                lambda: self._save_note_and_find(commands, name.replace("-", ""), turn): 4,
+                partial(self._save_note_and_find, commands, name.replace("-", ""), turn): 4,
                 lambda: _ran(commands, "index"): 2,
                 lambda: _ran(commands, "index", "--force"): 1,
                 lambda: _ran(commands, "sessions", "import"): 2,
@@ -270,7 +272,7 @@ class Soak:
             self.count("rows of transcripts")
             if rows[name] >= _ROWS:
                 del rows[name]
-                self._timed("command", lambda: _forget_session(commands, folder, name))
+                self._timed("command", partial(_forget_session, commands, folder, name))
 
     def _kill(self) -> None:
         chance = random.Random(f"{self._seed} kill")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from tests.campaigns.soak.processes import now
 from tests.support.history import LOST, Call
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
 
     from tests.campaigns.soak.clients import Client, Json
