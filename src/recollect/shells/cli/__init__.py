@@ -6,6 +6,7 @@ Errors end a command with a message that names the next step, and with an exit c
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -93,6 +94,8 @@ def cli(_options: SharedOptions) -> None:
 def main() -> None:
     """Run the command line and exit with its code."""
     guard_streams()
+    # Starting a thread per core takes numpy longer than anything a command multiplies.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(cli, sys.argv[1:]))
 
 
