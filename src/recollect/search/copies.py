@@ -36,7 +36,7 @@ _ASKS = re.compile("[?？]")
 
 def mark_copies(results: Results, *, superseded: Sequence[SupersededFact]) -> Results:
     """Return the results with a mark on every hit that repeats a superseded fact."""
-    if all(hit.fact is not None for hit in results.hits):
+    if not superseded or all(hit.fact is not None for hit in results.hits):
         return results
     claims = list(_claims(superseded))
     hits = tuple(
