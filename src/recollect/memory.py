@@ -110,7 +110,7 @@ class Memory:
             notices=notices,
             tells_counts=setup.scopes is None,
         )
-        self._audience = partial(audience_of, allowed=setup.scopes)
+        self._audience_of = partial(audience_of, allowed=setup.scopes)
         self._searcher = Searcher(
             store=store,
             syncer=self._syncer,
@@ -118,7 +118,7 @@ class Memory:
             chain=self._chain,
             reranker=lambda: self._reranker,
             options=config.search,
-            audience=self._audience,
+            audience=self._audience_of,
             workspace=setup.workspace,
             sources=config.sources,
             sync_on_search=config.sync_on_search,
@@ -187,7 +187,7 @@ class Memory:
         from recollect.search.overview import Overview
 
         return Overview(
-            self._store, chain=self._chain, lock=self.lock, audience=self._audience, now=_now
+            self._store, chain=self._chain, lock=self.lock, audience=self._audience_of, now=_now
         )
 
     @cached_property
