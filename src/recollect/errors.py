@@ -13,6 +13,9 @@ RecollectError
 │   ├── StoreCorruptError   the file is damaged: it is set aside and rebuilt
 │   │   └── TermsCorruptError  only its keyword index is: that is rebuilt from the chunks
 │   └── StoreTooNewError    written by a newer Recollect: upgrade
+├── SystemFailureError    the computer refuses what every program needs
+│   ├── DiskError         a file or folder cannot be read or written: check the disk
+│   └── OutOfMemoryError  no memory is left: close other programs
 └── ProviderError         texts cannot be embedded: search goes on with keywords
     ├── ModelUnavailableError  the model's files cannot be fetched
     ├── ProviderSetupError     a key, a package or an address is missing or wrong: correct it
@@ -25,6 +28,16 @@ Each error carries an `action`: what to do about it.
 """
 
 from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Facade = TypeVar("Facade", bound=type)
 
 
 class RecollectError(Exception):
@@ -110,6 +123,24 @@ class StoreTooNewError(StoreError):
     kind = "store_too_new"
 
 
+class SystemFailureError(RecollectError):
+    """The computer refuses what every program needs."""
+
+    kind = "system"
+
+
+class DiskError(SystemFailureError):
+    """A file or folder cannot be read or written, for a reason that no other error names."""
+
+    kind = "disk"
+
+
+class OutOfMemoryError(SystemFailureError):
+    """The system gives this process no more memory."""
+
+    kind = "out_of_memory"
+
+
 class ProviderError(RecollectError):
     """Texts cannot be embedded."""
 
@@ -154,3 +185,48 @@ class VectorsRejectedError(ProviderError):
 
 class FetchError(Exception):
     """One way of fetching a file failed; the next one is tried. Never leaves `providers`."""
+
+
+@contextmanager
+def system_failures_explained() -> Iterator[None]:
+    """Turn errors of the system that nobody expected into ours, with what to do next.
+
+    Any look at a file can fail on a broken disk, even whether it is there. Where that has a meaning
+    of its own, it is caught there; everything else is said here.
+    """
+    try:
+        yield
+    except (ConnectionError, TimeoutError):  # of a network or a pipe, not of a disk
+        raise
+    except OSError as error:
+        where = str(error.filename) if error.filename is not None else "A file"
+        raise DiskError(
+            f"{where} cannot be read or written ({error.strerror or error}).",
+            action="Check the disk and the permissions, then try again.",
+        ) from error
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            "The system gives this process no more memory.",
+            action="Close other programs or raise the limit, then try again.",
+        ) from error
+
+
+def explains_system_failures(facade: Facade) -> Facade:
+    """Make the public methods of a class raise errors of the system as ours."""
+    for name, method in list(vars(facade).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(method, FunctionType):
+            setattr(facade, name, _explaining(method))
+        elif isinstance(method, classmethod):
+            setattr(facade, name, classmethod(_explaining(method.__func__)))
+    return facade
+
+
+def _explaining(method: Callable[..., object]) -> Callable[..., object]:
+    @wraps(method)
+    def explaining(*args: object, **kwargs: object) -> object:
+        with system_failures_explained():
+            return method(*args, **kwargs)
+
+    return explaining

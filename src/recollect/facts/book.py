@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from recollect.errors import UsageError
+from recollect.errors import UsageError, explains_system_failures
 from recollect.facts.consolidate import DuplicateGroup, find_groups, merge_group
 from recollect.facts.decay import Ending, classify_decay, ending_of_explicit, expiry, prune_plan
 from recollect.facts.history import active, lineage
@@ -80,6 +80,7 @@ class Listing:
     """Number of matching facts that are hidden because they were superseded."""
 
 
+@explains_system_failures
 class FactBook:
     """Stores facts in the ledger and looks them up; the ledger is locked while it is written."""
 
@@ -179,14 +180,9 @@ class FactBook:
         )
         shares = self._shares(fact, now=now)
         has_ending = expires is not None
-
-        def work(draft: Draft) -> Remembered:
-            # What others stored while this one waited for the ledger is older.
-            locked = self._now()
-            stated = replace(fact, created=locked)
-            return remember(draft, stated, now=locked, shares=shares, has_ending=has_ending)
-
-        done = self._ledger.edit(work)
+        done = self._ledger.edit(
+            lambda draft: remember(draft, fact, now=now, shares=shares, has_ending=has_ending)
+        )
         is_new = done.decision.verdict not in {Verdict.EXISTING, Verdict.UPDATE}
         return replace(
             done,
@@ -378,8 +374,7 @@ def _chosen_ending(expires: datetime | Literal["never"], *, since: datetime) -> 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:
     scopes = frozenset(map(FactScope.parse, wanted.scopes))
-    named = {fact.category for fact in facts if not scopes or fact.scope in scopes}
-    known = (*CATEGORIES, *sorted(named - {*CATEGORIES}))
+    known = (*CATEGORIES, *sorted({fact.category for fact in facts} - {*CATEGORIES}))
     category = category_of(wanted.category, known=known) if wanted.category else ""
     tags = frozenset(tags_of(wanted.tags))
     entity, words = normalised(wanted.entity), normalised(wanted.text)

@@ -35,7 +35,7 @@ from recollect.text.confined import (
     read_inside,
     resolve_inside,
 )
-from recollect.text.files import replace_file
+from recollect.text.files import PartlyWrittenError, replace_files
 from recollect.types import Stat, digest_of
 
 if TYPE_CHECKING:
@@ -227,13 +227,19 @@ class _LedgerFiles:
         texts = draft.texts()
         if added := [each for each in draft.forgotten if each not in self.forgotten]:
             before = self._contents.get(FORGOTTEN, _ABSENT).text
-            texts[FORGOTTEN] = before + "".join(f"{each}\n" for each in added)
+            # First: a fact that is forgotten but still listed can be forgotten again.
+            texts = {FORGOTTEN: before + "".join(f"{each}\n" for each in added), **texts}
         if any(self._current(name) != self._contents.get(name, _ABSENT).raw for name in texts):
             return False
-        for name, text in texts.items():
-            content = self._contents.get(name, _ABSENT)
-            replace_file(self._folder / name, content.encoded(text), follow_links=False)
+        replace_files(
+            {self._folder / name: self._change(name, text) for name, text in texts.items()}
+        )
         return True
+
+    def _change(self, name: str, text: str) -> tuple[bytes | None, bytes]:
+        """Return the content of a file before and after."""
+        content = self._contents.get(name)
+        return (None, text.encode()) if content is None else (content.raw, content.encoded(text))
 
     def _take(self, name: str) -> _Content | None:
         try:
@@ -316,6 +322,12 @@ def _bytes_of(file: Path) -> bytes:
 def _os_errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
+    except PartlyWrittenError as error:
+        names = ", ".join(file.name for file in error.written)
+        raise StoreError(
+            f"The change was written only in part, to {names} in {folder} ({error.strerror}).",
+            action="Check the disk, then run the same again.",
+        ) from error
     except OSError as error:
         if error.errno in _FULL:
             raise StoreFullError(

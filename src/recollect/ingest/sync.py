@@ -11,7 +11,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from recollect.errors import StoreCorruptError, StoreError, TermsCorruptError
+from recollect.errors import (
+    DiskError,
+    StoreCorruptError,
+    StoreError,
+    TermsCorruptError,
+    system_failures_explained,
+)
 from recollect.ingest.documents import sync_documents
 from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
 from recollect.types import Leg, silent
@@ -64,8 +70,6 @@ class Freshness:
     report: Report
     holder: Holder | None
     """Another process that is working on the store."""
-    tells_counts: bool = True
-    """Whether its reader may know how much there is, of all scopes together."""
 
     @property
     def is_behind(self) -> bool:
@@ -97,21 +101,17 @@ class Freshness:
             elif not failure.is_entry:
                 yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
         if self.report.left:
-            yield f"{self._count(self.report.left)} new or changed files are not read yet."
+            yield f"{self.report.left} new or changed files are not read yet."
         if self._waiting:
-            waiting = self._count(self._waiting)
-            yield f"{waiting} chunks are not embedded yet; keywords find them."
+            yield f"{self._waiting} chunks are not embedded yet; keywords find them."
         if self.holder is not None and (self.report.left or self._waiting):
             yield f"{describe(self.holder)} is working on it."
-
-    def _count(self, count: int) -> str:
-        return str(count) if self.tells_counts else "Some"
 
 
 class Syncer:
     """Makes one store agree with its sources."""
 
-    def __init__(  # noqa: PLR0913 - the parts, and what its reader may know
+    def __init__(
         self,
         store: Store,
         *,
@@ -119,7 +119,6 @@ class Syncer:
         embedder: Embedder,
         purpose: str,
         notices: Sequence[str] = (),
-        tells_counts: bool = True,
     ) -> None:
         """Store the parts.
 
@@ -129,7 +128,6 @@ class Syncer:
             embedder: gives vectors to texts that have none.
             purpose: the name under which other processes see this one at work.
             notices: what the user has not been told yet of how the store was opened.
-            tells_counts: whether its reader may know how much there is, of all scopes together.
 
         """
         self.sources = sources
@@ -137,7 +135,6 @@ class Syncer:
         self._embedder = embedder
         self._purpose = purpose
         self._notices = tuple(notices)
-        self._tells_counts = tells_counts
         self._freshness: Freshness | None = None
 
     @property
@@ -177,9 +174,12 @@ class Syncer:
         if not self._store.is_writable:
             return ()
         try:
-            with self._store.patience(PATIENCE_SECONDS):
+            with system_failures_explained(), self._store.patience(PATIENCE_SECONDS):
                 self._freshness = self.rebuilding(lambda: self._freshen(progress))
-        except StoreError as error:  # a full disk does not keep what is indexed from answering
+        except (
+            StoreError,
+            DiskError,
+        ) as error:  # a full disk does not keep what is indexed from answering
             return (f"The index is not up to date: {error.message} {error.action}",)
         return tuple(self._freshness.notices())
 
@@ -259,8 +259,7 @@ class Syncer:
         first = SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
             is_first = self._store.is_empty() and turn.is_granted()
-            report = self._sync(first if is_first else cheap)
-            return Freshness(report, turn.holder, tells_counts=self._tells_counts)
+            return Freshness(self._sync(first if is_first else cheap), turn.holder)
         finally:
             turn.end()
 

@@ -9,6 +9,7 @@ import difflib
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from recollect.install.edit import InstallRecord, is_empty, snippet, with_entrie
 from recollect.text.files import make_private_folder, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from recollect.install.agents import AgentFile, AgentProgram
 
@@ -144,7 +145,7 @@ class Installer:
         targets = self.agent.files(request)
         files = tuple(self._plan(target, undo=undo)[0] for target in targets)
         if write:
-            files = tuple(self._carry_out(target, undo=undo) for target in targets)
+            files = self._carry_out_all(targets, undo=undo)
         return Installed(
             agent=self.agent,
             scope=request.scope,
@@ -176,31 +177,71 @@ class Installer:
         is_gone = is_ours and after != before and is_empty(after, syntax=target.syntax)
         return FileChange(file, before, None if is_gone else after), None
 
-    def _carry_out(self, target: AgentFile, *, undo: bool) -> FileChange:
-        """Plan again and write, unless the agent has written the file in between."""
+    def _carry_out_all(self, targets: Sequence[AgentFile], *, undo: bool) -> tuple[FileChange, ...]:
+        """Write every file; if one cannot be written, put those before it back."""
+        done: list[tuple[FileChange, InstallRecord | None]] = []
+        try:
+            for target in targets:
+                self._carry_out(target, undo=undo, done=done)
+        except ConfigError:
+            self._put_back(done)
+            raise
+        return tuple(change for change, _ in done)
+
+    def _carry_out(
+        self,
+        target: AgentFile,
+        *,
+        undo: bool,
+        done: list[tuple[FileChange, InstallRecord | None]],
+    ) -> None:
+        """Plan again and write, unless the agent has written the file in between.
+
+        The change is added to `done` before it is made, with the record that there was.
+        """
         file = target.file
         for _ in range(_TRIES):
             change, record = self._plan(target, undo=undo)
             try:
                 if change.is_change and _read(file) != change.before:
                     continue
-                previous = self.records.of(file) or InstallRecord()
-                if change.is_change and change.after is None:
-                    file.resolve().unlink()
-                    _remove_folders(previous.made_folders)
-                elif change.is_change and change.after is not None:
-                    file.resolve().parent.mkdir(parents=True, exist_ok=True)
-                    # An existing file is the agent's: it keeps its mode.
-                    is_private = self.request.scope is InstallScope.USER and change.before is None
-                    replace_file(file, change.after.encode(), private=is_private)
-                self.records.store(file, record)
+                previous = self.records.of(file)
+                done.append((change, previous))
+                if record is not None:  # first: what was written without one could not be undone
+                    self.records.store(file, record)
+                self._write(change, previous or InstallRecord())
+                if record is None:
+                    self.records.store(file, None)
             except OSError as error:
                 raise _refused(target, error, undo=undo) from error
-            return change
+            return
         raise ConfigError(
             f"Another program keeps writing {file}.",
             action=f"Quit {self.agent.title} and try again.",
         )
+
+    def _write(self, change: FileChange, record: InstallRecord) -> None:
+        if not change.is_change:
+            return
+        file = change.file.resolve()
+        if change.after is None:
+            file.unlink()
+            _remove_folders(record.made_folders)
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            # An existing file is the agent's: it keeps its mode.
+            is_private = self.request.scope is InstallScope.USER and change.before is None
+            replace_file(change.file, change.after.encode(), private=is_private)
+
+    def _put_back(self, done: Sequence[tuple[FileChange, InstallRecord | None]]) -> None:
+        """Give files and records their old content back, as far as the disk permits."""
+        for change, previous in reversed(done):
+            with suppress(OSError, ValueError):
+                made = self.records.of(change.file) or InstallRecord()
+                if _read(change.file) == change.after:
+                    self._write(FileChange(change.file, change.after, change.before), made)
+                _remove_folders(made.made_folders)
+                self.records.store(change.file, previous)
 
 
 def _read(file: Path) -> str | None:
@@ -224,9 +265,10 @@ def _remove_folders(folders: tuple[str, ...]) -> None:
 
 def _refused(target: AgentFile, error: OSError | ValueError, *, undo: bool) -> ConfigError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
+    left = "" if isinstance(error, OSError) else "; it was left as it was"
     verb = "remove this from it" if undo else "add this to it"
     return ConfigError(
-        f"{target.file} cannot be changed ({reason}); it was left as it was.",
+        f"{target.file} cannot be changed ({reason}){left}.",
         action=f"Correct it and try again, or {verb} yourself:\n{snippet(target)}",
     )
 
@@ -238,7 +280,12 @@ class InstallRecords:
         self._file = file
 
     def of(self, file: Path) -> InstallRecord | None:
-        """Return the record of a file; None if there is none, or it cannot be read."""
+        """Return the record of a file; None if there is none, or it is damaged.
+
+        Raises:
+            OSError: it cannot be read.
+
+        """
         try:
             kept = self._all()[str(file)]
             return InstallRecord(
@@ -270,6 +317,6 @@ class InstallRecords:
     def _all(self) -> dict[str, dict[str, list[str]]]:
         try:
             records = json.loads(self._file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (FileNotFoundError, ValueError):
             return {}
         return records if isinstance(records, dict) else {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.errors import UsageError
+from recollect.errors import UsageError, explains_system_failures
 from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
 from recollect.search.choose import choose_provider
 from recollect.search.legs import retrieve
@@ -76,6 +76,7 @@ class _Layout:
     drawn: ChunkMap
 
 
+@explains_system_failures
 class Overview:
     """Shows what a store holds as a whole."""
 

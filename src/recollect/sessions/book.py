@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, UsageError
+from recollect.errors import NotFoundError, UsageError, explains_system_failures
 from recollect.reports import SessionStatus
 from recollect.sessions.export import conversations_of, is_export
 from recollect.sessions.find import Root, find_transcripts, stored_path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import DocumentStore
 
 
+@explains_system_failures
 class SessionBook:
     """The conversations of a memory, and what you can do with them."""
 

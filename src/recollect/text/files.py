@@ -15,11 +15,12 @@ import re
 import stat
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _OWNER_ONLY = 0o600
@@ -131,36 +132,118 @@ def replacing(file: Path, *, private: bool = False, follow_links: bool = True) -
         OSError: the file cannot be written; its old content is intact.
 
     """
+    with _staging(file, private=private, follow_links=follow_links) as staged:
+        yield staged.path
+        staged.flush()
+        staged.put_in_place()
+
+
+class PartlyWrittenError(OSError):
+    """Some of several files were replaced, the others were not, and it cannot be undone."""
+
+    def __init__(self, cause: OSError, written: list[Path]) -> None:
+        super().__init__(cause.errno, cause.strerror)
+        self.written = written
+
+
+def replace_files(changes: Mapping[Path, tuple[bytes | None, bytes]]) -> None:
+    """Replace several files, or create them: all of them, or none. Links are not followed.
+
+    All new contents are on disk before the first one takes its place.
+
+    Args:
+        changes: the present content of each file, None if there is none, and the new one.
+
+    Raises:
+        OSError: they cannot be written; the old contents are intact.
+        PartlyWrittenError: the disk failed between two files, and again at the attempt to undo.
+
+    """
+    with ExitStack() as stack:
+        staged = {}
+        for file, (_, content) in changes.items():
+            remove_leftovers(file.parent, of=file.name)
+            staged[file] = stack.enter_context(_staging(file, follow_links=False))
+            staged[file].path.write_bytes(content)
+            staged[file].flush()
+        written: list[Path] = []
+        for file, each in staged.items():
+            try:
+                each.put_in_place()
+            except OSError as error:
+                _put_back({file: changes[file][0] for file in written}, error)
+                raise
+            written.append(file)
+
+
+def _put_back(contents: Mapping[Path, bytes | None], error: OSError) -> None:
+    try:
+        for file, content in contents.items():
+            if content is None:
+                file.unlink(missing_ok=True)
+            else:
+                replace_file(file, content, follow_links=False)
+    except OSError:
+        raise PartlyWrittenError(error, list(contents)) from error
+
+
+@dataclass(slots=True)
+class _Staged:
+    """New content of a file, under a temporary name."""
+
+    path: Path
+    place: Path
+    """The file that it replaces."""
+    descriptor: int
+    previous: os.stat_result | None
+    private: bool
+
+    def flush(self) -> None:
+        """Write the content through to the disk, and give it the mode and owner of the file."""
+        os.fsync(self.descriptor)
+        if self.previous is not None:
+            if os.name == "posix" and os.geteuid() == 0:
+                os.chown(self.path, self.previous.st_uid, self.previous.st_gid)
+            mode = stat.S_IMODE(self.previous.st_mode)
+            self.path.chmod(mode & ~_OF_OTHERS if self.private else mode)
+
+    def put_in_place(self) -> None:
+        """Replace the file."""
+        if os.name == "nt":
+            self.close()  # there, an open file cannot be renamed
+        self.path.replace(self.place)
+        with suppress(OSError):  # not every system can flush a folder
+            _flush_names(self.place.parent)
+
+    def close(self) -> None:
+        """Release the temporary file."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+@contextmanager
+def _staging(file: Path, *, private: bool = False, follow_links: bool) -> Iterator[_Staged]:
+    """Yield an empty temporary file beside `file`; it is removed unless it takes its place."""
     real = file.resolve() if follow_links else file
-    staged = real.with_name(f".{real.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    staged.unlink(missing_ok=True)  # left by a killed process that had the same ids
+    path = real.with_name(f".{real.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    path.unlink(missing_ok=True)  # left by a killed process that had the same ids
     previous = None
     with suppress(FileNotFoundError):
         found = real.lstat()
         previous = found if stat.S_ISREG(found.st_mode) else None
     # The copy is never readable by more people than the file, not even for a moment.
     restricted = private or previous is not None
-    descriptor = _created(staged, _OWNER_ONLY if restricted else _AS_UMASK_ALLOWS)
+    descriptor = _created(path, _OWNER_ONLY if restricted else _AS_UMASK_ALLOWS)
+    staged = _Staged(path, real, descriptor, previous, private)
     try:
         yield staged
-        os.fsync(descriptor)
-        if previous is not None:
-            if os.name == "posix" and os.geteuid() == 0:
-                os.chown(staged, previous.st_uid, previous.st_gid)
-            mode = stat.S_IMODE(previous.st_mode)
-            staged.chmod(mode & ~_OF_OTHERS if private else mode)
-        if os.name == "nt":
-            os.close(descriptor)
-            descriptor = -1  # there, an open file cannot be renamed
-        staged.replace(real)
     except BaseException:
-        staged.unlink(missing_ok=True)
+        with suppress(OSError):  # what failed is more important; the next write removes it
+            path.unlink(missing_ok=True)
         raise
     finally:
-        if descriptor >= 0:
-            os.close(descriptor)
-    with suppress(OSError):  # not every system can flush a folder
-        _flush_names(real.parent)
+        staged.close()
 
 
 def remove_leftovers(folder: Path, *, of: str = "") -> None:

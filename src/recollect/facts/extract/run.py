@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, UsageError
+from recollect.errors import NotFoundError, UsageError, explains_system_failures
 from recollect.facts.extract.ask import ask
 from recollect.facts.extract.plan import plan_extraction
 from recollect.facts.record import Provenance
@@ -61,6 +61,7 @@ class Extracted:
     cost: float | None = None
 
 
+@explains_system_failures
 class Extractor:
     """Reads files, asks the language model about them, and stores the facts it finds."""
 

@@ -6,15 +6,14 @@ Errors end a command with a message that names the next step, and with an exit c
 from __future__ import annotations
 
 import difflib
-import os
+import json
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
-from recollect.errors import RecollectError, UsageError
-from recollect.shells.cli.output import guard_streams, write_json, write_text
+from recollect.errors import RecollectError, UsageError, system_failures_explained
 from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.version import __version__
 
@@ -93,9 +92,6 @@ def cli(_options: SharedOptions) -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    guard_streams()
-    # Starting a thread per core takes numpy longer than anything a command multiplies.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(cli, sys.argv[1:]))
 
 
@@ -103,7 +99,8 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
     """Run a command, print its error if it fails, and return its exit code."""
     wants_json = "--json" in arguments
     try:
-        code = command.main(list(arguments), prog_name="recollect", standalone_mode=False)
+        with system_failures_explained():
+            code = command.main(list(arguments), prog_name="recollect", standalone_mode=False)
     except click.UsageError as error:
         if not wants_json:
             error.show()
@@ -112,17 +109,17 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
             _print_error("usage", error.format_message(), hint)
         return MISUSED
     except click.Abort:
-        write_text("Interrupted.", to_stderr=True)
+        click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except RecollectError as error:
         if wants_json:
             _print_error(error.kind, error.message, error.action)
         else:
-            write_text(f"Error: {error.message}\n  → {error.action}", to_stderr=True)
+            click.echo(f"Error: {error.message}\n  → {error.action}", err=True)
         return MISUSED if isinstance(error, UsageError) else FAILED
     return code if isinstance(code, int) else 0
 
 
 def _print_error(kind: str, message: str, action: str) -> None:
     envelope = {"ok": False, "error": {"type": kind, "message": message, "action": action}}
-    write_json(envelope, indent=2)
+    click.echo(json.dumps(envelope, ensure_ascii=False, indent=2))

@@ -13,7 +13,6 @@ import click
 
 from recollect.config.paths import workspace_variable
 from recollect.errors import NotFoundError, UsageError
-from recollect.shells.cli.output import confirm
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
@@ -267,8 +266,9 @@ def consolidate_facts(options: SharedOptions, *, dry_run: bool, yes: bool) -> No
 
 
 def _agrees_to(group: DuplicateGroup) -> bool:
-    print_remarks(render.group_text(group))
-    return confirm("Merge them?")
+    for line, _ in render.group_text(group):
+        click.echo(line, err=True)
+    return click.confirm("Merge them?", err=True)
 
 
 @facts_command.command("export")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import shlex
 import sys
 from dataclasses import dataclass, fields
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
 from recollect.shells.parse import DAY_EXAMPLES, parse_day
 from recollect.shells.render.shared import price_text
 
@@ -59,21 +59,27 @@ class SharedOptions:
         if self.config_file is not None and not self.config_file.is_file():
             raise click.BadParameter(f"there is no file {self.config_file}", param_hint="--config")
 
-    def open_memory(self) -> Memory:
-        """Open the memory that the options name."""
+    @contextlib.contextmanager
+    def open_memory(self) -> Iterator[Memory]:
+        """Open the memory that the options name; print notices that no report contained."""
         from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
 
         self.require_config_file()
-        return Memory.open(self.workspace, agent=self.agent, config_file=self.config_file)
+        with Memory.open(self.workspace, agent=self.agent, config_file=self.config_file) as memory:
+            try:
+                yield memory
+            finally:
+                for notice in memory.take_notices():
+                    notify(notice)
 
     def print(self, shape: Mapping[str, object], text: str | Iterable[tuple[str, str]]) -> None:
         """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""
         if self.as_json:
-            write_json(shape, indent=2)
+            click.echo(json.dumps(shape, ensure_ascii=False, indent=2))
         elif isinstance(text, str):
-            write_text(text)
+            click.echo(text)
         else:
-            write_lines(text)
+            print_lines(text)
 
 
 _OPTIONS = {
@@ -159,12 +165,27 @@ class TextCommand(click.Command):
 
 def notify(sentence: str) -> None:
     """Print a sentence to stderr while a command runs."""
-    write_text(sentence, to_stderr=True)
+    click.echo(sentence, err=True)
 
 
 def print_remarks(lines: Iterable[tuple[str, str]]) -> None:
     """Print styled lines to stderr, where they do not mix with the output."""
-    write_lines(lines, to_stderr=True)
+    print_lines(lines, to_stderr=True)
+
+
+def print_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) -> None:
+    """Print styled lines; colours show on a terminal only."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not stream.isatty():
+        for text, _ in lines:
+            click.echo(text, err=to_stderr)
+        return
+    from rich.console import Console  # noqa: PLC0415 - 50 ms that only a terminal needs
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(file=stream, highlight=False, soft_wrap=True)
+    for text, style in lines:
+        console.print(Text(text, style=style))
 
 
 @contextlib.contextmanager
@@ -181,6 +202,7 @@ def progress_bar() -> Iterator[Progress]:
 
         yield announce
         return
+    from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
 
     with Progress(
@@ -188,10 +210,8 @@ def progress_bar() -> Iterator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=styled_console(sys.stderr),
+        console=Console(stderr=True),
         transient=True,
-        redirect_stdout=False,  # rich would obey escape sequences in what others print meanwhile
-        redirect_stderr=False,
     ) as bars:
         tasks = {}
 

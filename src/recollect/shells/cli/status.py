@@ -15,6 +15,7 @@ from recollect.text.conflicts import RESOLVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from recollect.memory import Memory
     from recollect.reports import Difference, Failure, Status
@@ -98,7 +99,7 @@ def doctor_command(options: SharedOptions) -> int:
     return 0 if all(check.works for check in checks) else 1
 
 
-def examine(open_memory: Callable[[], Memory]) -> list[Check]:
+def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[Check]:
     """Check Python, the store, the workspace, the index, the facts, the models and the provider."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
 

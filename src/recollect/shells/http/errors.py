@@ -17,11 +17,11 @@ from recollect.errors import (
     ProviderError,
     RecollectError,
     StoreError,
+    SystemFailureError,
     UsageError,
     WorkspaceError,
 )
 from recollect.shells.scopes import ScopeError
-from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +37,7 @@ _STATUSES: tuple[tuple[type[RecollectError], int], ...] = (
     (StoreError, 503),
     (WorkspaceError, 503),
     (ProviderError, 503),
+    (SystemFailureError, 503),
 )
 _UNAUTHORIZED = 401
 _INTERNAL = 500
@@ -99,8 +100,7 @@ class JsonResponse(Response):
     ) -> None:
         # "replace": file names may hold bytes that are not valid Unicode.
         text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        valid = text.encode("utf-8", "replace").decode()
-        super().__init__(terminal_json(valid).encode(), status, headers=dict(headers or {}))
+        super().__init__(text.encode("utf-8", "replace"), status, headers=dict(headers or {}))
 
 
 def error_response(error: RecollectError, *, path: str) -> Response:

@@ -1,0 +1,86 @@
+"""Fails every call of every operation in turn, in the ways a disk can fail.
+
+usage: python -m tests.campaigns.faults [--kinds 1] [--seed 1] [--only OPERATION]
+
+A call is what Python or SQLite asks of the system for a file of the workspace, the home or the
+user's folder; see tests/support/faulty_disk.c. Each fails in as many ways as `--kinds` says, chosen
+at random; 0 is all. After each fault the command is run again if it failed, then `index`, both on a
+disk that works. Checked are: the user is told, with a next step; the exit code is 0 only if it was
+done; files are as before or as wanted; the index equals a rebuilt one; nothing is left behind.
+Exits 1 on any difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+
+from tests.support.fault_kinds import KINDS
+from tests.support.fault_operations import OPERATIONS
+from tests.support.faults import Fault, Faults, opened
+
+
+def main() -> int:
+    """Run it and print the counts."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kinds", type=int, default=1, help="of faults for each call; 0: all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="one operation")
+    given = parser.parse_args()
+    began = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory(prefix="recollect-faults-") as folder,
+        opened(Path(folder)) as faults,
+    ):
+        kinds, failures = _run(faults, most=given.kinds, seed=given.seed, only=given.only)
+    print("\n| kind of fault | faults |\n| --- | ---: |")
+    for kind in KINDS:
+        print(f"| {kind.name} | {kinds[kind.name]:,} |")
+    took = time.monotonic() - began
+    count = kinds.total()
+    print(f"\n{count:,} faults in {took:.0f} s, seed {given.seed}: {failures} failures")
+    return 1 if failures else 0
+
+
+def _run(faults: Faults, *, most: int, seed: int, only: str) -> tuple[Counter[str], int]:
+    """Let each call fail; return how many of each kind, and how much is wrong."""
+    chance = random.Random(seed)
+    kinds: Counter[str] = Counter()
+    failures = 0
+    print("| operation | calls | faults | wrong |\n| --- | ---: | ---: | ---: |")
+    for operation in OPERATIONS:
+        if only not in ("", operation.name):
+            continue
+        found = faults.of(operation)
+        tried = _chosen(found, most=most, chance=chance)
+        wrong = [
+            f"{operation.name}: {fault.title}: {sentence}"
+            for fault in tried
+            for sentence in faults.attempt(operation, fault)
+        ]
+        for line in wrong:
+            print(f"FAILED   {line}")
+        calls = max((fault.number for fault in found), default=0)
+        print(f"| {operation.name} | {calls} | {len(tried):,} | {len(wrong)} |", flush=True)
+        kinds.update(fault.kind.name for fault in tried)
+        failures += len(wrong)
+    return kinds, failures
+
+
+def _chosen(found: list[Fault], *, most: int, chance: random.Random) -> list[Fault]:
+    """Return at most so many faults of each call."""
+    tried: list[Fault] = []
+    for _, each in groupby(found, key=lambda fault: fault.number):
+        kinds = list(each)
+        tried += chance.sample(kinds, min(most or len(kinds), len(kinds)))
+    return tried
+
+
+if __name__ == "__main__":
+    sys.exit(main())
