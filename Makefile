@@ -10,13 +10,14 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress faults agents screenshots clean
+.PHONY: help install test lint types unit demo stress soak faults agents screenshots clean
 
 help:
 	@echo "make install      create $(VENV) with the recollect command"
 	@echo "make demo         index the sample workspace and ask it questions"
 	@echo "make test         lint, types and tests; installs what they need"
 	@echo "make stress       many processes, edits and kills on one index: ten minutes"
+	@echo "make soak         servers, watchers and commands with kills and provider faults: two hours"
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make screenshots  take the screenshots of docs/web.md again; needs Chromium"
@@ -56,6 +57,9 @@ demo: $(INSTALLED)
 stress: $(TESTED)
 	$(BIN)/python -m tests.support.stress
 	$(BIN)/python -m tests.support.kill_points
+
+soak: $(TESTED)
+	$(BIN)/python -m tests.campaigns.soak --minutes 120
 
 faults: $(TESTED)
 	$(BIN)/python -m tests.campaigns.faults

@@ -1,6 +1,7 @@
 """Memory: the façade, and the only place where settings, stores, providers and stages meet.
 
-It composes the parts and hands the work to them; it has no logic of its own.
+It composes the parts and hands the work to them; it has no logic of its own. What a plain search
+does not need is imported by the method that needs it: a command starts faster.
 """
 
 from __future__ import annotations
@@ -8,54 +9,53 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from threading import RLock
 from typing import TYPE_CHECKING, Self
 
-from recollect.background.spawn import spawn
-from recollect.background.watch import Watcher
-from recollect.background.worker import Worker
 from recollect.config import Setup
 from recollect.errors import NotFoundError, UsageError, explains_system_failures
-from recollect.facts.book import FactBook
-from recollect.facts.extract.run import Extractor
-from recollect.facts.page import visible_text
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FACTS_FOLDER, FactsSource
-from recollect.ingest.documents import find_staleness
-from recollect.ingest.read import UnreadableError, excerpt, read
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions
 from recollect.ingest.vectors import Embedder, cache_status_of, held_space
-from recollect.ingest.verify import verify, verify_models
-from recollect.ingest.walk import Watched, locate, roots, watched
+from recollect.ingest.walk import Watched, locate, missing, roots, watched
 from recollect.providers.chain import Chain
-from recollect.providers.cross_encoder import open_cross_encoder
 from recollect.providers.registry import open_chat
 from recollect.reports import RecallForm, Status
 from recollect.search.answer import Searcher
-from recollect.search.expand import AnswerCache, QueryExpander
-from recollect.search.overview import Overview
-from recollect.search.recall import CANDIDATES, recall_block
-from recollect.sessions.book import SessionBook
-from recollect.sessions.openclaw_database import is_database_file
-from recollect.sessions.project import ProjectOptions
-from recollect.sessions.source import SESSIONS_TOP, SessionPlaces, SessionSource
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
-from recollect.types import Leg, SearchRequest, SourceKind, silent
+from recollect.types import Leg, Scope, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
+    from recollect.background.worker import Worker
     from recollect.config import Config
     from recollect.errors import RecollectError
+    from recollect.facts.book import FactBook
+    from recollect.facts.extract.run import Extractor
     from recollect.ingest.source import Source
     from recollect.providers.base import Chat
+    from recollect.providers.cross_encoder import CrossEncoder
     from recollect.providers.options import ChatOptions
-    from recollect.reports import CacheStatus, Difference, Excerpt, Recalled, Report, Verification
+    from recollect.reports import (
+        CacheStatus,
+        Difference,
+        Excerpt,
+        Recalled,
+        Report,
+        Staleness,
+        Verification,
+    )
+    from recollect.search.expand import QueryExpander
+    from recollect.search.overview import Overview
+    from recollect.sessions.book import SessionBook
+    from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
     from recollect.types import Progress, Results
 
@@ -94,11 +94,9 @@ class Memory:
         self._wording_chat = _open_chat(
             replace(config.chat, model=config.wording.model or config.chat.model)
         )
-        self._reranker = open_cross_encoder(config.provider, cache=setup.places.models)
-        self._session_source = _session_source(setup)
         self._syncer = Syncer(
             store,
-            sources=_sources(setup, store=store, sessions=self._session_source),
+            sources=self._sources(),
             embedder=Embedder(
                 store=store,
                 chain=self._chain,
@@ -111,39 +109,22 @@ class Memory:
             ),
             purpose=purpose,
             notices=notices,
+            tells_counts=setup.scopes is None,
         )
-        audience = partial(audience_of, allowed=setup.scopes)
+        self._audience_of = partial(audience_of, allowed=setup.scopes)
         self._searcher = Searcher(
             store=store,
             syncer=self._syncer,
-            expander=QueryExpander(self._wording_chat, options=config.wording, cache=AnswerCache()),
+            expander=self._expander(),
             chain=self._chain,
-            reranker=self._reranker,
+            reranker=lambda: self._reranker,
             options=config.search,
-            audience=audience,
+            audience=self._audience_of,
             workspace=setup.workspace,
             sources=config.sources,
             sync_on_search=config.sync_on_search,
             today=_today,
         )
-        self.facts = FactBook(
-            setup.workspace, store=store, chain=self._chain, lock=self.lock, now=_now
-        )
-        """The facts of this memory: remember, look up, supersede, forget."""
-        self.sessions = SessionBook(self._session_source, store=store, lock=self.lock)
-        """The conversations of this memory: list, import, forget."""
-        self.overview = Overview(
-            store, chain=self._chain, lock=self.lock, audience=audience, now=_now
-        )
-        """This memory seen from above: its documents, its days, a map by meaning."""
-        self.extractor = Extractor(
-            setup.workspace,
-            book=self.facts,
-            state=setup.places.ingested_of(setup.agent),
-            chat=self._chat,
-            options=config.extract,
-        )
-        """Extracts facts from files with the configured language model."""
 
     @classmethod
     def open(  # noqa: PLR0913 - the ways to name a memory
@@ -184,6 +165,87 @@ class Memory:
                     f"This index was built for {previous}; it is now used for {setup.workspace}.",
                 )
         return cls(setup, store=store, notices=notices, purpose="recollect index")
+
+    @cached_property
+    def facts(self) -> FactBook:
+        """The facts of this memory: remember, look up, supersede, forget."""
+        from recollect.facts.book import FactBook
+
+        return FactBook(
+            self.workspace, store=self._store, chain=self._chain, lock=self.lock, now=_now
+        )
+
+    @cached_property
+    def sessions(self) -> SessionBook:
+        """The conversations of this memory: list, import, forget."""
+        from recollect.sessions.book import SessionBook
+
+        return SessionBook(self._session_source, store=self._store, lock=self.lock)
+
+    @cached_property
+    def overview(self) -> Overview:
+        """This memory seen from above: its documents, its days, a map by meaning."""
+        from recollect.search.overview import Overview
+
+        return Overview(
+            self._store, chain=self._chain, lock=self.lock, audience=self._audience_of, now=_now
+        )
+
+    @cached_property
+    def extractor(self) -> Extractor:
+        """Extracts facts from files with the configured language model."""
+        from recollect.facts.extract.run import Extractor
+
+        return Extractor(
+            self.workspace,
+            book=self.facts,
+            state=self._setup.places.ingested_of(self.agent),
+            chat=self._chat,
+            options=self.config.extract,
+        )
+
+    @cached_property
+    def _session_source(self) -> SessionSource:
+        from recollect.sessions.project import ProjectOptions
+        from recollect.sessions.source import SessionPlaces, SessionSource
+
+        setup, chunk = self._setup, self.config.ingest.chunk
+        places = SessionPlaces(
+            workspace=setup.workspace,
+            agent=setup.named_agent,
+            user_home=setup.places.user,
+            environ=setup.environ,
+            extra=setup.config.session_paths,
+            archive=setup.places.archive_of(setup.agent),
+        )
+        options = ProjectOptions(tokens=chunk.tokens, overlap=chunk.overlap, zone=None)
+        return SessionSource(places, options=options)
+
+    def _sources(self) -> list[Source]:
+        """Return the configured places that texts come from."""
+        config = self.config
+        sources: list[Source] = []
+        if SourceKind.MEMORY in config.sources:
+            # The ledger is found as facts, not a second time as a note.
+            exclude = (*config.ingest.walk.exclude, FACTS_FOLDER)
+            walk = replace(config.ingest.walk, exclude=exclude)
+            sources.append(NotesSource(self.workspace, options=replace(config.ingest, walk=walk)))
+        if SourceKind.SESSIONS in config.sources:
+            sources.append(self._session_source)
+        return [*sources, FactsSource(self.workspace, store=self._store)]
+
+    def _expander(self) -> QueryExpander | None:
+        if not self.config.wording.wanted:
+            return None
+        from recollect.search.expand import AnswerCache, QueryExpander
+
+        return QueryExpander(self._wording_chat, options=self.config.wording, cache=AnswerCache())
+
+    @cached_property
+    def _reranker(self) -> CrossEncoder:
+        from recollect.providers.cross_encoder import open_cross_encoder
+
+        return open_cross_encoder(self.config.provider, cache=self._setup.places.models)
 
     @property
     def config(self) -> Config:
@@ -330,6 +392,8 @@ class Memory:
             UsageError: the budget is too small for any block; the error names one that is enough.
 
         """
+        from recollect.search.recall import CANDIDATES, recall_block
+
         request = SearchRequest(prompt, max_results=CANDIDATES, scopes=tuple(scopes), phrases=False)
         results = self.answer(request)
         return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
@@ -346,6 +410,8 @@ class Memory:
                 "The index is in RAM: no other process can finish it.",
                 action='Call `sync`, or set store = "file:".',
             )
+        from recollect.background.spawn import spawn
+
         options, environ = self._setup.command()
         self._syncer.hand_over()
         return spawn([*options, "index"], environ=environ)
@@ -363,6 +429,9 @@ class Memory:
             on_notice: called with a sentence if the system cannot watch the files.
 
         """
+        from recollect.background.watch import Watcher
+        from recollect.background.worker import Worker
+
         watch = self.config.watch
         return Worker(
             self._for_another_thread,
@@ -381,6 +450,12 @@ class Memory:
         store, notices = self._store.share()
         return type(self)(self._setup, store=store, notices=notices, purpose="recollect watch")
 
+    @property
+    def _audience(self) -> frozenset[str] | None:
+        """The scopes whose facts may be seen; None for all."""
+        allowed = self._setup.scopes
+        return None if allowed is None else audience_of(allowed, allowed=allowed)
+
     def _watched(self) -> list[Watched]:
         found = watched(self.workspace, options=self.config.ingest.walk)
         if SourceKind.SESSIONS in self.config.sources:
@@ -395,7 +470,10 @@ class Memory:
             NotFoundError: the file does not exist, or is not a memory file.
 
         """
-        if path.startswith(SESSIONS_TOP) and SourceKind.SESSIONS in self.config.sources:
+        from recollect.facts.page import visible_text
+        from recollect.ingest.read import UnreadableError, excerpt, read
+
+        if SourceKind.SESSIONS in self.config.sources and self._session_source.has(path):
             return self._session_source.excerpt(path, start_line=start_line, lines=lines)
         found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
         try:
@@ -407,6 +485,8 @@ class Memory:
         scopes = self._setup.scopes
         if scopes is not None and found.path.startswith(f"{FACTS_FOLDER}/"):
             text = visible_text(found.path.rpartition("/")[2], text, scopes=scopes)
+            if not text:
+                raise missing(path, workspace=self.workspace)
         return excerpt(text, path=found.path, start_line=start_line, lines=lines)
 
     @synchronized
@@ -418,6 +498,8 @@ class Memory:
                 works.
 
         """
+        from recollect.ingest.documents import find_staleness
+
         config = self.config
         staleness = find_staleness(self._syncer.sources, store=self._store)
         published = self._store.published()
@@ -425,11 +507,12 @@ class Memory:
         probe = self._chain.probe(held) if deep else None
         expected = self._chain.expected(held)
         space = self._store.space(expected) if expected else None
+        audience = self._audience
         cache, trouble = cache_status_of(self._cache)
         return Status(
             workspace=str(self.workspace),
             agent=self.agent,
-            store=self._store.status(expected, media=config.ingest.takes_media),
+            store=self._store.status(expected, media=config.ingest.takes_media, audience=audience),
             requested_provider=config.provider.provider,
             provider=expected.provider if expected else None,
             model=expected.model if expected else None,
@@ -437,9 +520,9 @@ class Memory:
             or (expected.dimensions if expected else None),
             fingerprint=str(expected) if expected else None,
             published=str(published) if published else None,
-            staleness=staleness,
+            staleness=staleness if audience is None else _without_facts(staleness),
             skipped=self._chain.choice.skipped if self._chain.choice else {},
-            cache=cache,
+            cache=cache if audience is None else None,  # others fill it as well
             probe=probe,
             notices=(*self._syncer.take_notices(), *trouble),
         )
@@ -457,8 +540,14 @@ class Memory:
 
     @synchronized
     def paths(self) -> frozenset[str]:
-        """Return the paths of all indexed files."""
-        return frozenset(path for _, path in self._store.known())
+        """Return the paths of all indexed files; of the ledger those with a visible fact."""
+        known = self._store.known()
+        if self._audience is None:
+            return frozenset(path for _, path in known)
+        scope = Scope(source=SourceKind.FACTS, audience=self._audience, with_superseded=True)
+        ledger = self._store.documents(scope, limit=len(known), offset=0).documents
+        notes = (path for source, path in known if source is not SourceKind.FACTS)
+        return frozenset((*notes, *(each.path for each in ledger)))
 
     @synchronized
     def reset(self) -> None:
@@ -468,6 +557,8 @@ class Memory:
     @synchronized
     def verify(self, *, progress: Progress = silent) -> Verification:
         """Check that the index equals the files, that all legs know the same chunks, and models."""
+        from recollect.ingest.verify import verify
+
         found = verify(
             self._syncer.sources,
             store=self._store,
@@ -483,6 +574,8 @@ class Memory:
     @synchronized
     def verify_models(self) -> Sequence[Difference]:
         """Hash the files of the local models and return which are not the published ones."""
+        from recollect.ingest.verify import verify_models
+
         held = held_space(self._store, chain=self._chain)
         return verify_models(partial(self._chain.check_files, held), self._reranker.check_files)
 
@@ -500,7 +593,8 @@ class Memory:
     def close(self) -> None:
         """Release the index and the models."""
         self._store.close()
-        self._reranker.close()
+        if "_reranker" in vars(self):  # opened
+            self._reranker.close()
         self._chain.close()
         for chat in (self._chat, self._wording_chat):
             if chat is not None:
@@ -533,29 +627,16 @@ def _today() -> date:
     return _now().astimezone().date()
 
 
+def _without_facts(staleness: Staleness) -> Staleness:
+    """Return the same without the files of the ledger: they change with the facts of others too."""
+
+    def notes(paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if not path.startswith(f"{FACTS_FOLDER}/"))
+
+    return replace(staleness, changed=notes(staleness.changed), gone=notes(staleness.gone))
+
+
 def _is_own_file(path: str) -> bool:
+    from recollect.sessions.openclaw_database import is_database_file
+
     return is_store_file(path) and not is_database_file(path)
-
-
-def _sources(setup: Setup, *, store: Store, sessions: SessionSource) -> list[Source]:
-    """Return the configured places that texts come from."""
-    ingest = setup.config.ingest
-    # The ledger is found as facts, not a second time as a note.
-    walk = replace(ingest.walk, exclude=(*ingest.walk.exclude, FACTS_FOLDER))
-    notes = NotesSource(setup.workspace, options=replace(ingest, walk=walk))
-    chosen = [source for source in (notes, sessions) if source.kind in setup.config.sources]
-    return [*chosen, FactsSource(setup.workspace, store=store)]
-
-
-def _session_source(setup: Setup) -> SessionSource:
-    chunk = setup.config.ingest.chunk
-    places = SessionPlaces(
-        workspace=setup.workspace,
-        agent=setup.named_agent,
-        user_home=setup.places.user,
-        environ=setup.environ,
-        extra=setup.config.session_paths,
-        archive=setup.places.archive_of(setup.agent),
-    )
-    options = ProjectOptions(tokens=chunk.tokens, overlap=chunk.overlap, zone=None)
-    return SessionSource(places, options=options)

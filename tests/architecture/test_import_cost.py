@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEAVY = (
     "numpy",
@@ -20,13 +24,16 @@ HEAVY = (
 )
 
 
-def loaded_after(code: str) -> set[str]:
+MOST_MODULES = 120
+"""Of ours, that a search by keyword may load. Raising it makes every command slower."""
+
+
+def loaded_after(code: str, environ: dict[str, str] | None = None) -> set[str]:
     report = f"{code}\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
-        [sys.executable, "-c", report], capture_output=True, text=True, check=True
+        [sys.executable, "-c", report], capture_output=True, text=True, check=True, env=environ
     )
-    modules = json.loads(done.stdout.splitlines()[-1])
-    return {module.split(".")[0] for module in modules}
+    return set(json.loads(done.stdout.splitlines()[-1]))
 
 
 @pytest.mark.parametrize(
@@ -50,3 +57,34 @@ def test_the_facade_loads_no_model_runtime() -> None:
         "httpx",
         "tokenizers",
     }
+
+
+NOT_FOR_A_SEARCH = (
+    "onnxruntime",
+    "httpx",
+    "recollect.background.",
+    "recollect.evaluate",
+    "recollect.facts.book",
+    "recollect.facts.extract.run",
+    "recollect.ingest.batches",
+    "recollect.install",
+    "recollect.providers.cross_encoder",
+    "recollect.search.copies",
+    "recollect.search.expand",
+    "recollect.search.overview",
+    "recollect.sessions.",
+    "recollect.stores.ram",
+)
+
+
+def test_a_search_loads_only_what_it_uses(workspace: Path, environ: dict[str, str]) -> None:
+    (workspace / "MEMORY.md").write_text("The kettle is blue.", encoding="utf-8")
+    environ |= {"RECOLLECT_PROVIDER": "none", "RECOLLECT_WORKSPACE": str(workspace)}
+    code = "from recollect.shells.cli import run, cli; run(cli, ['search', 'kettle'])"
+    loaded_after(code, environ)  # the second search has nothing to bring in
+
+    loaded = loaded_after(code, environ)
+
+    used = {module for module in loaded if module.startswith(NOT_FOR_A_SEARCH)}
+    assert {"recollect.background.options"} == used
+    assert len([module for module in loaded if module.startswith("recollect")]) <= MOST_MODULES

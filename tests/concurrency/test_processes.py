@@ -24,7 +24,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from recollect import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tests.concurrency.conftest import Commands, HeldUp
 
@@ -312,6 +312,25 @@ def test_six_processes_find_a_damaged_index_and_one_of_them_replaces_it(
     kept = [path for path in commands.index.parent.iterdir() if ".damaged-" in path.name]
     assert {f"{commands.index.name}.damaged-1"} == {path.name.removesuffix("-wal") for path in kept}
     assert 0 == commands.run("verify").returncode
+
+
+@pytest.mark.parametrize(
+    "problems", [lambda memory: memory.verify_store(), lambda memory: memory.verify().differences]
+)
+def test_an_index_that_another_process_has_changed_since_is_not_taken_for_damaged(
+    workspace: Path,
+    commands: Commands,
+    write: Write,
+    problems: Callable[[Memory], Sequence[object]],
+) -> None:
+    write_notes(write, 30)
+    commands.run("index")
+    with Memory.open(workspace, environ=commands.environ) as memory:
+        # It has read the segments of the keyword index, which are now merged into others.
+        write_notes(write, 120)
+        commands.run("index", "--force")
+
+        assert [] == list(problems(memory))
 
 
 def test_fifty_starts_and_stops_of_a_worker_leave_no_thread_and_no_descriptor(

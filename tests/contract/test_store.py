@@ -717,6 +717,27 @@ def test_both_legs_see_a_fact_only_while_it_holds(store: Store) -> None:
     assert ({"old", "new", "note"},) * 2 == seen(store, with_superseded=True)
 
 
+def test_facts_of_other_scopes_change_no_number(store: Store) -> None:
+    marks = {"everyone": FactMark("f-1"), "ann": FactMark("f-2", scope="user:ann")}
+    hidden = {"bob": FactMark("f-3", scope="user:bob"), "eve": FactMark("f-4", scope="user:eve")}
+    ann = frozenset({"global", "user:ann"})
+
+    def numbers() -> tuple[object, ...]:
+        shown = store.status(SPACE, audience=ann)
+        listed = store.documents(Scope(audience=ann), limit=9, offset=0)
+        counts = (shown.documents, shown.chunks, shown.by_source, shown.vectors, shown.pending)
+        corpus = store.keyword(["kettl", "bob"], scope=Scope(audience=ann), limit=9).corpus
+        return (*counts, shown.size_bytes, listed, corpus)
+
+    put_facts(store, **marks)
+    alone = numbers()
+    put_facts(store, **marks, **hidden)
+
+    assert alone == numbers()
+    assert 3 == store.status(SPACE, audience=ann).chunks
+    assert 5 == store.status(SPACE).chunks
+
+
 def test_hidden_facts_take_no_place_among_those_asked_for(store: Store) -> None:
     put_facts(
         store,

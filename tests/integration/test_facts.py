@@ -12,10 +12,13 @@ from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.facts.record import Provenance
+from recollect.facts.rules import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from recollect.facts.remember import Remembered
 
 
 @pytest.fixture
@@ -222,6 +225,53 @@ def test_forgetting_the_newer_fact_lets_the_older_one_hold_again(memory: Memory)
 
     assert [old.fact.id] == [fact.id for fact in memory.facts.all()]
     assert ["The wifi is Alpha"] == texts(memory, "wifi")
+
+
+def test_the_oldest_fact_of_a_chain_holds_again_when_all_that_replaced_it_are_forgotten(
+    memory: Memory,
+) -> None:
+    def state(colour: str) -> str:
+        text = f"The door is {colour}"
+        return memory.facts.remember(text, entity="door", key="colour", value=colour).fact.id
+
+    red, green, blue = map(state, ("red", "green", "blue"))
+
+    memory.facts.forget(green)
+    after_one = [fact.id for fact in memory.facts.all()]
+    memory.facts.forget(blue)
+
+    assert [blue] == after_one
+    assert [red] == [fact.id for fact in memory.facts.all()]
+    assert [red] == [hit.fact.id for hit in memory.search("door").hits if hit.fact]
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "left"),
+    [("oak", Verdict.EXISTING, ["oak"]), ("elm", Verdict.SUPERSEDE, ["elm"])],
+)
+def test_a_fact_that_another_process_stored_meanwhile_is_known(
+    workspace: Path, environ: dict[str, str], value: str, verdict: Verdict, left: list[str]
+) -> None:
+    def state(memory: Memory, value: str) -> Remembered:
+        text = f"The table is made of {value}"
+        return memory.facts.remember(text, entity="table", key="wood", value=value)
+
+    with (
+        Memory.open(workspace, environ=environ) as memory,
+        Memory.open(workspace, environ=environ) as other,
+    ):
+        clock, moments = memory.facts._now, iter([0])
+
+        def look_and_be_overtaken() -> datetime:
+            now = clock()
+            if next(moments, None) is not None:
+                state(other, "oak")
+            return now
+
+        memory.facts._now = look_and_be_overtaken
+
+        assert verdict == state(memory, value).decision.verdict
+        assert left == [fact.value for fact in memory.facts.all()]
 
 
 def test_a_question_can_only_narrow_the_scopes_a_memory_was_opened_with(

@@ -512,10 +512,10 @@ def test_what_a_note_says_stays_data(
             getattr(resource.contents[0], "text", ""),
         ]
 
-        assert [1, 1] == [text.count("</recollect-memory>") for text in texts]
+        assert [1, 1] == [text.count("</recollect-memory") for text in texts]
         for body in bodies:
             assert "The boat is green." in body
-            for mark in ("</recollect-memory>", "<system>", "```", "<|im_start|>"):
+            for mark in ("</recollect-memory", "<system>", "```", "<|im_start|>"):
                 assert mark not in body
             for character in "\u202e\u200b\u2060\x07\x1b":
                 assert character not in body

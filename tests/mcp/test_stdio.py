@@ -42,7 +42,7 @@ def test_a_search_answers_in_openclaws_shape(
         assert (None, True, []) == (found["degraded"], found["confident"], found["notices"])
         assert "warning" not in found
         assert hit["citation"] in text_of(result)
-        assert text_of(result).startswith("3 results (hybrid), best first:\n<recollect-memory>")
+        assert text_of(result).startswith('3 results (hybrid), best first:\n<recollect-memory id="')
 
     talk(embedded_sample, environ, conversation, mode=mode)
 

@@ -46,6 +46,11 @@ class Editor:
         for _ in range(count):
             self._write(self._fresh())
 
+    def trim(self, count: int) -> None:
+        """Delete notes until only this many are left."""
+        while sum(1 for _ in self._top.rglob("*.md")) > count:
+            self._delete()
+
     def edit(self) -> None:
         """Make one change of a random kind."""
         kinds: dict[Callable[[], None], int] = {

@@ -144,6 +144,8 @@ class VendorServer:
     """Tells models apart whose vectors are to differ."""
     route: Callable[[Exchange], bool] = lambda _exchange: False
     """Serves further endpoints; True when it did."""
+    port: int = 0
+    """Where it listens; 0 picks a free one."""
     requests: list[Request] = field(default_factory=list)
     embedded: Counter[str] = field(default_factory=Counter)
     """How often each text was answered with a vector."""
@@ -189,7 +191,7 @@ class VendorServer:
             daemon_threads = True
             request_queue_size = 64
 
-        self._server = Server(("127.0.0.1", 0), Stream)
+        self._server = Server(("127.0.0.1", self.port), Stream)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.05,), daemon=True
         )

@@ -180,9 +180,14 @@ class FactBook:
         )
         shares = self._shares(fact, now=now)
         has_ending = expires is not None
-        done = self._ledger.edit(
-            lambda draft: remember(draft, fact, now=now, shares=shares, has_ending=has_ending)
-        )
+
+        def work(draft: Draft) -> Remembered:
+            # What others stored while this one waited for the ledger is older.
+            locked = self._now()
+            stated = replace(fact, created=locked)
+            return remember(draft, stated, now=locked, shares=shares, has_ending=has_ending)
+
+        done = self._ledger.edit(work)
         is_new = done.decision.verdict not in {Verdict.EXISTING, Verdict.UPDATE}
         return replace(
             done,
@@ -374,7 +379,8 @@ def _chosen_ending(expires: datetime | Literal["never"], *, since: datetime) -> 
 
 def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool]:
     scopes = frozenset(map(FactScope.parse, wanted.scopes))
-    known = (*CATEGORIES, *sorted({fact.category for fact in facts} - {*CATEGORIES}))
+    named = {fact.category for fact in facts if not scopes or fact.scope in scopes}
+    known = (*CATEGORIES, *sorted(named - {*CATEGORIES}))
     category = category_of(wanted.category, known=known) if wanted.category else ""
     tags = frozenset(tags_of(wanted.tags))
     entity, words = normalised(wanted.entity), normalised(wanted.text)

@@ -173,7 +173,7 @@ def superseded(facts: Mapping[str, Fact], old_ids: tuple[str, ...], by: Fact) ->
             )
     names = tuple(dict.fromkeys([*by.supersedes, *heads]))
     kept = tuple(name for name in names if name in heads or name not in old_ids)
-    changed = {old.id: _ended(old, by) for old in heads.values()}
+    changed = {old.id: ended(old, by=by) for old in heads.values()}
     changed[by.id] = replace(by, supersedes=kept)
     return changed
 
@@ -215,7 +215,8 @@ def resumed(fact: Fact, *, after: Fact | None) -> Fact:
     return replace(fact, superseded_by="", valid_until=None)
 
 
-def _ended(old: Fact, by: Fact) -> Fact:
+def ended(old: Fact, *, by: Fact) -> Fact:
+    """Return a fact that another one superseded."""
     end = _sooner(old.valid_until, _end_by(old, by))
     return replace(old, superseded_by=by.id, valid_until=end)
 

@@ -139,7 +139,7 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
 
     Threat: an agent that may see one user's facts reads their file, which also contains those of
     other users. Only the lines of visible facts are kept: anything else may be somebody's fact,
-    struck out or misspelt. Line numbers do not change.
+    struck out or misspelt. Line numbers do not change, and nothing follows the last visible fact.
 
     Args:
         name: of the file.
@@ -157,7 +157,7 @@ def visible_text(name: str, text: str, *, scopes: Iterable[str]) -> str:
     }
     return "".join(
         line if number in kept else line[len(line.rstrip("\r\n")) :]
-        for number, line in enumerate(page.lines)
+        for number, line in enumerate(page.lines[: max(kept, default=-1) + 1])
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.facts.history import head, restored, resumed, successors_of, superseded
+from recollect.facts.history import ended, head, restored, resumed, successors_of, superseded
 from recollect.facts.record import DEFAULT_CATEGORY, EXPLICIT, NO_SUCCESSOR
 from recollect.facts.rules import NOTHING_KNOWN, Decision, Verdict, contradicting, decide
 from recollect.text.scripts import normalised
@@ -126,11 +126,8 @@ def forget(draft: Draft, fact_id: str) -> Fact:
     heir = draft.facts.get(successors.get(fact_id, ""))
     forgotten = draft.forget(fact_id)
     for old_id in [each for each, successor in successors.items() if successor == fact_id]:
-        old = draft.fact(old_id)
-        if heir is None:
-            draft.put(resumed(old, after=forgotten))
-        else:
-            draft.put(replace(old, superseded_by=heir.id))
+        old = resumed(draft.fact(old_id), after=forgotten)
+        draft.put(old if heir is None else ended(old, by=heir))
     return forgotten
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,7 @@ from recollect.facts.record import (
 )
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.text.scripts import normalised
+from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -35,8 +35,6 @@ _FIELDS = (
     "validFrom", "validUntil", "expires", "supersedes", "supersededBy", "provenance", "source",
     "created",
 )  # fmt: skip
-_UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Characters that some programs take for line ends, or that cannot be encoded."""
 _MAX_NAMED = 10
 """Wrong lines listed in an error; the rest are counted."""
 
@@ -44,8 +42,7 @@ _MAX_NAMED = 10
 def exported(facts: Iterable[Fact]) -> Iterator[str]:
     """Yield a line of JSON for each fact, without a line end."""
     for fact in facts:
-        line = json.dumps(as_fields(fact), ensure_ascii=False)
-        yield _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+        yield terminal_json(json.dumps(as_fields(fact), ensure_ascii=False))
 
 
 def as_fields(fact: Fact) -> dict[str, object]:

@@ -10,12 +10,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.ingest.chunk import chunk
-from recollect.ingest.media import read_media
 from recollect.ingest.read import read
 from recollect.ingest.walk import walk
 from recollect.reports import Failure
-from recollect.text.conflicts import RESOLVE, find_conflicts
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
@@ -84,6 +81,11 @@ class NotesSource:
 
     def take(self, found: Found) -> Taken:
         """Read a note, or the label of a media file."""
+        # Slow to load, and a search that finds nothing changed needs none of them.
+        from recollect.ingest.chunk import chunk  # noqa: PLC0415
+        from recollect.ingest.media import read_media  # noqa: PLC0415
+        from recollect.text.conflicts import RESOLVE, find_conflicts  # noqa: PLC0415
+
         now_ns = time.time_ns()
         if found.media is not None:
             document = read_media(found, options=self._options.walk.media, now_ns=now_ns)

@@ -70,6 +70,8 @@ class Freshness:
     report: Report
     holder: Holder | None
     """Another process that is working on the store."""
+    tells_counts: bool = True
+    """Whether its reader may know how much there is, of all scopes together."""
 
     @property
     def is_behind(self) -> bool:
@@ -101,17 +103,21 @@ class Freshness:
             elif not failure.is_entry:
                 yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
         if self.report.left:
-            yield f"{self.report.left} new or changed files are not read yet."
+            yield f"{self._count(self.report.left)} new or changed files are not read yet."
         if self._waiting:
-            yield f"{self._waiting} chunks are not embedded yet; keywords find them."
+            waiting = self._count(self._waiting)
+            yield f"{waiting} chunks are not embedded yet; keywords find them."
         if self.holder is not None and (self.report.left or self._waiting):
             yield f"{describe(self.holder)} is working on it."
+
+    def _count(self, count: int) -> str:
+        return str(count) if self.tells_counts else "Some"
 
 
 class Syncer:
     """Makes one store agree with its sources."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts, and what its reader may know
         self,
         store: Store,
         *,
@@ -119,6 +125,7 @@ class Syncer:
         embedder: Embedder,
         purpose: str,
         notices: Sequence[str] = (),
+        tells_counts: bool = True,
     ) -> None:
         """Store the parts.
 
@@ -128,6 +135,7 @@ class Syncer:
             embedder: gives vectors to texts that have none.
             purpose: the name under which other processes see this one at work.
             notices: what the user has not been told yet of how the store was opened.
+            tells_counts: whether its reader may know how much there is, of all scopes together.
 
         """
         self.sources = sources
@@ -135,6 +143,7 @@ class Syncer:
         self._embedder = embedder
         self._purpose = purpose
         self._notices = tuple(notices)
+        self._tells_counts = tells_counts
         self._freshness: Freshness | None = None
 
     @property
@@ -259,7 +268,8 @@ class Syncer:
         first = SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
             is_first = self._store.is_empty() and turn.is_granted()
-            return Freshness(self._sync(first if is_first else cheap), turn.holder)
+            report = self._sync(first if is_first else cheap)
+            return Freshness(report, turn.holder, tells_counts=self._tells_counts)
         finally:
             turn.end()
 

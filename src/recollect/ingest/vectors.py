@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ProviderError, StoreError
-from recollect.ingest.batches import embed_by_batch
 from recollect.ingest.embed import Embedded, embed_missing, embed_texts
 from recollect.providers.base import OffersBatches
 from recollect.providers.calibrate import NOTES, QUESTIONS, background_of
@@ -180,6 +179,8 @@ class Embedder:
         is_big = self.uses_batches and is_whole_run and pending - len(awaited) >= _BIG_RUN
         batches = _batch_api(provider) if is_big or awaited else None
         if batches is not None:
+            from recollect.ingest.batches import embed_by_batch  # noqa: PLC0415 - rarely used
+
             batched = embed_by_batch(
                 store,
                 fingerprint=fingerprint,

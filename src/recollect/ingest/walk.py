@@ -340,7 +340,12 @@ def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
             f"{path} is not a memory file of this workspace.",
             action="Only MEMORY.md, USER.md, memory/**/*.md and the extra paths can be read.",
         )
-    raise NotFoundError(
+    raise missing(path, workspace=workspace)
+
+
+def missing(path: str, *, workspace: Path) -> NotFoundError:
+    """Return the error for a path that does not exist, or must not be known to exist."""
+    return NotFoundError(
         f"There is no {path} in {workspace}.", action="Use a path as `recollect search` shows it."
     )
 

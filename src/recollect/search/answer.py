@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
 from recollect.search.choose import choose_provider
-from recollect.search.copies import mark_copies
 from recollect.search.legs import WORKING
 from recollect.search.pipeline import search
 from recollect.search.question import adapt_options, read_question
@@ -43,9 +42,11 @@ class Searcher:
 
     store: Store
     syncer: Syncer
-    expander: QueryExpander
+    expander: QueryExpander | None
+    """None if no language model adds to questions."""
     chain: Chain
-    reranker: Reranker
+    reranker: Callable[[], Reranker]
+    """Opens the model that reranks; called only if it is wanted."""
     options: SearchOptions
     audience: Callable[[Iterable[str]], frozenset[str]]
     """Returns the scopes of facts that may be seen, of those asked for."""
@@ -61,7 +62,7 @@ class Searcher:
         """Answer a request."""
         options = adapt_options(self.options, request)
         query = read_question(request, audience=self.audience(request.scopes), options=options)
-        query, unexpanded = self.expander.expand(query)
+        query, unexpanded = self.expander.expand(query) if self.expander else (query, {})
         left_undone = self._prepare(request, options=options, progress=progress)
         serving = self.syncer.rebuilding(
             lambda: choose_provider(self.store, chain=self.chain, progress=progress)
@@ -70,7 +71,7 @@ class Searcher:
         results = self._search(query, serving.provider, options=options, today=today)
         if serving.second is not None and Leg.VECTOR in (results.degraded or {}):
             results = self._search(query, serving.second, options=options, today=today)
-        results = mark_copies(results, superseded=self.store.superseded(query.scope))
+        results = self._without_superseded(results, query)
         notices = self._notices(request, results, left_undone=left_undone)
         return self._finish(
             results, request, serving=serving, unexpanded=unexpanded, notices=notices
@@ -83,7 +84,7 @@ class Searcher:
         if options.rank.rerank.enabled:
             # The stage itself reports a model that cannot be had; here only the wait is shown.
             with contextlib.suppress(ProviderError):
-                self.reranker.prepare(progress=progress, retry=False)
+                self.reranker().prepare(progress=progress, retry=False)
         return self.syncer.freshen(progress) if self._syncs(request) else ()
 
     def _syncs(self, request: SearchRequest) -> bool:
@@ -97,11 +98,19 @@ class Searcher:
                 query,
                 store=self.store,
                 provider=provider,
-                reranker=self.reranker,
+                reranker=self.reranker() if options.rank.rerank.enabled else None,
                 options=options,
                 today=today,
             )
         )
+
+    def _without_superseded(self, results: Results, query: Query) -> Results:
+        superseded = self.store.superseded(query.scope)
+        if not superseded:
+            return results
+        from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
+
+        return mark_copies(results, superseded=superseded)
 
     def _notices(
         self, request: SearchRequest, results: Results, *, left_undone: tuple[str, ...]

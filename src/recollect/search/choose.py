@@ -57,7 +57,7 @@ def choose_provider(store: Store, *, chain: Chain, progress: Progress) -> Servin
 
 def _filling(store: Store, wanted: Provider) -> str:
     status = store.status(wanted.fingerprint)
-    done = f"{status.vectors} of {status.chunks} chunks are done"
+    done = f"{100 * status.vectors // max(status.chunks, 1)} % is done"
     return f"The index is being embedded again with {wanted.fingerprint.model}: {done}."
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from recollect.sessions.find import FoundTranscript
 
 _TOP = "sessions"
-SESSIONS_TOP = f"{_TOP}/"
-"""Start of every transcript's stored path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +116,11 @@ class SessionSource:
             options=self._options,
         )
         return Taken(document, lambda: chunks)
+
+    @staticmethod
+    def has(path: str) -> bool:
+        """Return whether a stored path is that of a transcript."""
+        return path.startswith(f"{_TOP}/")
 
     def excerpt(self, path: str, *, start_line: int, lines: int) -> Excerpt:
         """Return what was said in some lines of a transcript.

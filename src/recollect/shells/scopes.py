@@ -37,6 +37,11 @@ class VisibleScopes:
     def _parsed(self) -> frozenset[FactScope] | None:
         return None if self.names is None else frozenset(map(FactScope.parse, self.names))
 
+    @property
+    def all(self) -> frozenset[str] | None:
+        """Every visible scope, the global one included; None for all there are."""
+        return None if self.names is None else self.names | {GLOBAL}
+
     def resolve(self, requested: Iterable[str]) -> tuple[str, ...]:
         """Return the scopes to answer a request in: those it names, or else all visible ones.
 

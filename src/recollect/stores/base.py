@@ -44,7 +44,7 @@ FIELDS = ("body", "heading", "path")
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Statistics of the whole store that keyword scoring needs."""
+    """Statistics that keyword scoring needs, of everything but the facts of other scopes."""
 
     chunks: int
     mean_length: float
@@ -359,12 +359,19 @@ class StoreUpkeep(Protocol):
     def claim(self, workspace: str) -> str | None:
         """Record the workspace this store belongs to; return the previous one if it differs."""
 
-    def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
+    def status(
+        self,
+        fingerprint: Fingerprint | None,
+        *,
+        media: bool = False,
+        audience: frozenset[str] | None = None,
+    ) -> StoreStatus:
         """Return sizes and counts.
 
         Args:
             fingerprint: the space whose vectors are counted.
             media: count media files without a vector as pending too.
+            audience: count only facts of these scopes, and as size only the texts; None is all.
 
         """
 

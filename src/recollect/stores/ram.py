@@ -35,7 +35,7 @@ from recollect.stores.synchronized import synchronized
 from recollect.stores.vectors import check_vectors, top
 from recollect.text.globs import matches
 from recollect.text.phrases import contains
-from recollect.types import ChunkKey, Known, SupersededFact
+from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
         Document,
         Fingerprint,
         Phrase,
-        Scope,
-        SourceKind,
         Vector,
         Vectors,
     )
@@ -216,7 +214,9 @@ class RamStore(Store):
         asked = set(terms)
         shared = {key: len(asked & row.words) for key, row in self._seen(scope)}
         keys = [key for key in sorted(shared, key=lambda key: (-shared[key], key)) if shared[key]]
-        rows = self._all.rows.values()
+        # The score of a word must not tell how often it occurs in the facts of others.
+        visible = Scope(audience=scope.audience, with_superseded=True)
+        rows = [row for _, row in self._seen(visible)]
         corpus = Corpus(
             chunks=len(rows),
             mean_length=sum(row.length for row in rows) / len(rows) if rows else 0.0,
@@ -347,8 +347,10 @@ class RamStore(Store):
     @synchronized
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         headings: defaultdict[tuple[SourceKind, str], list[tuple[str, ...]]] = defaultdict(list)
+        texts_bytes: defaultdict[tuple[SourceKind, str], int] = defaultdict(int)
         for _, row in self._seen(scope):
             headings[row.chunk.source, row.chunk.path].append(row.chunk.heading)
+            texts_bytes[row.chunk.source, row.chunk.path] += _text_bytes(row)
 
         def newest_first(place: tuple[SourceKind, str]) -> tuple[int, str, str]:
             when = self._all.days[place] or date.min
@@ -360,7 +362,9 @@ class RamStore(Store):
                 place[1],
                 source=place[0],
                 when=self._all.days[place],
-                size_bytes=self._all.known[place].stat.size_bytes,
+                size_bytes=texts_bytes[place]
+                if place[0] is SourceKind.FACTS
+                else self._all.known[place].stat.size_bytes,
                 headings=headings[place],
             )
             for place in places[offset : offset + limit]
@@ -452,20 +456,32 @@ class RamStore(Store):
         return None if previous == workspace else previous
 
     @synchronized
-    def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
+    def status(
+        self,
+        fingerprint: Fingerprint | None,
+        *,
+        media: bool = False,
+        audience: frozenset[str] | None = None,
+    ) -> StoreStatus:
+        rows = list(self._all.rows.values())
+        known = set(self._all.known)
+        if audience is not None:
+            scope = Scope(audience=audience, with_superseded=True)
+            rows = [row for _, row in self._seen(scope)]
+            seen = {(row.chunk.source, row.chunk.path) for row in rows}
+            known = {each for each in known if each[0] != SourceKind.FACTS or each in seen}
         by_source: dict[str, tuple[int, int]] = {}
-        for source, _ in self._all.known:
+        for source, _ in known:
             documents, chunks = by_source.get(source, (0, 0))
             by_source[source] = (documents + 1, chunks)
-        rows = self._all.rows.values()
         for row in rows:
             documents, chunks = by_source[row.chunk.source]
             by_source[row.chunk.source] = (documents, chunks + 1)
         bare = [row.chunk for row in rows if not self._has_vector(fingerprint, row)]
         return StoreStatus(
             location=self.location,
-            size_bytes=0,
-            documents=len(self._all.known),
+            size_bytes=0 if audience is None else sum(map(_text_bytes, rows)),
+            documents=len(known),
             chunks=len(rows),
             by_source=by_source,
             vectors=len(rows) - len(bare),
@@ -510,6 +526,10 @@ class RamStore(Store):
 
     def _has_vector(self, fingerprint: Fingerprint | None, row: _Row) -> bool:
         return self._vector(fingerprint, row) is not None
+
+
+def _text_bytes(row: _Row) -> int:
+    return len(row.chunk.text.encode("utf-8", "surrogatepass"))
 
 
 class RamLeases(Leases):

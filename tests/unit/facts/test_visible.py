@@ -25,9 +25,13 @@ def lines(text: str) -> dict[int, str]:
 def test_only_facts_that_may_be_seen_are_left_and_no_line_moves() -> None:
     shown = visible_text("fact.md", PAGE, scopes=["user:ada"])
 
-    assert PAGE.count("\n") == shown.count("\n")
     assert [3, 4] == list(lines(shown))
     assert "Bob" not in shown
+
+
+def test_what_follows_the_last_visible_fact_is_not_even_counted() -> None:
+    assert 4 == visible_text("fact.md", PAGE, scopes=["user:ada"]).count("\n")
+    assert "" == visible_text("fact.md", "- Hi <!-- f-0000000000002 scope=user:bob -->", scopes=[])
 
 
 def test_without_a_scope_what_is_global_is_left() -> None:
@@ -38,4 +42,5 @@ def test_without_a_scope_what_is_global_is_left() -> None:
 def test_line_ends_stay_as_they_are(ending: str) -> None:
     page = PAGE.replace("\n", ending)
 
-    assert page.count(ending) == visible_text("fact.md", page, scopes=[]).count(ending)
+    assert visible_text("fact.md", page, scopes=[]).startswith(f"{ending}{ending}- The office")
+    assert visible_text("fact.md", page, scopes=[]).endswith(f"nine.{ending}")

@@ -6,7 +6,7 @@ Errors end a command with a message that names the next step, and with an exit c
 from __future__ import annotations
 
 import difflib
-import json
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.errors import RecollectError, UsageError, system_failures_explained
+from recollect.shells.cli.output import guard_streams, write_json, write_text
 from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.version import __version__
 
@@ -92,6 +93,9 @@ def cli(_options: SharedOptions) -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    guard_streams()
+    # Starting a thread per core takes numpy longer than anything a command multiplies.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(cli, sys.argv[1:]))
 
 
@@ -109,17 +113,17 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
             _print_error("usage", error.format_message(), hint)
         return MISUSED
     except click.Abort:
-        click.echo("Interrupted.", err=True)
+        write_text("Interrupted.", to_stderr=True)
         return INTERRUPTED
     except RecollectError as error:
         if wants_json:
             _print_error(error.kind, error.message, error.action)
         else:
-            click.echo(f"Error: {error.message}\n  → {error.action}", err=True)
+            write_text(f"Error: {error.message}\n  → {error.action}", to_stderr=True)
         return MISUSED if isinstance(error, UsageError) else FAILED
     return code if isinstance(code, int) else 0
 
 
 def _print_error(kind: str, message: str, action: str) -> None:
     envelope = {"ok": False, "error": {"type": kind, "message": message, "action": action}}
-    click.echo(json.dumps(envelope, ensure_ascii=False, indent=2))
+    write_json(envelope, indent=2)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.evaluate.cases import CASES_FILE
+from recollect.shells.cli.output import write_lines
 from recollect.shells.cli.shared import (
     SharedOptions,
     notify,
-    print_lines,
     print_remarks,
     progress_bar,
     shared_options,
@@ -175,7 +175,7 @@ def add_case(
         warnings = unfindable([Case(results.query, tuple(places))], memory=memory)
     print_remarks(results_remarks(results))
     if asks or accept is not None:
-        print_lines(render.numbered_hits(results.hits), to_stderr=asks or options.as_json)
+        write_lines(render.numbered_hits(results.hits), to_stderr=asks or options.as_json)
     hits = _ask(results.hits) if asks else _accepted(accept or _NONE, results.hits)
     file = to or memory.workspace / CASES_FILE
     case = case_from_hits(results.query, hits=hits, kind=kind or DEFAULT_KIND, places=places)

@@ -13,6 +13,7 @@ import click
 
 from recollect.config.paths import workspace_variable
 from recollect.errors import NotFoundError, UsageError
+from recollect.shells.cli.output import confirm
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
@@ -266,9 +267,8 @@ def consolidate_facts(options: SharedOptions, *, dry_run: bool, yes: bool) -> No
 
 
 def _agrees_to(group: DuplicateGroup) -> bool:
-    for line, _ in render.group_text(group):
-        click.echo(line, err=True)
-    return click.confirm("Merge them?", err=True)
+    print_remarks(render.group_text(group))
+    return confirm("Merge them?")
 
 
 @facts_command.command("export")

@@ -21,9 +21,11 @@ import click
 
 from recollect.config.paths import find_workspace
 from recollect.errors import RecollectError, UsageError
+from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.text.files import make_private_folder, replace_file
-from recollect.text.safe import OWN_BLOCK, on_one_line
+from recollect.text.safe import fenced, on_one_line
+from recollect.text.terminal import terminal_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,7 +63,7 @@ class _ExitsWithZero(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            _print(_message(f"{error.format_message()} See `recollect hook --help`."))
+            write_json(_message(f"{error.format_message()} See `recollect hook --help`."))
             ctx.exit(0)
 
 
@@ -77,14 +79,10 @@ def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: fl
     or a file .recollect-off in the workspace, switches all hooks off.
     """
     answer = _within(seconds, lambda: _answer(event, options, budget_tokens=budget))
-    _print(answer)
+    write_json(answer)
     if answer == TIMED_OUT:
         sys.stdout.flush()
         os._exit(0)  # do not wait for the work that took too long
-
-
-def _print(answer: Answer) -> None:
-    click.echo(json.dumps(answer, ensure_ascii=False))
 
 
 def _within(seconds: float, work: Callable[[], Answer]) -> Answer:
@@ -174,7 +172,7 @@ def _session_start(memory: Memory, _given: Event, _budget_tokens: int) -> Answer
         "newest notes:"
     )
     lines = [_note_line(memory, path) for path in _newest(paths)]
-    block = "\n".join([f'<{OWN_BLOCK} form="index">', *lines, f"</{OWN_BLOCK}>"])
+    block = fenced("\n".join(lines), form="index")
     return _context("SessionStart", f"{intro}\n{block}")
 
 
@@ -246,4 +244,5 @@ def _context(event: str, text: str) -> Answer:
 
 
 def _message(sentence: str) -> Answer:
-    return {"systemMessage": f"Recollect: {sentence}"}
+    # Shown on the agent's terminal.
+    return {"systemMessage": f"Recollect: {terminal_text(sentence)}"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.errors import RecollectError, UsageError
+from recollect.shells.cli.output import confirm, write_json, write_lines, write_text
 from recollect.shells.cli.shared import (
     SharedOptions,
     notify,
-    print_lines,
     print_remarks,
     progress_bar,
     shared_options,
@@ -77,9 +76,9 @@ def _print_sync(ended: Report | RecollectError, *, as_json: bool) -> None:
         return
     print_remarks(render.report_remarks(ended))
     if as_json:
-        click.echo(json.dumps(render.report_json(ended), ensure_ascii=False))
+        write_json(render.report_json(ended))
     elif ended.added or ended.changed or ended.moved or ended.removed or ended.embedded:
-        print_lines(render.report_text(ended))
+        write_lines(render.report_text(ended))
 
 
 @click.command("verify")
@@ -100,8 +99,8 @@ def reset_command(options: SharedOptions, *, yes: bool) -> None:
     if not yes and (options.as_json or not sys.stdin.isatty()):
         raise click.UsageError("reset asks for confirmation: add --yes.")
     with options.open_memory() as memory:
-        if not yes and not click.confirm(f"Delete the index of {memory.workspace}?", err=True):
-            click.echo("Nothing was deleted.")
+        if not yes and not confirm(f"Delete the index of {memory.workspace}?"):
+            write_text("Nothing was deleted.")
             return
         memory.reset()
     options.print(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from pathlib import Path
 
 import click
 
+from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, notify, shared_options
 
 _PORT = 7717
@@ -86,7 +86,7 @@ def serve_command(
 
 def _announce(address: str, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"address": address}))
+        write_json({"address": address})
     else:
         notify(f"Serving on {address} (stop with Ctrl-C)")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import shlex
 import sys
 from dataclasses import dataclass, fields
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
 from recollect.shells.parse import DAY_EXAMPLES, parse_day
 from recollect.shells.render.shared import price_text
 
@@ -75,11 +75,11 @@ class SharedOptions:
     def print(self, shape: Mapping[str, object], text: str | Iterable[tuple[str, str]]) -> None:
         """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""
         if self.as_json:
-            click.echo(json.dumps(shape, ensure_ascii=False, indent=2))
+            write_json(shape, indent=2)
         elif isinstance(text, str):
-            click.echo(text)
+            write_text(text)
         else:
-            print_lines(text)
+            write_lines(text)
 
 
 _OPTIONS = {
@@ -165,27 +165,12 @@ class TextCommand(click.Command):
 
 def notify(sentence: str) -> None:
     """Print a sentence to stderr while a command runs."""
-    click.echo(sentence, err=True)
+    write_text(sentence, to_stderr=True)
 
 
 def print_remarks(lines: Iterable[tuple[str, str]]) -> None:
     """Print styled lines to stderr, where they do not mix with the output."""
-    print_lines(lines, to_stderr=True)
-
-
-def print_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) -> None:
-    """Print styled lines; colours show on a terminal only."""
-    stream = sys.stderr if to_stderr else sys.stdout
-    if not stream.isatty():
-        for text, _ in lines:
-            click.echo(text, err=to_stderr)
-        return
-    from rich.console import Console  # noqa: PLC0415 - 50 ms that only a terminal needs
-    from rich.text import Text  # noqa: PLC0415
-
-    console = Console(file=stream, highlight=False, soft_wrap=True)
-    for text, style in lines:
-        console.print(Text(text, style=style))
+    write_lines(lines, to_stderr=True)
 
 
 @contextlib.contextmanager
@@ -202,7 +187,6 @@ def progress_bar() -> Iterator[Progress]:
 
         yield announce
         return
-    from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
 
     with Progress(
@@ -210,8 +194,10 @@ def progress_bar() -> Iterator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=styled_console(sys.stderr),
         transient=True,
+        redirect_stdout=False,  # rich would obey escape sequences in what others print meanwhile
+        redirect_stderr=False,
     ) as bars:
         tasks = {}
 

@@ -22,6 +22,7 @@ from recollect.errors import (
     WorkspaceError,
 )
 from recollect.shells.scopes import ScopeError
+from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -100,7 +101,8 @@ class JsonResponse(Response):
     ) -> None:
         # "replace": file names may hold bytes that are not valid Unicode.
         text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        super().__init__(text.encode("utf-8", "replace"), status, headers=dict(headers or {}))
+        valid = text.encode("utf-8", "replace").decode()
+        super().__init__(terminal_json(valid).encode(), status, headers=dict(headers or {}))
 
 
 def error_response(error: RecollectError, *, path: str) -> Response:

@@ -255,7 +255,8 @@ async def forget(state: ServerState, given: IdParameters) -> Json:
         state.scopes.history(memory, given.id)
         before = {each.id for each in memory.facts.all()}
         forgotten = memory.facts.forget(given.id)
-        restored = [each for each in memory.facts.all() if each.id not in before]
+        after = memory.facts.all(scopes=state.scopes.all)
+        restored = [each for each in after if each.id not in before]
         return render_facts.forgotten_json(forgotten, restored)
 
     shown = await state.memory.run(work)

@@ -12,7 +12,7 @@ from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, gauge
 from recollect.shells.http.models import Parameters, ResponseModel
 from recollect.shells.render import status as render_status
-from recollect.shells.render.index import report_json
+from recollect.shells.render.index import outcome_json, report_json
 from recollect.shells.serving import STATES
 from recollect.version import __version__
 
@@ -99,9 +99,10 @@ async def status(state: ServerState, given: StatusParameters) -> Json:
     found = await state.memory.run(lambda memory: memory.status(deep=given.deep))
     last = state.memory.last_sync
     error = last.error
+    shown = report_json if state.scopes.names is None else outcome_json
     worker = {
         "state": state.memory.state,
-        "lastReport": report_json(last.report) if last.report else None,
+        "lastReport": shown(last.report) if last.report else None,
         "lastError": None
         if error is None
         else {"type": error.kind, "message": error.message, "action": error.action},

@@ -101,8 +101,7 @@ def _instructions(seen: Peek) -> str:
         kinds.append(f"{seen.daily} daily note{'s' if seen.daily > 1 else ''} ({days})")
     if seen.others:
         kinds.append(f"{seen.others} other note{'s' if seen.others > 1 else ''} or folders")
-    if seen.has_facts:
-        kinds.append("facts")
+    # Whether there are facts is not told: they may all be somebody else's.
     contents = f"has {', '.join(kinds)}." if kinds else "has no notes yet."
     gap = "" if seen.is_indexed else " It is being indexed for the first time."
     return f"The user's memory, {name}, {contents}{gap} {_USAGE}"

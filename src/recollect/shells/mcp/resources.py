@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from recollect.errors import NotFoundError, RecollectError
-from recollect.text.safe import neutralised
+from recollect.text.safe import neutralised, on_one_line
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -74,7 +74,7 @@ class Resources:
         rest = sorted(path for path in paths if path > after)
         shape: dict[str, object] = {
             "resources": [
-                {"uri": uri_of(path), "name": path, "mimeType": MARKDOWN}
+                {"uri": uri_of(path), "name": on_one_line(path), "mimeType": MARKDOWN}
                 for path in rest[:PAGE_FILES]
             ]
         }
@@ -91,13 +91,13 @@ class Resources:
         """
         path = path_of(uri)
         if path is None:
-            raise MCPError(NOT_FOUND, f"There is no resource {uri}.", {"uri": uri})
+            raise _error(NOT_FOUND, f"There is no resource {uri}.", uri)
         try:
             async with self._served.time_limit():
                 text = await self._served.run(lambda memory: _read_all(memory, path))
             return neutralised(text)
         except NotFoundError as error:
-            raise MCPError(NOT_FOUND, f"{error.message} {error.action}", {"uri": uri}) from error
+            raise _error(NOT_FOUND, f"{error.message} {error.action}", uri) from error
         except RecollectError as error:
             raise _failed(error) from error
 
@@ -126,4 +126,9 @@ def _read_cursor(cursor: str) -> str:
 
 
 def _failed(error: RecollectError) -> MCPError:
-    return MCPError(types.INTERNAL_ERROR, f"{error.message} {error.action}")
+    return _error(types.INTERNAL_ERROR, f"{error.message} {error.action}")
+
+
+def _error(code: int, message: str, uri: str | None = None) -> MCPError:
+    about = None if uri is None else {"uri": on_one_line(uri)}
+    return MCPError(code, on_one_line(message), about)

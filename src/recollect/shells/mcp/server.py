@@ -15,6 +15,7 @@ from recollect.shells.mcp.handshake import NAME, TITLE
 from recollect.shells.mcp.resources import MARKDOWN, TEMPLATES, Resources
 from recollect.shells.mcp.tools import tool_json, tools_for
 from recollect.shells.serving import ServedMemory
+from recollect.text.safe import on_one_line
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
     ) -> types.CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+            raise MCPError(types.INVALID_PARAMS, on_one_line(f"Unknown tool: {params.name}"))
         result = await calls.call(tool, params.arguments or {})
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=result.text)],

@@ -40,6 +40,12 @@ def report_json(report: Report) -> Json:
     }
 
 
+def outcome_json(report: Report) -> Json:
+    """Return the report without its counts, which are of all scopes together."""
+    told = report_json(report)
+    return {name: told[name] for name in ("failed", "degraded", "notices", "tookMs")}
+
+
 def report_text(report: Report) -> Iterator[Line]:
     """Yield what `index` prints."""
     if not (report.added or report.changed or report.moved or report.unchanged):

@@ -7,8 +7,10 @@ FTS5 query once they would match too many rows. They still count when the pool i
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from recollect.stores import term_counts
 from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import hidden_sql, match_all, match_any, scope_sql
@@ -26,6 +28,7 @@ _TERMS_BUDGET = 64  # terms in one FTS5 expression; its parser has a depth limit
 
 _FREQUENCIES = "SELECT term, doc FROM vocabulary WHERE term IN (SELECT value FROM json_each(?))"
 _TOTALS = "SELECT chunks, length FROM totals"
+_LENGTHS_AND_BAGS = "SELECT length, bag FROM chunks WHERE id IN ({ids})"
 # These weights (body, heading, path) only order the pool; those that score are in `search.bm25`.
 _POOL = """
     SELECT rowid FROM terms WHERE terms MATCH ? {within}
@@ -44,16 +47,10 @@ class SqliteKeywords(SqliteFile, KeywordIndex):
     def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
         """Return the best chunks by FTS5's own bm25 over the affordable terms of the query."""
         with self._reading() as connection:
-            frequencies = _frequencies(connection, terms)
-            chunks, length = connection.execute(_TOTALS).get
-            corpus = Corpus(
-                chunks=chunks,
-                mean_length=length / chunks if chunks else 0.0,
-                frequencies=frequencies,
-            )
+            corpus = _corpus(connection, terms, scope=scope)
             # A phrase leaves few rows to score, so no word of the question has to be left out.
-            budget = chunks * len(terms) if scope.phrases else _ROWS_BUDGET
-            asked = affordable(frequencies, budget=budget)
+            budget = corpus.chunks * len(terms) if scope.phrases else _ROWS_BUDGET
+            asked = affordable(corpus.frequencies, budget=budget)
             if not asked and not (scope.phrases and scope.phrases[0].terms):
                 return KeywordPool((), corpus)
             sql, bindings = pool_sql(asked, scope=scope, limit=limit)
@@ -90,6 +87,27 @@ def affordable(frequencies: Mapping[str, int], *, budget: int) -> list[str]:
             break
         asked.append(term)
     return asked
+
+
+def _corpus(connection: apsw.Connection, terms: Sequence[str], *, scope: Scope) -> Corpus:
+    """Return the statistics of what the audience may see.
+
+    Otherwise the score of a word would tell how often it occurs in the facts of others.
+    """
+    frequencies = _frequencies(connection, terms)
+    chunks, length = connection.execute(_TOTALS).get
+    foreign, bindings = hidden_sql(replace(scope, with_superseded=True))
+    rows = list(connection.execute(_LENGTHS_AND_BAGS.format(ids=foreign), bindings))
+    if rows:
+        chunks -= len(rows)
+        length -= sum(row[0] for row in rows)
+        asked = list(frequencies)
+        held = term_counts.count([row[1] for row in rows], asked).any(axis=2).sum(axis=0)
+        for term, count in zip(asked, held.tolist(), strict=True):
+            frequencies[term] -= count
+    return Corpus(
+        chunks=chunks, mean_length=length / chunks if chunks else 0.0, frequencies=frequencies
+    )
 
 
 def _frequencies(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, int]:

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
     from recollect.types import Fingerprint, Scope, Vectors
 
+# A file of facts is as large as those of its facts that are seen.
 _DOCUMENTS = """
-    SELECT d.path, d.source, d.day, d.size_bytes, json_group_array(c.heading ORDER BY c.id)
+    SELECT d.path, d.source, d.day,
+        iif(d.source = 'facts', sum(octet_length(c.text)), d.size_bytes),
+        json_group_array(c.heading ORDER BY c.id)
     FROM documents d JOIN chunks c ON c.document = d.id WHERE {condition}
     GROUP BY d.id ORDER BY d.day IS NULL, d.day DESC, d.path, d.source LIMIT ? OFFSET ?
 """

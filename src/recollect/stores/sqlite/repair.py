@@ -60,6 +60,7 @@ _INSTANCES = """
     SELECT doc, term, col, count(*) FROM instances
     WHERE doc IN (SELECT value FROM json_each(?)) GROUP BY doc, term, col
 """
+_NO_TERMS = "SELECT rowid FROM terms WHERE rowid = -1"
 _ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
 _MISSHAPEN = """
     SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.space
@@ -184,10 +185,20 @@ def repair(connection: apsw.Connection) -> int:
     return len(strays) + len(bare) + len(wrong)
 
 
+def integrity_problems(connection: apsw.Connection) -> list[str]:
+    """Return what SQLite finds wrong with the file.
+
+    Runs inside the caller's snapshot. FTS5 checks the segments it knows from an earlier snapshot,
+    and reports damage if another process has merged them since; a query makes it look again.
+    """
+    connection.execute(_NO_TERMS).get  # noqa: B018 - runs the query
+    rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+    return [row for row in rows if row != "ok"]
+
+
 def audit(connection: apsw.Connection) -> Iterator[str]:
     """Read every row; yield a sentence for everything that disagrees with the chunks."""
-    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
-    yield from (problem for problem in problems if problem != "ok")
+    yield from integrity_problems(connection)
     if connection.execute(_ORPHANS).get:
         yield "some chunks have no document"
     drift = find_drift(connection)

@@ -32,11 +32,14 @@ from recollect.stores.sqlite.repair import (
     audit,
     find_drift,
     has_all_terms,
+    integrity_problems,
     rebuild_terms,
     repair,
 )
+from recollect.stores.sqlite.rows import hidden_sql
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, space_id
+from recollect.types import Scope
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -51,10 +54,16 @@ _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
     FROM documents d LEFT JOIN chunks c ON c.document = d.id GROUP BY d.source
 """
+_SEEN_BY_SOURCE = """
+    SELECT d.source, count(DISTINCT d.id), count(c.id), ifnull(sum(octet_length(c.text)), 0)
+    FROM documents d LEFT JOIN chunks c ON c.document = d.id AND c.id NOT IN ({hidden})
+    WHERE d.source <> 'facts' OR c.id IS NOT NULL GROUP BY d.source
+"""
 _EMBEDDED = """
     SELECT count(*) FROM chunks c
     WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
 """
+_SEEN_EMBEDDED = f"{_EMBEDDED} AND c.id NOT IN ({{hidden}})"
 _MEDIA_WAITING = """
     SELECT count(*) FROM media m JOIN chunks c ON c.id = m.chunk
     WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
@@ -131,19 +140,32 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         self._put_meta("workspace", workspace)
         return previous
 
-    def status(self, fingerprint: Fingerprint | None, *, media: bool = False) -> StoreStatus:
+    def status(
+        self,
+        fingerprint: Fingerprint | None,
+        *,
+        media: bool = False,
+        audience: frozenset[str] | None = None,
+    ) -> StoreStatus:
         with self._reading() as connection:
-            by_source = {
-                source: (documents, chunks)
-                for source, documents, chunks in connection.execute(_BY_SOURCE)
-            }
             space = space_id(connection, fingerprint)
-            embedded = connection.execute(_EMBEDDED, (space,)).get
             excused = 0 if media else connection.execute(_MEDIA_WAITING, (space,)).get
+            if audience is None:
+                rows = [(*row, 0) for row in connection.execute(_BY_SOURCE)]
+                embedded = connection.execute(_EMBEDDED, (space,)).get
+                size_bytes = sum(map(_size_bytes, files_of(self._path)))
+            else:
+                hidden, bindings = hidden_sql(Scope(audience=audience, with_superseded=True))
+                rows = list(connection.execute(_SEEN_BY_SOURCE.format(hidden=hidden), bindings))
+                embedded = connection.execute(
+                    _SEEN_EMBEDDED.format(hidden=hidden), (space, *bindings)
+                ).get
+                size_bytes = sum(row[3] for row in rows)
+        by_source = {source: (documents, chunks) for source, documents, chunks, _ in rows}
         chunks = sum(counts[1] for counts in by_source.values())
         return StoreStatus(
             location=self.location,
-            size_bytes=sum(map(_size_bytes, files_of(self._path))),
+            size_bytes=size_bytes,
             documents=sum(counts[0] for counts in by_source.values()),
             chunks=chunks,
             by_source=by_source,
@@ -154,17 +176,12 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         )
 
     def check(self) -> list[str]:
-        with translated(self._path):
-            rows = [str(row[0]) for row in self._connection.execute("PRAGMA integrity_check(5)")]
-        problems = [row for row in rows if row != "ok"]
-        return problems or ([] if self._has_all_terms() else [_LOST_TERMS])
-
-    def _has_all_terms(self) -> bool:
         try:
             with self._reading() as connection:
-                return has_all_terms(connection)
+                problems = integrity_problems(connection)
+                return problems or ([] if has_all_terms(connection) else [_LOST_TERMS])
         except TermsCorruptError:
-            return False
+            return [_LOST_TERMS]
 
     def audit(self) -> list[str]:
         # On one snapshot: a write of another process is not a disagreement.

@@ -1,0 +1,115 @@
+"""The only way to standard output and standard error.
+
+What commands print passes `terminal_text`, `terminal_line` or `terminal_json`. What anything else
+prints (an error of the option parser, a log line, a traceback) passes the streams, which
+`guard_streams` puts in place of the process's own. A test lists every place that writes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import sys
+from typing import TYPE_CHECKING, TextIO, cast
+
+import click
+
+from recollect.text.terminal import terminal_json, terminal_line, terminal_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+
+class GuardedStream(io.TextIOWrapper):
+    """A stream that shows control characters instead of obeying them."""
+
+    def write(self, text: str, /) -> int:
+        """Write the text, made safe to show."""
+        super().write(terminal_text(text))
+        return len(text)
+
+    def write_styled(self, text: str) -> int:
+        """Write the text as it is: colours around texts that are already safe."""
+        return super().write(text)
+
+
+class _Styled(io.TextIOBase):
+    """The file of a rich console: writes colours to a guarded stream."""
+
+    def __init__(self, stream: GuardedStream) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # a property of every text stream
+        return self._stream.encoding
+
+    def write(self, text: str, /) -> int:
+        return self._stream.write_styled(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+
+def guard_streams() -> None:
+    """Replace the standard streams of this process by guarded ones."""
+    sys.stdout = _guarded(sys.stdout)
+    sys.stderr = _guarded(sys.stderr)
+
+
+def _guarded(stream: TextIO) -> TextIO:
+    if isinstance(stream, GuardedStream) or not isinstance(stream, io.TextIOWrapper):
+        return stream  # closed by whoever started the process, or not a file
+    is_ascii = codecs.lookup(stream.encoding).name == "ascii"  # click would go around it
+    return GuardedStream(
+        stream.buffer,
+        encoding="utf-8" if is_ascii else stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+def write_text(text: str, *, to_stderr: bool = False) -> None:
+    """Print a text of one or more lines."""
+    click.echo(terminal_text(text), err=to_stderr)
+
+
+def write_json(value: object, *, indent: int | None = None) -> None:
+    """Print a value as JSON."""
+    click.echo(terminal_json(json.dumps(value, ensure_ascii=False, indent=indent)))
+
+
+def write_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) -> None:
+    """Print styled lines; a line break in one shows. Colours show on a terminal only."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not stream.isatty():
+        for text, _ in lines:
+            click.echo(terminal_line(text), err=to_stderr)
+        return
+    from rich.text import Text  # noqa: PLC0415 - 50 ms that only a terminal needs
+
+    styled = styled_console(stream)
+    for text, style in lines:
+        styled.print(Text(terminal_line(text), style=style))
+
+
+def styled_console(stream: TextIO) -> Console:
+    """Return a console for colours: print `rich.text.Text` of safe texts with it, nothing else."""
+    from rich.console import Console  # noqa: PLC0415
+
+    file = _Styled(stream) if isinstance(stream, GuardedStream) else stream
+    return Console(file=cast(TextIO, file), highlight=False, soft_wrap=True)
+
+
+def confirm(question: str) -> bool:
+    """Ask a question on standard error; only `y` or `yes` means yes."""
+    return click.confirm(terminal_line(question), err=True)

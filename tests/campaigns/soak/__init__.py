@@ -1,0 +1,1 @@
+"""Servers, watchers and commands on one workspace for hours: right to the end, and flat?"""
