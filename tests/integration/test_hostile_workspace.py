@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from tests.support.commands import recollect_command
 
+from recollect.config.peek import peek
 from recollect.errors import ConfigError
 from recollect.memory import Memory
 
@@ -268,3 +269,139 @@ def test_what_is_no_file_is_told_and_the_rest_is_found(
     assert 0 == done.returncode
     assert names == [name for name in names if name in said(done)]
     assert "green" in run("search", "lamp").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        (".gitattributes", ["install", "git"]),
+        (".mcp.json", ["install", "claude", "--scope", "project"]),
+        (".claude/settings.json", ["install", "claude", "--scope", "project"]),
+        (".codex", ["install", "codex", "--scope", "project"]),
+        (".vscode/mcp.json", ["install", "vscode"]),
+        ("recollect.toml", ["config", "set", "--workspace-file", "fusion", "rrf"]),
+        ("memory-cases.jsonl", ["eval", "add", "where is the key", "--accept", "none"]),
+        ("cases.jsonl", ["eval", "add", "x", "--accept", "none", "--to", "cases.jsonl"]),
+    ],
+)
+def test_nothing_is_written_through_a_link_out_of_the_workspace(
+    run: Run, workspace: Path, outside: Path, name: str, arguments: list[str]
+) -> None:
+    target = outside / "config"
+    if name == ".codex":
+        target.mkdir()
+    link = workspace / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(target)
+    before = contents(outside)
+
+    done = run(*arguments)
+
+    assert done.returncode in (1, 2)
+    assert "is a link that leaves the folder" in said(done)
+    assert before == contents(outside)
+    assert link.is_symlink()
+    assert not target.is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        (".mcp.json", ["install", "claude", "--scope", "project", "--print"]),
+        ("memory-cases.jsonl", ["eval", "memory-cases.jsonl"]),
+        ("facts.jsonl", ["facts", "import", "facts.jsonl"]),
+    ],
+)
+def test_a_file_in_the_workspace_that_is_a_link_out_is_not_read(
+    run: Run, workspace: Path, outside: Path, name: str, arguments: list[str]
+) -> None:
+    (workspace / name).symlink_to(outside / "diary.md")
+
+    done = run(*arguments)
+
+    assert done.returncode in (1, 2)
+    assert "is a link that leaves the folder" in said(done)
+    assert SECRET not in said(done)
+
+
+def test_files_that_are_named_outside_of_the_workspace_may_be_links(
+    run: Run, workspace: Path, tmp_path: Path
+) -> None:
+    (workspace / "memory/a.md").write_text("The lamp is green.\n", encoding="utf-8")
+    (tmp_path / "real.jsonl").touch()
+    (tmp_path / "cases.jsonl").symlink_to("real.jsonl")
+
+    done = run("eval", "add", "lamp", "--accept", "1", "--to", str(tmp_path / "cases.jsonl"))
+
+    assert 0 == done.returncode, said(done)
+    assert "memory/a.md" in (tmp_path / "real.jsonl").read_text("utf-8")
+    assert 0 == run("eval", str(tmp_path / "cases.jsonl")).returncode
+
+
+def test_what_a_model_is_sent_does_not_come_through_a_link(
+    workspace: Path, outside: Path, environ: dict[str, str]
+) -> None:
+    (workspace / "skills").symlink_to(outside)
+    (workspace / "docs").mkdir()
+    (workspace / "docs/a.md").write_text("The lamp is green.\n", encoding="utf-8")
+    (workspace / "docs/b.md").symlink_to(outside / "diary.md")
+    os.mkfifo(workspace / "docs/c.md")
+    text = f'ingest.paths = ["skills/*", "skills/**/*.md", "docs/*.md", "{"**/" * 40}a.md"]\n'
+    (workspace / "recollect.toml").write_text(text, encoding="utf-8")
+
+    with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
+        plan = memory.extractor.plan()
+
+    assert ["docs/a.md"] == [file.path for file in plan.files]
+
+
+@pytest.mark.parametrize("link", ["home", "home/memory", "home/cache", "home/sessions"])
+def test_a_home_in_the_workspace_does_not_lead_out_of_it(
+    run: Run, workspace: Path, outside: Path, environ: dict[str, str], link: str
+) -> None:
+    environ["RECOLLECT_HOME"] = str(workspace / "home")
+    (workspace / link).parent.mkdir(exist_ok=True)
+    (workspace / link).symlink_to(outside)
+    before = contents(outside)
+
+    done = run("index")
+
+    assert 2 == done.returncode
+    assert "RECOLLECT_HOME is in the workspace" in said(done)
+    assert before == contents(outside)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "[" * 10_000,
+        "x = " + "{a = " * 2_000,
+        ".".join("a" * 5_000) + " = 1",
+        "chunk.tokens = " + "9" * 5_000,
+        "mmr.lambda = " + "9" * 400,
+        "\n".join(f"setting{number} = 1" for number in range(1_000)),
+        "x" * 10_000 + " = 1",
+        "\n".join(f'"setting-{number}" = 1' for number in range(10_000)),
+        'fusion = "' + "a" * 10_000 + '"',
+        f"exclude = {[str(number) for number in range(100)]}",
+        f"extra_paths = {['.'] * 100}",
+    ],
+)
+def test_settings_that_would_take_forever_are_refused_in_a_sentence(
+    workspace: Path, environ: dict[str, str], text: str
+) -> None:
+    (workspace / "recollect.toml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(ConfigError) as caught:
+        Memory.open(workspace, environ=environ)
+
+    assert len(caught.value.message) < 1_000
+
+
+def test_names_of_a_memory_folder_outside_are_not_told(
+    workspace: Path, outside: Path, environ: dict[str, str]
+) -> None:
+    (workspace / "memory").rmdir()
+    (workspace / "memory").symlink_to(outside)
+
+    assert 0 == peek(workspace, environ=environ).others

@@ -7,13 +7,15 @@ other files. It does not know what a change means, only that something changed.
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.ingest.folders import link_out
 from recollect.stores.registry import is_store_file
+from recollect.text.confined import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from recollect.ingest.walk import Watched
 
@@ -82,7 +84,10 @@ class Watcher:
         while not self._stopped.is_set():
             try:
                 wanted = self._wanted(is_deep=is_deep)
-                if wanted:
+                if link := self._link_out() if is_deep else None:
+                    # The system's notices would follow it, through a whole disk if need be.
+                    self._scan(RefusedError(f"{link} leads out of the watched folder"))
+                elif wanted:
                     self._listen(wanted, is_deep=is_deep, is_lenient=is_lenient)
                 else:
                     self._stopped.wait(_WAKE_MS / 1000)
@@ -100,6 +105,12 @@ class Watcher:
     def _wanted(self, *, is_deep: bool) -> list[Place]:
         wanted = [place.path for place in self._places() if place.is_deep is is_deep]
         return [_place(path) for path in wanted if path.exists()]
+
+    def _link_out(self) -> str | None:
+        """Return a link by which watching would leave a place, or None."""
+        places = [place for place in self._places() if place.is_deep]
+        found = (link_out(place.path, place.boundary or place.path) for place in places)
+        return next(filter(None, found), None)
 
     def _listen(self, wanted: Sequence[Place], *, is_deep: bool, is_lenient: bool) -> None:
         """Report changes until stopped, or until there are other places to watch."""
@@ -125,6 +136,11 @@ class Watcher:
             if changes or is_first:
                 self._on_change()
             is_first = False
+            if any(
+                kind is watchfiles.Change.added and Path(path).is_symlink()
+                for kind, path in changes
+            ):
+                return  # it may lead out
             # A folder that was removed and made again has its old path, and often its old inode,
             # and is not watched.
             is_gone = any(

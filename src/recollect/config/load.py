@@ -148,6 +148,7 @@ class Setup:
             arguments=settings or {},
         )
         log_notices(config)
+        found.check_home()
         return cls(
             found.folder, found.agent, found.named_agent, found.places, config, found.environ
         )

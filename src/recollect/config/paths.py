@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, WorkspaceError
 from recollect.stores.registry import SUFFIX
-from recollect.text.confined import read_inside, read_regular
+from recollect.text.confined import (
+    RefusedError,
+    is_inside,
+    read_inside,
+    read_regular,
+    resolve_inside,
+)
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -92,6 +98,27 @@ class Workspace:
     def settings(self) -> Path:
         """The workspace's own settings file, which may not exist."""
         return self.folder / PROJECT_FILE
+
+    def check_home(self) -> None:
+        """Refuse a home in the workspace from which the workspace's links lead out.
+
+        Raises:
+            ConfigError: a file or folder of the home does.
+
+        """
+        places, agent = self.places, self.agent
+        home = Path(os.path.abspath(places.home))  # noqa: PTH100 - what it is named, not where it is
+        if "RECOLLECT_HOME" not in self.environ or not is_inside(home, self.folder):
+            return
+        written = (self.index, places.cache, places.archive_of(agent), places.ingested_of(agent))
+        for each in written:
+            try:
+                resolve_inside(each, self.folder)
+            except RefusedError as error:
+                raise ConfigError(
+                    f"RECOLLECT_HOME is in the workspace, and {each} {error}.",
+                    action="Name a home outside of the workspace.",
+                ) from error
 
 
 def find_workspace(

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config.paths import find_workspace
+from recollect.text.confined import resolve_inside, scan_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})\b.*\.md", re.IGNORECASE)
 _MOST = 20_000  # names read: in a larger folder the rest is not counted
@@ -59,7 +60,7 @@ def peek(
     """
     found = find_workspace(workspace, agent=agent, environ=environ, must_exist=False)
     root = found.folder
-    names = _names(root / "memory")
+    names = _names(root / "memory", root)
     days = sorted(day[1] for name in names if (day := _DAY.fullmatch(name)))
     top = [name for name in ("MEMORY.md", "USER.md") if (root / name).is_file()]
     return Peek(
@@ -73,10 +74,10 @@ def peek(
     )
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: Path, root: Path) -> list[str]:
     names: list[str] = []
     try:
-        with os.scandir(folder) as entries:
+        with scan_inside(resolve_inside(folder, root), Path(os.path.realpath(root))) as entries:
             for entry in entries:
                 if not entry.name.startswith("."):
                     names.append(entry.name)

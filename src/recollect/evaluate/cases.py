@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.evaluate.write import check_folder, unwritable, write_file
+from recollect.text.confined import read_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ CASES_FILE = "memory-cases.jsonl"
 MOST_GRADE = 5
 """A higher grade would let one place outweigh all others."""
 
+_MAX_BYTES = 16 * 1024 * 1024
 _OPTION = "--to"  # names the file to add to
 _KEYS = ("query", "expected", "kind", "type", "since", "before", "path", "date", "note")
 _PLACE_KEYS = ("path", "lines", "grade")
@@ -90,21 +92,30 @@ def count_text(cases: Sequence[Case]) -> str:
     return f"{count}, {absent} of them without an answer"
 
 
-def read_cases(file: Path) -> tuple[Case, ...]:
+def read_cases(file: Path, *, workspace: Path | None = None) -> tuple[Case, ...]:
     """Return all cases of a file.
+
+    Args:
+        file: JSON Lines.
+        workspace: a file in this folder may not lead out of it; None trusts every file.
 
     Raises:
         UsageError: the file cannot be read, has no cases, or has an invalid line.
 
     """
-    cases = _parse_lines(_read(file), file=file)
+    cases = _parse_lines(_read(file, workspace), file=file)
     if not cases:
         raise UsageError(f"{file} has no cases.", action="Add one with `recollect eval add QUERY`.")
     return cases
 
 
-def append_case(case: Case, *, to: Path) -> int | None:
+def append_case(case: Case, *, to: Path, workspace: Path | None = None) -> int | None:
     """Append a case to a file; return the number of cases, or None if the file has it already.
+
+    Args:
+        case: what to append.
+        to: the file.
+        workspace: a file in this folder may not lead out of it; None trusts every file.
 
     Raises:
         UsageError: the file is not a file of cases, or its folder does not exist.
@@ -116,13 +127,13 @@ def append_case(case: Case, *, to: Path) -> int | None:
         exists = to.exists()
     except OSError as error:
         raise unwritable(to, error, option=_OPTION) from error
-    text = _read(to) if exists else ""
+    text = _read(to, workspace) if exists else ""
     known = _parse_lines(text, file=to)
     if any((case.query, set(case.expected)) == (old.query, set(old.expected)) for old in known):
         return None
     line = json.dumps(case_json(case), ensure_ascii=False)
     gap = "\n" if text and not text.endswith("\n") else ""
-    write_file(to, f"{text}{gap}{line}\n", option=_OPTION)
+    write_file(to, f"{text}{gap}{line}\n", workspace=workspace, option=_OPTION)
     return len(known) + 1
 
 
@@ -151,10 +162,10 @@ def _unfindable(cases: Sequence[Case], *, memory: Memory, file: Path | None) -> 
     @cache
     def lines_in(path: str) -> int | None:
         try:
-            text = (memory.workspace / path).read_text(encoding="utf-8", errors="replace")
+            content = read_named(memory.workspace / path, memory.workspace, max_bytes=_MAX_BYTES)
         except OSError:
             return None
-        return len(text.removesuffix("\n").split("\n"))
+        return len(content.removesuffix(b"\n").split(b"\n"))
 
     for case in cases:
         for place in case.expected:
@@ -167,9 +178,9 @@ def _unfindable(cases: Sequence[Case], *, memory: Memory, file: Path | None) -> 
                     yield f"{where}{place.citation} ends after the file's last line, {lines}."
 
 
-def _read(file: Path) -> str:
+def _read(file: Path, workspace: Path | None) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return read_named(file, workspace, max_bytes=_MAX_BYTES).decode("utf-8-sig")
     except FileNotFoundError as error:
         raise UsageError(
             f"The file {file} does not exist.",

@@ -50,8 +50,13 @@ def check_plot(file: Path) -> None:
     check_folder(file, option=_OPTION)
 
 
-def write_plot(outcomes: Sequence[Outcome], *, file: Path) -> None:
+def write_plot(outcomes: Sequence[Outcome], *, file: Path, workspace: Path | None = None) -> None:
     """Draw the outcomes into a file; the first is that of the current settings.
+
+    Args:
+        outcomes: what to draw.
+        file: its name ends in .svg.
+        workspace: a file in this folder may not lead out of it; None trusts every file.
 
     Raises:
         UsageError: the name does not end in .svg, or the folder does not exist.
@@ -59,7 +64,7 @@ def write_plot(outcomes: Sequence[Outcome], *, file: Path) -> None:
 
     """
     check_plot(file)
-    write_file(file, plot(outcomes), option=_OPTION)
+    write_file(file, plot(outcomes), workspace=workspace, option=_OPTION)
 
 
 def plot(outcomes: Sequence[Outcome]) -> str:

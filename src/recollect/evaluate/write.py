@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError, UsageError
-from recollect.text.files import replace_file
+from recollect.text.confined import replace_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,8 @@ def check_folder(file: Path, *, option: str) -> None:
         )
 
 
-def write_file(file: Path, text: str, *, option: str) -> None:
-    """Replace the content of a file.
+def write_file(file: Path, text: str, *, workspace: Path | None, option: str) -> None:
+    """Replace the content of a file; one in the workspace may not lead out of it.
 
     Raises:
         UsageError: its folder does not exist.
@@ -40,7 +40,7 @@ def write_file(file: Path, text: str, *, option: str) -> None:
     """
     check_folder(file, option=option)
     try:
-        replace_file(file, text.encode())
+        replace_named(file, text.encode(), workspace)
     except OSError as error:
         raise unwritable(file, error, option=option) from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from contextlib import suppress
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
@@ -183,3 +184,26 @@ class FolderSearch:
 
     def _fail(self, path: str, reason: str, action: str) -> None:
         self.failures.append(Failure(path, reason, action))
+
+
+def link_out(folder: Path, boundary: Path) -> str | None:
+    """Return a link to a folder, somewhere in a folder or where its links lead, that leaves it.
+
+    Hidden folders count: what watches a folder follows every link in it.
+    """
+    top, limit = os.path.realpath(folder), os.path.realpath(boundary)
+    if not is_inside(top, limit):
+        return str(folder)
+    waiting, visited = [top], {top}
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if not entry.is_dir():
+                    continue
+                real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+                if not is_inside(real, limit):
+                    return entry.path
+                if real not in visited:
+                    visited.add(real)
+                    waiting.append(real)
+    return None

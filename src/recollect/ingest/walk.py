@@ -20,6 +20,7 @@ from recollect.ingest.media import modality_of, oversize
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
 from recollect.text.globs import matches
+from recollect.text.ignore import IgnoreRules
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -87,6 +88,30 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     return kept, [*failures, *large.values()]
 
 
+def find_matching(workspace: Path, pattern: str) -> list[Seen]:
+    """Return the files of any kind in a workspace that match a glob; no link leads out of it.
+
+    Raises:
+        WorkspaceError: the folder does not exist.
+
+    """
+    root = _real_folder(workspace)
+    parts = Path(pattern).parts
+    fixed = list(takewhile(lambda part: not _MAGIC.search(part), parts))
+    base = root.joinpath(*fixed)
+    if not _is_within(base, root):
+        return []
+    is_flat = "**" not in pattern
+    search = FolderSearch(
+        str(root),
+        is_wanted=lambda path: matches(path, "/" + "/".join(parts)),
+        is_excluded=lambda _path: False,
+        max_depth=len(parts) - len(fixed) if is_flat else None,
+    )
+    search.at("/".join(fixed) or ".", str(base))
+    return sorted(search.seen, key=lambda each: each.path)
+
+
 @dataclass(frozen=True, slots=True)
 class Watched:
     """A place where changes can concern a memory."""
@@ -94,14 +119,17 @@ class Watched:
     path: Path
     is_deep: bool
     """Including everything below it."""
+    boundary: Path | None = None
+    """The folder that nothing below it may lead out of, if that is not the place itself."""
 
 
 def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
     """Return the places where a change can change what `walk` finds: not the whole workspace."""
     found = [Watched(workspace, is_deep=False)]
     if _is_within(workspace / _FOLDER, workspace):
-        found.append(Watched(workspace / _FOLDER, is_deep=True))
-    found += [Watched(place, is_deep=True) for place in _extra_places(workspace, options)]
+        found.append(Watched(workspace / _FOLDER, is_deep=True, boundary=workspace))
+    boundary = workspace if options.stays_inside else None
+    found += [Watched(place, True, boundary) for place in _extra_places(workspace, options)]
     return [each for each in found if each.path.exists()]
 
 
@@ -298,19 +326,15 @@ def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | Non
     except (OSError, UnicodeDecodeError) as error:
         reason = f"cannot be read, so it excludes nothing: {error}"
         return None, Failure(f"{shown}/{IGNORE_FILE}", reason, "Save it as readable UTF-8 text.")
-    import pathspec  # noqa: PLC0415 - loaded only if there is such a file
-
     try:
-        rules = pathspec.GitIgnoreSpec.from_lines(lines)
-    except (ValueError, TypeError) as error:
+        rules = IgnoreRules(lines)
+    except ValueError as error:
         reason = f"has a line that is not a pattern, so it excludes nothing: {error}"
         return None, Failure(f"{shown}/{IGNORE_FILE}", reason, "Correct the line.")
 
     def is_ignored(path: str) -> bool:
-        # A pattern that ends in a slash matches folders only; what is not a note may be a folder.
-        return rules.match_file(path) or (
-            not path.lower().endswith(_SUFFIX) and rules.match_file(f"{path}/")
-        )
+        # What is not a note may be a folder.
+        return rules.ignores(path, may_be_folder=not path.lower().endswith(_SUFFIX))
 
     return is_ignored, None
 

@@ -150,6 +150,15 @@ class InstallRequest:
         """The user's home folder."""
         return Places.of(self.environ).user
 
+    def boundary_of(self, file: Path) -> Path | None:
+        """Return the folder that a file may not lead out of; None for the user's own files.
+
+        A project may come from someone else; a link in the user's home is the user's.
+        """
+        if self.scope is InstallScope.USER:
+            return None
+        return self.project if file.is_relative_to(self.project) else self.workspace
+
     def place(self, *, user: Path, project: str | None) -> Path:
         """Return the file for the scope.
 

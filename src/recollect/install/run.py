@@ -18,6 +18,7 @@ from recollect.config import find_workspace
 from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
 from recollect.install.edit import InstallRecord, is_empty, snippet, with_entries, without_entries
+from recollect.text.confined import read_inside, resolve_inside
 from recollect.text.files import make_private_folder, replace_file
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.install.agents import AgentFile, AgentProgram
 
 _RECORDS = "installed.json"
+_MAX_PROJECT_BYTES = 32 * 1024  # of a file in a project, which may come from someone else
 _TRIES = 5  # agents write their files while they run, but seldom twice within a moment
 
 
@@ -161,7 +163,7 @@ class Installer:
     def _plan(self, target: AgentFile, *, undo: bool) -> tuple[FileChange, InstallRecord | None]:
         file = target.file
         try:
-            before = _read(file)
+            before = self._read(file)
             record = self.records.of(file)
             if not undo:
                 after, kept = with_entries(before or "", target, record=record)
@@ -171,7 +173,7 @@ class Installer:
             if before is None:
                 return FileChange(file, None, None), None
             after = without_entries(before, target, record=record)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise _refused(target, error, undo=undo) from None
         is_ours = record is not None and record.made_file
         is_gone = is_ours and after != before and is_empty(after, syntax=target.syntax)
@@ -203,7 +205,7 @@ class Installer:
         for _ in range(_TRIES):
             change, record = self._plan(target, undo=undo)
             try:
-                if change.is_change and _read(file) != change.before:
+                if change.is_change and self._read(file) != change.before:
                     continue
                 previous = self.records.of(file)
                 done.append((change, previous))
@@ -223,7 +225,7 @@ class Installer:
     def _write(self, change: FileChange, record: InstallRecord) -> None:
         if not change.is_change:
             return
-        file = change.file.resolve()
+        file = self._real(change.file)
         if change.after is None:
             file.unlink()
             _remove_folders(record.made_folders)
@@ -231,26 +233,38 @@ class Installer:
             file.parent.mkdir(parents=True, exist_ok=True)
             # An existing file is the agent's: it keeps its mode.
             is_private = self.request.scope is InstallScope.USER and change.before is None
-            replace_file(change.file, change.after.encode(), private=is_private)
+            replace_file(file, change.after.encode(), private=is_private)
 
     def _put_back(self, done: Sequence[tuple[FileChange, InstallRecord | None]]) -> None:
         """Give files and records their old content back, as far as the disk permits."""
         for change, previous in reversed(done):
             with suppress(OSError, ValueError):
                 made = self.records.of(change.file) or InstallRecord()
-                if _read(change.file) == change.after:
+                if self._read(change.file) == change.after:
                     self._write(FileChange(change.file, change.after, change.before), made)
                 _remove_folders(made.made_folders)
                 self.records.store(change.file, previous)
 
+    def _read(self, file: Path) -> str | None:
+        boundary = self.request.boundary_of(file)
+        try:
+            if boundary is None:
+                return file.read_bytes().decode("utf-8")
+            return read_inside(file, boundary, max_bytes=_MAX_PROJECT_BYTES).decode("utf-8")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            raise ValueError("it is not UTF-8 text") from None
 
-def _read(file: Path) -> str | None:
-    try:
-        return file.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise ValueError("it is not UTF-8 text") from None
+    def _real(self, file: Path) -> Path:
+        """Return what a file leads to.
+
+        Raises:
+            RefusedError: it leads out of the folder that it is in.
+
+        """
+        boundary = self.request.boundary_of(file)
+        return file.resolve() if boundary is None else resolve_inside(file, boundary)
 
 
 def _missing_folders(file: Path) -> tuple[str, ...]:
@@ -263,7 +277,9 @@ def _remove_folders(folders: tuple[str, ...]) -> None:
             Path(folder).rmdir()
 
 
-def _refused(target: AgentFile, error: OSError | ValueError, *, undo: bool) -> ConfigError:
+def _refused(
+    target: AgentFile, error: OSError | ValueError | RecursionError, *, undo: bool
+) -> ConfigError:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
     left = "" if isinstance(error, OSError) else "; it was left as it was"
     verb = "remove this from it" if undo else "add this to it"

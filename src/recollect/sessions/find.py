@@ -27,6 +27,7 @@ from recollect.sessions.names import (
 from recollect.sessions.openclaw import excluded_sessions
 from recollect.sessions.openclaw_database import agent_of_database, is_database, list_sessions
 from recollect.sessions.transcript import TranscriptFormat
+from recollect.text.confined import read_inside
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -233,8 +234,7 @@ class _Finder:
 
     def _read_index(self, file: Path) -> dict[str, str]:
         try:
-            with file.open("rb") as stream:
-                index = json.loads(stream.read(_MAX_INDEX_BYTES))
+            index = json.loads(read_inside(file, file.parent, max_bytes=_MAX_INDEX_BYTES))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:

@@ -18,6 +18,7 @@ from recollect.reports import Failure
 from recollect.sessions.openclaw import inherited_exclusion
 from recollect.sessions.rows import mapping, row_of, string
 from recollect.sessions.unpack import MAX_BYTES, unpack
+from recollect.text.confined import read_inside
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -258,7 +259,8 @@ def _text(plain: object, packed: object) -> str:
 def _cold_file(file: Path, name: str) -> bytes:
     if not _COLD_NAME.fullmatch(name):
         raise OSError("the name of its archive is not one of OpenClaw's")
-    return (file.parent.parent / "sessions" / "cold" / name).read_bytes()
+    folder = file.parent.parent / "sessions" / "cold"
+    return read_inside(folder / name, folder, max_bytes=MAX_BYTES)
 
 
 def _cold_rows(packed: bytes) -> Iterator[str]:

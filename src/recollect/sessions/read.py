@@ -6,7 +6,6 @@ A file that cannot be read becomes a Failure that names the next step, never a c
 from __future__ import annotations
 
 import os
-import stat as modes
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
@@ -22,6 +21,7 @@ from recollect.sessions.openclaw_database import read_session
 from recollect.sessions.rows import row_of
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.sessions.unpack import unpack
+from recollect.text.confined import RefusedError, open_inside
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -39,12 +39,6 @@ MAX_LINE_BYTES = 32 * 1024 * 1024
 _TOO_LONG = "…"
 """Replaces a skipped line: not valid in any format."""
 _BOM = b"\xef\xbb\xbf"
-_OPEN_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe in the file's place would block forever
-    | getattr(os, "O_NOFOLLOW", 0)  # nor follow a link in its place
-)
 
 
 class TranscriptReader(Protocol):
@@ -91,8 +85,6 @@ def read_transcript(found: FoundTranscript) -> Reading | Failure:
             return Reading(_with_exclusion(transcript, found), found.stat)
         with open_transcript(found.file) as stream:
             status = os.fstat(stream.fileno())
-            if not modes.S_ISREG(status.st_mode):
-                return Failure(found.path, "is not a regular file", "Rename or remove it.")
             is_compressed = found.file.name.endswith(COMPRESSED)
             reader = reader_of(found.format, is_archive=is_archive_name(found.file.name))
             content = BytesIO(unpack(stream)) if is_compressed else stream
@@ -100,6 +92,8 @@ def read_transcript(found: FoundTranscript) -> Reading | Failure:
     except FileNotFoundError:
         reason = "was deleted while it was being read"
         return Failure(found.path, reason, "Nothing to do: the next sync removes it.")
+    except RefusedError as error:
+        return Failure(found.path, str(error), "Rename or remove it.")
     except (OSError, EOFError) as error:
         reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         return Failure(found.path, reason, "Make it readable, or exclude it.")
@@ -127,7 +121,9 @@ def open_transcript(file: Path) -> BinaryIO:
         OSError: it does not exist, or must not be read.
 
     """
-    return open(file, "rb", opener=lambda path, _flags: os.open(path, _OPEN_FLAGS))
+    if file.is_symlink():
+        raise RefusedError("is a symbolic link")
+    return open_inside(file, file.parent)
 
 
 def whole_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:

@@ -70,12 +70,18 @@ def resolve_inside(path: Path, root: Path) -> Path:
     """Return what a path leads to; it need not exist.
 
     Raises:
-        RefusedError: it leads out of the folder.
+        RefusedError: it leads out of the folder, or to neither a regular file nor a folder.
 
     """
     real = os.path.realpath(path)
     if not is_inside(real, os.path.realpath(root)):
         raise RefusedError(f"is a link that leaves the folder: {real}")
+    try:
+        mode = os.lstat(real).st_mode
+    except OSError:  # it does not exist, or cannot be looked at: that is for the caller to find out
+        return Path(real)
+    if not (modes.S_ISREG(mode) or modes.S_ISDIR(mode)):
+        raise RefusedError(_NOT_REGULAR)
     return Path(real)
 
 
@@ -123,6 +129,35 @@ def read_regular(path: Path, *, max_bytes: int) -> bytes:
     """
     with open_regular(path) as stream:
         return read_bounded(stream, max_bytes=max_bytes)
+
+
+def read_named(path: Path, workspace: Path | None, *, max_bytes: int) -> bytes:
+    """Return the content of a file that the user named for a command.
+
+    It may be anywhere, and a pipe. But one in the workspace is the workspace's: the name does not
+    show that it is a link.
+
+    Raises:
+        RefusedError: it is in the workspace and leads out of it, or it is too large.
+        OSError: it does not exist or cannot be read.
+
+    """
+    if workspace is not None and _is_named_inside(path, workspace):
+        return read_inside(path, workspace, max_bytes=max_bytes)
+    with path.open("rb") as stream:
+        content = stream.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise TooLargeError(max_bytes)
+    return content
+
+
+def _is_named_inside(path: Path, folder: Path) -> bool:
+    """Tell whether a path is below a folder by its name alone, whatever it leads to."""
+    named = Path(os.path.abspath(path))  # noqa: PTH100 - pathlib has no such function
+    # A folder above may be a link, such as /tmp on a Mac.
+    return is_inside(named, os.path.realpath(folder)) or is_inside(
+        os.path.realpath(named.parent), os.path.realpath(folder)
+    )
 
 
 def read_bounded(stream: BinaryIO, *, max_bytes: int) -> bytes:
@@ -195,9 +230,21 @@ def replace_inside(path: Path, content: bytes, root: Path) -> None:
     """
     real = resolve_inside(path, root)
     make_folder_inside(real.parent, root)
-    if os.path.lexists(real) and not modes.S_ISREG(real.lstat().st_mode):
-        raise RefusedError(_NOT_REGULAR)
     replace_file(real, content, follow_links=False)
+
+
+def replace_named(path: Path, content: bytes, workspace: Path | None) -> None:
+    """Replace the content of a file that the user named; see `read_named`.
+
+    Raises:
+        RefusedError: it is in the workspace and leads out of it, or is not a regular file.
+        OSError: it cannot be written; its old content is intact.
+
+    """
+    if workspace is not None and _is_named_inside(path, workspace):
+        replace_inside(path, content, workspace)
+    else:
+        replace_file(path, content)
 
 
 _NOT_REGULAR = "is not a regular file"

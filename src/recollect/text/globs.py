@@ -9,6 +9,12 @@ from __future__ import annotations
 import fnmatch
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    CompiledGlob = tuple[re.Pattern[str] | None, ...]
 
 _ANY_FOLDERS = None
 """`**` in a compiled pattern."""
@@ -23,8 +29,11 @@ def matches(path: str, pattern: str) -> bool:
     everything below. A pattern without any other slash matches the name at any depth; a leading
     slash anchors it at the top.
     """
-    parts = path.removeprefix("./").split("/")
-    compiled = _compiled(pattern)
+    return fits(path.removeprefix("./").split("/"), _compiled(pattern))
+
+
+def fits(parts: Sequence[str], compiled: CompiledGlob) -> bool:
+    """Return whether a compiled pattern matches the parts of a path."""
     at = place = 0
     retry_at, retry_place = 0, -1
     while at < len(parts):
@@ -43,8 +52,8 @@ def matches(path: str, pattern: str) -> bool:
     return all(part is _ANY_FOLDERS for part in compiled[place:])
 
 
-@lru_cache(maxsize=_CACHED_PATTERNS)
-def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+def compile_glob(pattern: str) -> CompiledGlob:
+    """Return a pattern in the form that `fits` takes."""
     parts = pattern.removeprefix("./").removesuffix("/").split("/")
     if len(parts) == 1:
         parts.insert(0, "**")
@@ -59,3 +68,6 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
         _ANY_FOLDERS if part == "**" else re.compile(fnmatch.translate(part))
         for part in parts
     )
+
+
+_compiled = lru_cache(maxsize=_CACHED_PATTERNS)(compile_glob)

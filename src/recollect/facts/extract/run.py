@@ -7,6 +7,7 @@ same files asks nothing, whatever happened to the index. A dry run stops after t
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,9 @@ from recollect.facts.extract.ask import ask
 from recollect.facts.extract.plan import plan_extraction
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
+from recollect.ingest.walk import find_matching
 from recollect.providers.registry import prepared_chat
+from recollect.text.confined import read_inside
 from recollect.text.files import make_private_folder, replace_file
 from recollect.types import Step, silent
 
@@ -137,19 +140,17 @@ class Extractor:
         )
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
-        root = self._workspace.resolve()
         found: dict[str, str] = {}
         for pattern in patterns:
             if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
                 raise UsageError(
                     f"{pattern} leaves the workspace.", action="Name files inside the workspace."
                 )
-            for file in sorted(root.glob(pattern)):
-                # A link may lead to a file outside the workspace, which must not be sent.
-                is_inside = file.resolve().is_relative_to(root)
-                if is_inside and file.is_file() and file.stat().st_size <= _MOST_BYTES:
-                    path = file.relative_to(root).as_posix()
-                    found[path] = file.read_text(encoding="utf-8", errors="replace")
+            for each in find_matching(self._workspace, pattern):
+                with suppress(OSError):  # too large, or not readable
+                    file, root = Path(each.file), Path(each.boundary)
+                    content = read_inside(file, root, max_bytes=_MOST_BYTES)
+                    found[each.path] = content.decode("utf-8", errors="replace")
         if not found:
             raise NotFoundError(
                 f"No file of the workspace matches {', '.join(patterns)}.",

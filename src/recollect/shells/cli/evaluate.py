@@ -89,7 +89,7 @@ def run_cases(
     from recollect.evaluate.run import evaluate  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
-    cases = read_cases(file)
+    cases = read_cases(file, workspace=options.folder)
     if plot is not None:
         check_plot(plot)  # fail before the work, not after it
     with options.open_memory() as memory:
@@ -106,7 +106,7 @@ def run_cases(
     print_remarks(render.evaluation_remarks(evaluation))
     options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
     if plot is not None:
-        write_plot(evaluation.outcomes, file=plot)
+        write_plot(evaluation.outcomes, file=plot, workspace=options.folder)
         notify(f"Wrote {plot}.")
 
 
@@ -179,7 +179,7 @@ def add_case(
     hits = _ask(results.hits) if asks else _accepted(accept or _NONE, results.hits)
     file = to or memory.workspace / CASES_FILE
     case = case_from_hits(results.query, hits=hits, kind=kind or DEFAULT_KIND, places=places)
-    count = append_case(case, to=file)
+    count = append_case(case, to=file, workspace=memory.workspace)
     print_remarks(render.unfindable_lines(warnings, cases_file=file))
     options.print(
         render.added_json(case, file=file, count=count, warnings=warnings),
@@ -234,7 +234,7 @@ def tune_command(options: SharedOptions, *, file: Path, write: bool) -> None:
     from recollect.evaluate.tune import tune, write_proposal  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
-    cases = read_cases(file)
+    cases = read_cases(file, workspace=options.folder)
     with options.open_memory() as memory:
         _sync(memory)
         warnings = unfindable(cases, memory=memory, file=file)

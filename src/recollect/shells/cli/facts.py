@@ -24,6 +24,7 @@ from recollect.shells.cli.shared import (
 )
 from recollect.shells.parse import end_of, start_of
 from recollect.shells.render import facts as render
+from recollect.text.confined import read_named
 
 if TYPE_CHECKING:
     from datetime import date
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from recollect.facts.consolidate import DuplicateGroup
 
 _NEVER: Literal["never"] = "never"
+_MAX_IMPORT_BYTES = 64 * 1024 * 1024
 _FACTS_FOLDER = "memory/facts"
 _MEMORY_FILES = ("recollect.toml", "MEMORY.md", "memory")
 
@@ -287,20 +289,26 @@ def export_facts(options: SharedOptions) -> None:
 @shared_options
 def import_facts(options: SharedOptions, *, file: Path) -> None:
     """Import what `facts export` printed; FILE may be - for standard input."""
-    lines = _read(file).splitlines()
+    lines = _read(file, workspace=options.folder).splitlines()
     with options.open_memory() as memory:
         plan = memory.facts.bring(lines)
     options.print(render.import_json(plan), render.import_text(plan, program=options.program))
 
 
-def _read(file: Path) -> str:
+def _read(file: Path, *, workspace: Path) -> str:
     is_piped = str(file) == "-"
     if not is_piped and not file.is_file():
         raise NotFoundError(
             f"There is no file {file}.", action="`recollect facts export > FILE` writes one."
         )
     try:
-        return (sys.stdin.buffer.read() if is_piped else file.read_bytes()).decode("utf-8-sig")
+        if is_piped:
+            return sys.stdin.buffer.read().decode("utf-8-sig")
+        return read_named(file, workspace, max_bytes=_MAX_IMPORT_BYTES).decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be read: {error.strerror}.", action="Name another file."
+        ) from None
     except UnicodeDecodeError:
         raise UsageError(
             f"{file} is not UTF-8 text.", action="Give it what `recollect facts export` printed."

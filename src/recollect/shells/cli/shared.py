@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from recollect.config.paths import find_workspace
 from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
 from recollect.shells.parse import DAY_EXAMPLES, parse_day
 from recollect.shells.render.shared import price_text
@@ -53,6 +54,11 @@ class SharedOptions:
         """
         where = () if self.workspace is None else ("-w", str(self.workspace))
         return shlex.join(("recollect", *where))
+
+    @property
+    def folder(self) -> Path:
+        """The workspace, which may not exist."""
+        return find_workspace(self.workspace, must_exist=False).folder
 
     def require_config_file(self) -> None:
         """Refuse a settings file that does not exist; only `config` may create one."""

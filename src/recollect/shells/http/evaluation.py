@@ -55,7 +55,7 @@ async def evaluation(state: ServerState, _: NoParameters) -> Json:
             f"The workspace has no {CASES_FILE}, so there is nothing to measure.",
             action='Add questions with `recollect eval add "…"`; see `recollect eval --help`.',
         )
-    cases = await asyncio.to_thread(read_cases, file)
+    cases = await asyncio.to_thread(partial(read_cases, file, workspace=workspace))
     warnings = await run(lambda memory: unfindable(cases, memory=memory, file=file))
     runs = []
     for variant in await run(compared_variants):
