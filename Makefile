@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak faults agents screenshots clean
+.PHONY: help install test lint types unit demo stress soak faults agents screenshots lock licences sbom audit clean
 
 help:
 	@echo "make install      create $(VENV) with the recollect command"
@@ -21,22 +21,26 @@ help:
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make screenshots  take the screenshots of docs/web.md again; needs Chromium"
+	@echo "make lock         resolve the dependencies again: locks/*.txt"
+	@echo "make licences     write THIRD_PARTY.md"
+	@echo "make sbom         write the bill of materials: recollect.cdx.json"
+	@echo "make audit        look the locked packages up in a database of vulnerabilities"
 	@echo "make clean        remove $(VENV) and caches"
 
 install: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml locks/install.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Recollect needs Python 3.11 or newer: make PYTHON=python3.12 install" >&2; exit 1; }
 	@echo "Installing recollect into $(VENV) …"
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --constraint constraints.txt --editable .
+	$(PIP) --no-deps --require-hashes --requirement locks/install.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(INSTALLED)
 
-$(TESTED): $(INSTALLED)
+$(TESTED): $(INSTALLED) locks/test.txt
 	@echo "Installing what the tests need into $(VENV) …"
-	$(PIP) --upgrade 'pip>=25.1'  # knows --group
-	$(PIP) --constraint constraints.txt --group dev
+	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/test.txt
 	@touch $(TESTED)
 
 test: lint types unit
@@ -69,6 +73,26 @@ agents: $(TESTED)
 
 screenshots: $(TESTED)
 	REQUIRE_BROWSER=1 TAKE_SCREENSHOTS=1 $(BIN)/pytest tests/web
+
+# Keeps the versions in the locks as far as pyproject.toml allows; UPGRADE=--upgrade takes the newest.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $(UPGRADE) pyproject.toml
+lock: $(INSTALLED)
+	$(PIP) 'uv>=0.9'
+	$(COMPILE) --group build --output-file locks/install.txt
+	$(COMPILE) --group dev --constraint locks/install.txt --output-file locks/test.txt
+
+licences: $(TESTED)
+	$(BIN)/python -m tools.licences
+
+sbom: $(TESTED)
+	$(BIN)/python -m tools.sbom > recollect.cdx.json
+	@echo "recollect.cdx.json"
+
+# Strict: a package that the database does not know is a failure, not a clean result.
+audit: $(INSTALLED)
+	$(PIP) 'pip-audit>=2.9'
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement locks/install.txt
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes --requirement locks/test.txt
 
 clean:
 	rm -rf $(VENV) .demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

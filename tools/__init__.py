@@ -1,0 +1,1 @@
+"""Programs for those who build and check Recollect; not part of the package."""
