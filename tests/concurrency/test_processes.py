@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from tests.support.asking import save
 from tests.support.contents import contents, differences
+from tests.support.edits import save
 from tests.support.kill_points import kill_points
-from tests.support.stress import COUNTED, Cast, stress
+from tests.support.stress import Cast, stress
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
@@ -52,12 +52,12 @@ def paths_of(done: subprocess.CompletedProcess[str]) -> list[str]:
 def test_indexing_searching_watching_editing_and_killing_at_once_ends_in_one_right_index(
     tmp_path: Path,
 ) -> None:
-    cast = Cast(indexing=1, watching=1, searching=1, asking=1, editing=1)
+    cast = Cast(indexing=1, watching=1, searching=1, acting=1, editing=1)
 
     tally = stress(tmp_path, count=3, seed=5, cast=cast, notes=40)
 
     assert [] == tally.failures
-    assert all(tally.counts[what] >= 3 for what in COUNTED)
+    assert all(tally.counts[what] >= times for what, times in cast.wanted(3).items())
 
 
 def test_a_run_killed_at_any_point_is_made_good_by_the_next_one(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import pytest
 from tests.support.commands import recollect_command
 
 from recollect import Memory
+from recollect.facts import ledger
+from recollect.facts.book import FactFilter
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 
@@ -243,6 +245,31 @@ def test_the_oldest_fact_of_a_chain_holds_again_when_all_that_replaced_it_are_fo
     assert [blue] == after_one
     assert [red] == [fact.id for fact in memory.facts.all()]
     assert [red] == [hit.fact.id for hit in memory.search("door").hits if hit.fact]
+
+
+def test_a_list_overtaken_by_a_change_of_two_files_shows_all_of_it_or_nothing(
+    workspace: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.facts.remember(
+            "Eve leads", category="person", entity="team", key="lead", value="Eve"
+        )
+        new = memory.facts.remember(
+            "Bob leads", category="project", entity="team", key="lead", value="Bob"
+        )
+        read, overtaking = ledger._read_content, iter([memory.facts.forget])
+
+        def read_and_be_overtaken(file: Path) -> ledger._Content:
+            content = read(file)
+            for forget in overtaking:  # after the first file, once
+                forget(new.fact.id)
+            return content
+
+        monkeypatch.setattr(ledger, "_read_content", read_and_be_overtaken)
+        listing = memory.facts.listed(FactFilter())
+
+    assert ["Eve leads"] == [fact.text for fact in listing.facts]
+    assert () == listing.problems
 
 
 @pytest.mark.parametrize(

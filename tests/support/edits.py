@@ -28,6 +28,7 @@ _FOLDERS = ("people", "projects", "projects/alpha", "projects/beta", "journal")
 _LONGEST_PAUSE_SECONDS = 0.15
 _MANY = 30  # files a busy tool writes at once
 _LONG_NOTE = 40  # paragraphs: several chunks
+_WAYS_TO_SAVE = 3
 _LONG_SHARE = 0.1  # of the notes that are created
 
 
@@ -141,6 +142,24 @@ class Editor:
             for _ in range(paragraphs)
         ]
         return f"# {self._chance.choice(_WORDS)}\n\n" + "\n\n".join(lines) + "\n"
+
+
+def save(workspace: Path, *, name: str, turn: int) -> tuple[str, str]:
+    """Save a note with a word that no note had before; return its path and the word."""
+    word = f"zq{name}{turn}w"
+    text = f"# Saved by {name}\n\nThe word of turn {turn} is {word}.\n"
+    file = workspace / "memory" / "own" / f"{name}-{turn % _WAYS_TO_SAVE}.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if turn % _WAYS_TO_SAVE == 0:
+        file.unlink(missing_ok=True)
+        file.write_text(text, encoding="utf-8")
+    elif turn % _WAYS_TO_SAVE == 1:
+        file.write_text(text, encoding="utf-8")
+    else:
+        beside = file.with_name(f".{file.name}.tmp")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(file)
+    return file.relative_to(workspace).as_posix(), word
 
 
 def closing_of(stream: TextIO) -> threading.Event:

@@ -14,8 +14,9 @@ from __future__ import annotations
 import json
 import math
 import threading
+import time
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +27,7 @@ LOST = "lost"
 OWNER, AGENT = 1.0, 0.9
 """Confidence of facts by the command line or HTTP, and of facts by MCP."""
 _SHOWN = 12
+_BEHIND = ("is not up to date", "are not read yet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class Call:
 
     client: str
     kind: str
-    """add; remember, whose value replaces the last one; supersede, restore, forget or read."""
+    """Of facts: add; remember, whose value replaces the last one; supersede, restore, forget. Of a
+    note with one word: write, delete. Of both: read."""
     topic: str
     fact: str = ""
     """The fact's own word, which no other fact has."""
@@ -53,6 +56,16 @@ class Call:
     def is_lost(self) -> bool:
         """Whether its answer never came."""
         return self.outcome == LOST
+
+
+def now() -> float:
+    """Return the clock that calls are recorded with, the same in all processes."""
+    return time.monotonic()
+
+
+def is_behind(notices: Iterable[str]) -> bool:
+    """Return whether an answer says that it may lack what was saved before it."""
+    return any(words in notice for notice in notices for words in _BEHIND)
 
 
 class Recorder:
@@ -77,8 +90,13 @@ class Recorder:
 
 def load(file: Path) -> list[Call]:
     """Return the calls of a recorded history."""
-    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return [Call(**{**row, "found": tuple(row["found"])}) for row in rows]
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [call_of(json.loads(line)) for line in lines]
+
+
+def call_of(row: dict[str, Any]) -> Call:
+    """Return a call from its JSON."""
+    return Call(**{**row, "found": tuple(row["found"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +114,14 @@ Facts = frozenset[Stored]
 
 def step(facts: Facts, call: Call) -> tuple[Facts, str, frozenset[str]]:
     """Return the state after a call, its outcome, and what it shows."""
+    if call.kind == "read":
+        return facts, "done", frozenset(each.word for each in facts if not each.successor)
     by_word = {each.word: each for each in facts}
-    valid = frozenset(each.word for each in facts if not each.successor)
-    match call.kind:
-        case "read":
-            return facts, "done", valid
-        case "add" | "remember":
-            return (*_remembered(by_word, call, valid), frozenset())
-        case "supersede":
-            return (*_superseded(by_word, call.fact, call.other), frozenset())
-        case "restore":
-            return (*_restored(by_word, call.fact), frozenset())
-        case "forget":
-            return (*_forgotten(by_word, call.fact), frozenset())
-    raise ValueError(call.kind)
+    after, outcome = _CHANGES[call.kind](by_word, call)
+    return after, outcome, frozenset()
 
 
-def _remembered(facts: dict[str, Stored], call: Call, valid: frozenset[str]) -> tuple[Facts, str]:
+def _remembered(facts: dict[str, Stored], call: Call) -> tuple[Facts, str]:
     before = frozenset(facts.values())
     fact = Stored(call.fact, call.confidence)
     if call.other:
@@ -120,7 +129,8 @@ def _remembered(facts: dict[str, Stored], call: Call, valid: frozenset[str]) -> 
             return before, "missing"
         ended = {_chain(facts, call.other)[-1]}
     else:
-        ended = {*valid} if call.kind == "remember" else set()
+        is_replacing = call.kind == "remember"
+        ended = {each.word for each in before if is_replacing and not each.successor}
     if not ended:
         return before | {fact}, "add"
     if not call.other and any(facts[word].confidence > call.confidence for word in ended):
@@ -129,7 +139,8 @@ def _remembered(facts: dict[str, Stored], call: Call, valid: frozenset[str]) -> 
     return frozenset({**facts, **changed, call.fact: fact}.values()), "supersede"
 
 
-def _superseded(facts: dict[str, Stored], old: str, by: str) -> tuple[Facts, str]:
+def _superseded(facts: dict[str, Stored], call: Call) -> tuple[Facts, str]:
+    old, by = call.fact, call.other
     before = frozenset(facts.values())
     if old not in facts or by not in facts:
         return before, "missing"
@@ -139,7 +150,8 @@ def _superseded(facts: dict[str, Stored], old: str, by: str) -> tuple[Facts, str
     return frozenset({**facts, head: replace(facts[head], successor=by)}.values()), "done"
 
 
-def _restored(facts: dict[str, Stored], word: str) -> tuple[Facts, str]:
+def _restored(facts: dict[str, Stored], call: Call) -> tuple[Facts, str]:
+    word = call.fact
     before = frozenset(facts.values())
     if word not in facts:
         return before, "missing"
@@ -148,7 +160,8 @@ def _restored(facts: dict[str, Stored], word: str) -> tuple[Facts, str]:
     return frozenset({**facts, word: replace(facts[word], successor="")}.values()), "done"
 
 
-def _forgotten(facts: dict[str, Stored], word: str) -> tuple[Facts, str]:
+def _forgotten(facts: dict[str, Stored], call: Call) -> tuple[Facts, str]:
+    word = call.fact
     if word not in facts:
         return frozenset(facts.values()), "missing"
     heir = facts[word].successor
@@ -156,6 +169,25 @@ def _forgotten(facts: dict[str, Stored], word: str) -> tuple[Facts, str]:
     return frozenset(
         replace(each, successor=heir) if each.successor == word else each for each in left
     ), "done"
+
+
+def _written(_facts: dict[str, Stored], call: Call) -> tuple[Facts, str]:
+    return frozenset({Stored(call.fact, OWNER)}), "done"
+
+
+def _deleted(facts: dict[str, Stored], _call: Call) -> tuple[Facts, str]:
+    return frozenset(), "done" if facts else "missing"
+
+
+_CHANGES = {
+    "add": _remembered,
+    "remember": _remembered,
+    "supersede": _superseded,
+    "restore": _restored,
+    "forget": _forgotten,
+    "write": _written,
+    "delete": _deleted,
+}
 
 
 def _chain(facts: dict[str, Stored], word: str) -> list[str]:

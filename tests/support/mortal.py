@@ -1,8 +1,9 @@
-"""Index runs that die at a chosen point. Each is a fork of one interpreter with all modules loaded.
+"""Commands that die at a chosen point. Each is a fork of one interpreter with all modules loaded.
 
 usage: python -m tests.support.mortal     reads one run per line as JSON, answers how it ended
 
-A point is the N-th SQL statement or file operation of a run. Some runs kill themselves right before
+A point is the N-th SQL statement or file operation of a run; with `only`, the N-th operation of
+that kind. Some runs kill themselves right before
 it. Others are killed from outside shortly after it, wherever they are then: in the middle of a
 commit, say. A run without a point reports how many there are.
 """
@@ -74,7 +75,8 @@ def _be_the_run(wanted: Mapping[str, object], *, said: Path, tell: int) -> None:
         os.environ.clear()
         os.environ.update(dict(wanted["environ"]))  # type: ignore[call-overload]  # from JSON
         point = int(str(wanted["point"]))
-        counted = _count_points(_ending(point, tell=tell, is_own=not wanted["after_seconds"]))
+        ending = _ending(point, tell=tell, is_own=not wanted["after_seconds"])
+        counted = _count_points(ending, only=wanted.get("only"))
         code = run(cli, [str(part) for part in wanted["arguments"]])  # type: ignore[attr-defined]
         sys.stdout.flush()
         os.write(tell, str(counted()).encode())
@@ -93,7 +95,7 @@ def _ending(point: int, *, tell: int, is_own: bool) -> Callable[[int], None]:
     return reach
 
 
-def _count_points(reach: Callable[[int], None]) -> Callable[[], int]:
+def _count_points(reach: Callable[[int], None], *, only: object) -> Callable[[], int]:
     """Call `reach` at every point from now on; return a function that counts them."""
     numbers = itertools.count(1)
     last = 0
@@ -108,10 +110,11 @@ def _count_points(reach: Callable[[int], None]) -> Callable[[], int]:
         return True
 
     def audit(event: str, _arguments: tuple[object, ...]) -> None:
-        if event in _FILE_OPERATIONS:
+        if event == only or (only is None and event in _FILE_OPERATIONS):
             passed()
 
-    apsw.connection_hooks.append(lambda connection: connection.set_exec_trace(trace))
+    if only is None:
+        apsw.connection_hooks.append(lambda connection: connection.set_exec_trace(trace))
     sys.addaudithook(audit)
     return lambda: last
 

@@ -2,22 +2,25 @@
 
 usage: python -m tests.support.stress [--count 300] [--seed 1]
 
-Eight processes share the workspace: two run `recollect index` again and again, two
-`recollect watch`, two save a note and search for it with `recollect search`, one does so through
-the façade, and one edits, deletes and renames notes and folders. Index and watch are killed at
-random and started again. All of it goes on until every kind of work has happened `--count` times,
-however long that takes.
+Nine processes share the workspace: two run `recollect index` again and again, two
+`recollect watch`, two save a note and search for it with `recollect search`, two change facts and
+notes through the façade, three threads each (acting.py), and one edits, deletes and renames notes
+and folders. Index, watch and the users of the façade are killed at random and started again. All of
+it goes on until every kind of work has happened `--count` times, however long that takes.
 
 Nothing but the kills may go wrong: every exit code and all of standard error is checked, every note
-must be found right after it was saved, and in the end the index must equal one built from nothing.
-Exits 1 otherwise.
+must be found right after it was saved, the calls of the façade must be explained by a sequential
+model (history.py), and in the end the index must equal one built from nothing. Exits 1 otherwise,
+and keeps the history.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,13 +28,13 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support.asking import save
 from tests.support.contents import contents, differences, index_file
-from tests.support.edits import Editor
+from tests.support.edits import Editor, save
+from tests.support.history import Call, Recorder, call_of, check, is_behind, now
 from tests.support.loopback import loopback_vendor
 from tests.support.waiting import PATIENCE_SECONDS, wait_for_descendants
 
@@ -40,10 +43,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 NOTES = 300
-COUNTED = ("kills", "edits", "searches by command", "searches by façade")
+_CALLS = 10
+_LINES_OF_A_LIFE = 200  # that a user of the façade says at least before it is killed
+_THREADS = 3  # of each process that uses the façade
 _ANSWER_SECONDS = 0.02  # of the embedding server, so that a run can be killed while it waits
 _KILL_PAUSE_SECONDS = (0.1, 1.5)
 _FORCED_SHARE = 0.2  # index runs that look at every file again
+_LOOK_AGAIN_SECONDS = 0.05
+HISTORY = "history.jsonl"
 _WRONG = ("Traceback", "locked", "Error")
 
 
@@ -54,8 +61,17 @@ class Cast:
     indexing: int = 2
     watching: int = 2
     searching: int = 2
-    asking: int = 1
+    acting: int = 2
     editing: int = 1
+
+    def wanted(self, count: int) -> dict[str, int]:
+        """Return how often each kind of work must happen; calls are quick, so more of them."""
+        kinds = {
+            "edits": self.editing,
+            "searches by command": self.searching,
+            "calls of the façade": _CALLS * self.acting,
+        }
+        return {"kills": count, **{kind: count * times for kind, times in kinds.items() if times}}
 
 
 @dataclass(slots=True)
@@ -83,6 +99,7 @@ class Stress:
         self._changed = threading.Condition(self._lock)
         self._mortal: list[subprocess.Popen[bytes]] = []
         self._killed: set[int] = set()
+        self._recorder = Recorder(folder / HISTORY)
         self.tally = Tally()
 
     def run(self, *, count: int, notes: int) -> Tally:
@@ -103,8 +120,9 @@ class Stress:
     def _wait_until_each_happened(self, count: int) -> None:
         """Return when the counts are reached, at the first failure, or when nothing happens."""
         with self._changed:
+            wanted = self._cast.wanted(count)
             while not self.tally.failures:
-                if all(self.tally.counts[what] >= count for what in COUNTED):
+                if all(self.tally.counts[what] >= times for what, times in wanted.items()):
                     return
                 if not self._changed.wait(PATIENCE_SECONDS):
                     self.tally.failures.append(f"nothing happens any more: {self.tally.counts}")
@@ -116,8 +134,8 @@ class Stress:
             yield self._watch
         for number in range(self._cast.searching):
             yield lambda number=number: self._search(f"command{number}")  # type: ignore[misc]
-        for number in range(self._cast.asking):
-            yield lambda number=number: self._ask(f"facade{number}")  # type: ignore[misc]
+        for number in range(self._cast.acting):
+            yield lambda number=number: self._act(f"s{self._seed}p{number}")  # type: ignore[misc]
         for number in range(self._cast.editing):
             yield lambda number=number: self._edit(self._seed + 1 + number)  # type: ignore[misc]
         yield self._kill
@@ -143,15 +161,41 @@ class Stress:
             began = time.monotonic()
             answer = self._command("search", word, "--json", is_mortal=False)
             self._count("searches by command", seconds=time.monotonic() - began)
-            hits = json.loads(answer or "{}").get("results", [])
+            told = json.loads(answer or "{}")
+            if is_behind(told.get("notices", ())):
+                self._count("searches that said what they lack")
+                continue
+            hits = told.get("results", [])
             if not any(hit["path"] == path and word in hit["snippet"] for hit in hits):
                 self._fail(f"{word} in {path} was not found by the command: {answer}")
 
-    def _ask(self, name: str) -> None:
-        self._script("asking", str(self._workspace), name, counted="searches by façade")
+    def _act(self, name: str) -> None:
+        """Use the façade in one process after the other, each until it is killed."""
+        life = 0
+        while not self._stopped.is_set():
+            life += 1
+            opened: dict[str, Call] = {}
+
+            def hear(line: str, opened: dict[str, Call] = opened) -> None:
+                call = call_of(json.loads(line))
+                if call.ended < math.inf:
+                    del opened[call.client]
+                    self._recorder.add(call)
+                    self._count("calls of the façade")
+                else:
+                    opened[call.client] = call
+
+            own = (str(self._workspace), f"{name}l{life}", str(_THREADS))
+            self._script("acting", *own, hear=hear, mortal_after=_LINES_OF_A_LIFE)
+            for call in opened.values():  # its process is gone: it happened until now, or never
+                self._recorder.add(replace(call, ended=now()))
+                self._count("calls that were killed")
 
     def _edit(self, seed: int) -> None:
-        self._script("edits", str(self._workspace), str(seed), counted="edits")
+        def hear(_line: str) -> None:
+            self._count("edits")
+
+        self._script("edits", str(self._workspace), str(seed), hear=hear)
 
     def _kill(self) -> None:
         while not self._stopped.wait(self._chance.uniform(*_KILL_PAUSE_SECONDS)):
@@ -194,7 +238,9 @@ class Stress:
             return out.read().decode()
 
     def _wait(self, child: subprocess.Popen[bytes], *, until_stopped: bool) -> None:
-        while until_stopped and child.poll() is None and not self._stopped.wait(0.05):
+        while (
+            until_stopped and child.poll() is None and not self._stopped.wait(_LOOK_AGAIN_SECONDS)
+        ):
             pass
         if until_stopped:
             child.terminate()
@@ -205,8 +251,13 @@ class Stress:
             child.kill()
             child.wait()
 
-    def _script(self, name: str, *arguments: str, counted: str) -> None:
-        """Run a script of this folder until all is stopped, and count the lines it prints."""
+    def _script(
+        self, name: str, *arguments: str, hear: Callable[[str], None], mortal_after: int = 0
+    ) -> None:
+        """Run a script of this folder until all is stopped, and hear what it says.
+
+        With `mortal_after` it may be killed once it has said that many lines.
+        """
         child = subprocess.Popen(
             [sys.executable, "-m", f"tests.support.{name}", *arguments],
             cwd=ROOT,
@@ -214,31 +265,45 @@ class Stress:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
         )
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
-        stdin = child.stdin
+        stdin, ended = child.stdin, threading.Event()
 
         def stop_with_the_others() -> None:
-            self._stopped.wait()
+            while not (self._stopped.wait(_LOOK_AGAIN_SECONDS) or ended.is_set()):
+                pass
             stdin.close()
 
         threading.Thread(target=stop_with_the_others).start()
-        for line in child.stdout:
-            told = json.loads(line)
-            self._count(counted, seconds=told.get("seconds", 0.0))
-            if told["failure"]:
-                self._fail(told["failure"])
-        complaint = child.stderr.read()
+        for number, line in enumerate(child.stdout, 1):
+            if line.endswith(b"\n"):  # else it was killed in the middle of it
+                hear(line.decode())
+            if number == mortal_after:
+                with self._lock:
+                    self._mortal.append(child)
+        complaint = child.stderr.read().decode()
         child.stdout.close()
         child.stderr.close()
-        if child.wait() != 0 or complaint:
-            self._fail(f"{name} ended with {child.returncode}: {complaint}")
+        code = child.wait()
+        ended.set()
+        with self._lock:
+            if child in self._mortal:
+                self._mortal.remove(child)
+            was_killed = child.pid in self._killed and code == -signal.SIGKILL
+            self._killed.discard(child.pid)
+        if was_killed:
+            self._count("kills")
+        elif code != 0 or complaint:
+            self._fail(f"{name} ended with {code}: {complaint}")
 
     def _conclude(self) -> None:
-        """Index once more, verify, and compare with an index built from nothing."""
+        """Check the history, and compare the index with one built from nothing."""
+        self._recorder.close()
+        self._count("calls explained by the model", len(self._recorder.calls))
+        for violation in check(self._recorder.calls):
+            self._fail(str(violation))
         scratch = {**self._environ, "RECOLLECT_HOME": str(self._folder / "scratch")}
         for arguments, environ in (
             (("index", "--json"), self._environ),
@@ -297,6 +362,10 @@ def main() -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="recollect-stress-") as folder:
         tally = stress(Path(folder), count=given.count, seed=given.seed, cast=Cast())
+        if tally.failures:
+            kept = Path(tempfile.mkdtemp(prefix="recollect-history-"))
+            shutil.copy(Path(folder) / HISTORY, kept)
+            print(f"the history is kept in {kept / HISTORY}")
     lines = [f"{times:8} {what}" for what, times in sorted(tally.counts.items())]
     lines += [
         f"{seconds:8.2f} s the longest of the {what}"

@@ -174,9 +174,10 @@ class Draft:
         return fact
 
     def texts(self) -> dict[str, str]:
-        """Return the new text of every changed file, those with additions first.
+        """Return the new text of every changed file: first additions, last removals.
 
-        If the process dies in between, a successor is stored that names what it supersedes.
+        If the process dies in between, all of it counts as done or nothing does: a successor names
+        what it supersedes, so its own line decides.
         """
         added: dict[str, list[Fact]] = {}
         for fact_id, name in self._added.items():
@@ -187,13 +188,17 @@ class Draft:
             changed.setdefault(place.file, {})[place.line - 1] = fact
             for copy in self.state.copies.get(fact_id, ()):
                 changed.setdefault(copy.file, {})[copy.line - 1] = None
+
+        def removes(name: str) -> bool:
+            return None in changed[name].values()
+
         return {
             name: edited(
                 self._pages.get(name) or _empty(name),
                 changed=changed.get(name, {}),
                 added=added.get(name, ()),
             )
-            for name in dict.fromkeys([*added, *changed])
+            for name in dict.fromkeys([*added, *sorted(changed, key=removes)])
         }
 
     def _file_for(self, fact: Fact) -> str:

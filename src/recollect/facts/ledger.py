@@ -51,7 +51,7 @@ FORGOTTEN = ".forgotten"
 DEFAULT_WAIT_SECONDS = 10.0
 
 _TRIES = 5
-"""How often a person's editor may interfere before an edit fails."""
+"""How often files may change meanwhile before an edit fails, or a read takes them as they are."""
 _POLL_SECONDS = 0.01
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _NOT_FACTS = frozenset({"readme.md"})
@@ -205,17 +205,25 @@ class _LedgerFiles:
 
     @classmethod
     def load(cls, folder: Path) -> _LedgerFiles:
-        """Read all files, ordered by name."""
-        files = cls(folder)
+        """Read all files, ordered by name, as they were at one moment.
+
+        If they keep changing, each is read as it was at its own moment.
+        """
+        before = _identities(folder)
+        for _ in range(_TRIES):
+            files = cls(folder)
+            names = [name for name in _names(folder) if files._take(name) is not None]
+            files._take(FORGOTTEN)
+            after = _identities(folder)
+            if before == after:
+                break
+            before = after
         derive = BulletIds()
-        for name in _names(folder):
-            content = files._take(name)
-            if content is not None:
-                files.pages[name] = parse_page(name, content.text, derive=derive)
+        for name in names:
+            files.pages[name] = parse_page(name, files._contents[name].text, derive=derive)
         for path in _strays(folder):
             files.unusable[path] = Problem(path, 0, *_STRAY)
-        content = files._take(FORGOTTEN)
-        files.forgotten = frozenset((content or _ABSENT).text.split())
+        files.forgotten = frozenset(files._contents.get(FORGOTTEN, _ABSENT).text.split())
         return files
 
     def digests(self) -> dict[str, str]:
@@ -271,6 +279,16 @@ def _names(folder: Path) -> list[str]:
         for name in names
         if name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
     )
+
+
+def _identities(folder: Path) -> dict[str, tuple[int, int, int]]:
+    """Return what tells whether a file was replaced or written, for all files of the ledger."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for name in (*_names(folder), FORGOTTEN):
+        with suppress(OSError):  # reading it says what is wrong
+            status = (folder / name).lstat()
+            found[name] = (status.st_ino, status.st_size, status.st_mtime_ns)
+    return found
 
 
 def _strays(folder: Path) -> list[str]:

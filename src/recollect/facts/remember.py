@@ -125,9 +125,13 @@ def forget(draft: Draft, fact_id: str) -> Fact:
     successors = successors_of(draft.facts)
     heir = draft.facts.get(successors.get(fact_id, ""))
     forgotten = draft.forget(fact_id)
-    for old_id in [each for each, successor in successors.items() if successor == fact_id]:
+    left = tuple(each for each, successor in successors.items() if successor == fact_id)
+    for old_id in left:
         old = resumed(draft.fact(old_id), after=forgotten)
         draft.put(old if heir is None else ended(old, by=heir))
+    if heir is not None:
+        names = (each for each in (*heir.supersedes, *left) if each != fact_id)
+        draft.put(replace(heir, supersedes=tuple(dict.fromkeys(names))))
     return forgotten
 
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,8 +165,3 @@ class Vendor(Process):
 def pause(stopped: threading.Event, chance: random.Random, seconds: float) -> bool:
     """Wait about this long; return whether to go on."""
     return not stopped.wait(chance.uniform(0.5, 1.5) * seconds)
-
-
-def now() -> float:
-    """Return the clock that all calls are recorded with."""
-    return time.monotonic()

@@ -21,12 +21,11 @@ from tests.campaigns.soak.clients import (
     UnexpectedError,
 )
 from tests.campaigns.soak.measures import Measures
-from tests.campaigns.soak.processes import Process, Vendor, now, pause
-from tests.campaigns.soak.topics import Topics, is_behind, words_of
+from tests.campaigns.soak.processes import Process, Vendor, pause
+from tests.campaigns.soak.topics import Topics, says_behind, words_of
 from tests.campaigns.soak.vendor import KEY
-from tests.support.asking import save
-from tests.support.edits import Editor
-from tests.support.history import Recorder
+from tests.support.edits import Editor, save
+from tests.support.history import Recorder, now
 from tests.support.waiting import wait_for_descendants
 
 if TYPE_CHECKING:
@@ -194,9 +193,9 @@ class Soak:
         first = client.search(word, source="facts")
         client.forget(saved["id"])
         second = client.search(word, source="facts")
-        if word not in words_of(first["results"], "own") and not is_behind(first):
+        if word not in words_of(first["results"], "own") and not says_behind(first):
             self.fail(f"{client.name} did not find {word}, which it had saved: {first}")
-        if word in words_of(second["results"], "own") and not is_behind(second):
+        if word in words_of(second["results"], "own") and not says_behind(second):
             self.fail(f"{client.name} found {word}, which it had forgotten: {second}")
         return "save, find, forget"
 
@@ -225,7 +224,7 @@ class Soak:
         path, word = save(self.workspace, name=name, turn=turn)
         answer = commands.search(word, source="memory")
         found = any(hit["path"] == path and word in hit["snippet"] for hit in answer["results"])
-        if not found and not is_behind(answer):
+        if not found and not says_behind(answer):
             self.fail(f"{word} in {path} was not found by the command: {answer}")
         return "save a note and find it"
 

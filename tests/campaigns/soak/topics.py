@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.campaigns.soak.clients import Commands, Http, LostError, RefusedError
-from tests.campaigns.soak.processes import now
-from tests.support.history import LOST, Call
+from tests.support.history import LOST, Call, is_behind, now
 
 if TYPE_CHECKING:
     import random
@@ -126,7 +125,7 @@ class Topics:
 
         def ask() -> tuple[str, ...]:
             answer = client.search(topic, source="facts")
-            if not client.syncs_on_search or is_behind(answer):
+            if not client.syncs_on_search or says_behind(answer):
                 raise LostError(is_over=True)
             return words_of(answer["results"], topic)
 
@@ -172,7 +171,7 @@ def words_of(shown: list[Json], topic: str) -> tuple[str, ...]:
     return tuple(sorted(text.split()[-1] for text in texts if topic in text.split()))
 
 
-def is_behind(answer: Json) -> bool:
-    """Return whether an answer says that it may lack recent changes."""
-    notices = " ".join([*answer.get("notices", ()), str(answer.get("warning", ""))])
-    return bool(answer.get("partial")) or "not up to date" in notices or "still" in notices
+def says_behind(answer: Json) -> bool:
+    """Return whether an answer says that it may lack what was saved before it."""
+    notices = [*answer.get("notices", ()), str(answer.get("warning", ""))]
+    return bool(answer.get("partial")) or is_behind(notices)
