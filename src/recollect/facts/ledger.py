@@ -235,8 +235,8 @@ class _LedgerFiles:
         texts = draft.texts()
         if added := [each for each in draft.forgotten if each not in self.forgotten]:
             before = self._contents.get(FORGOTTEN, _ABSENT).text
-            # First: a fact that is forgotten but still listed can be forgotten again.
-            texts = {FORGOTTEN: before + "".join(f"{each}\n" for each in added), **texts}
+            # Last: the pages alone decide whether a change that was cut short is done.
+            texts[FORGOTTEN] = before + "".join(f"{each}\n" for each in added)
         if any(self._current(name) != self._contents.get(name, _ABSENT).raw for name in texts):
             return False
         replace_files(
