@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recollect.sessions.transcript import Origin, Transcript
     from recollect.types import Stat
 
-PROJECTION_VERSION = 1
+PROJECTION_VERSION = 2
 """Part of every digest; raise it when equal transcripts give other chunks than before."""
 LABELS = {Speaker.USER: "User: ", Speaker.ASSISTANT: "Assistant: "}
 
