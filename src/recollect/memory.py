@@ -14,11 +14,16 @@ from threading import RLock
 from typing import TYPE_CHECKING, Self
 
 from recollect.config import Setup
-from recollect.errors import NotFoundError, UsageError, explains_system_failures
+from recollect.errors import (
+    NotFoundError,
+    StoreCorruptError,
+    UsageError,
+    explains_system_failures,
+)
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FACTS_FOLDER, FactsSource
 from recollect.ingest.source import NotesSource
-from recollect.ingest.sync import Syncer, SyncOptions
+from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
 from recollect.ingest.vectors import Embedder, cache_status_of, held_space
 from recollect.ingest.walk import Watched, locate, missing, roots, watched
 from recollect.providers.chain import Chain
@@ -159,7 +164,11 @@ class Memory:
         ).limited_to(scopes)
         store, notices = open_store(setup.store_address, engine=setup.config.vector_engine)
         if store.is_writable:
-            previous = store.claim(str(setup.workspace))
+            try:
+                previous = store.claim(str(setup.workspace))
+            except StoreCorruptError as error:
+                notices += store.recover(error)
+                previous = store.claim(str(setup.workspace))
             if previous is not None:
                 notices += (
                     f"This index was built for {previous}; it is now used for {setup.workspace}.",
@@ -170,17 +179,17 @@ class Memory:
     def facts(self) -> FactBook:
         """The facts of this memory: remember, look up, supersede, forget."""
         from recollect.facts.book import FactBook
+        from recollect.facts.likeness import Meanings
 
-        return FactBook(
-            self.workspace, store=self._store, chain=self._chain, lock=self.lock, now=_now
-        )
+        meanings = Meanings(self._syncer, self._chain, self.lock)
+        return FactBook(self.workspace, meanings=meanings, now=_now)
 
     @cached_property
     def sessions(self) -> SessionBook:
         """The conversations of this memory: list, import, forget."""
         from recollect.sessions.book import SessionBook
 
-        return SessionBook(self._session_source, store=self._store, lock=self.lock)
+        return SessionBook(self._session_source, syncer=self._syncer, lock=self.lock)
 
     @cached_property
     def overview(self) -> Overview:
@@ -188,7 +197,7 @@ class Memory:
         from recollect.search.overview import Overview
 
         return Overview(
-            self._store, chain=self._chain, lock=self.lock, audience=self._audience_of, now=_now
+            self._syncer, chain=self._chain, lock=self.lock, audience=self._audience_of, now=_now
         )
 
     @cached_property
@@ -490,6 +499,7 @@ class Memory:
         return excerpt(text, path=found.path, start_line=start_line, lines=lines)
 
     @synchronized
+    @rebuilds
     def status(self, *, deep: bool = False) -> Status:
         """Return what is indexed, which provider embeds it, and what is stale.
 
@@ -539,6 +549,7 @@ class Memory:
         return self._cache.prune(unused_since=since) if self._cache else 0
 
     @synchronized
+    @rebuilds
     def paths(self) -> frozenset[str]:
         """Return the paths of all indexed files; of the ledger those with a visible fact."""
         known = self._store.known()
@@ -555,6 +566,7 @@ class Memory:
         self._store.clear()
 
     @synchronized
+    @rebuilds
     def verify(self, *, progress: Progress = silent) -> Verification:
         """Check that the index equals the files, that all legs know the same chunks, and models."""
         from recollect.ingest.verify import verify
@@ -572,6 +584,7 @@ class Memory:
         )
 
     @synchronized
+    @rebuilds
     def verify_models(self) -> Sequence[Difference]:
         """Hash the files of the local models and return which are not the published ones."""
         from recollect.ingest.verify import verify_models
@@ -580,6 +593,7 @@ class Memory:
         return verify_models(partial(self._chain.check_files, held), self._reranker.check_files)
 
     @synchronized
+    @rebuilds
     def verify_store(self) -> Sequence[str]:
         """Read the whole index and return what is broken: nothing if it is sound."""
         return self._store.check()

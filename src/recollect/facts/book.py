@@ -38,15 +38,12 @@ from recollect.text.scripts import normalised
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
-    from threading import RLock
 
     from recollect.facts.decay import Pruned
     from recollect.facts.draft import Draft
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
-    from recollect.providers.chain import Chain
     from recollect.reports import Failure
-    from recollect.stores.base import Store
 
 _MOST_COMPARED = 16
 """Facts that a new one is compared with by meaning; words seldom leave more."""
@@ -88,23 +85,19 @@ class FactBook:
         self,
         workspace: Path,
         *,
-        store: Store,
-        chain: Chain,
-        lock: RLock,
+        meanings: Meanings,
         now: Callable[[], datetime],
     ) -> None:
         """Store the arguments.
 
         Args:
             workspace: the workspace whose ledger this is.
-            store: the index, which knows the provider's vector space.
-            chain: embeds facts to compare their meanings.
-            lock: held while the store and the chain are used.
+            meanings: compares facts by what they mean.
             now: returns the current time.
 
         """
         self._ledger = Ledger(workspace / FACTS_FOLDER, inside=workspace)
-        self._meanings = Meanings(store, chain, lock)
+        self._meanings = meanings
         self._now = now
 
     def remember(  # noqa: PLR0913 - the fields of a fact

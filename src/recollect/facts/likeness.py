@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.facts.record import Fact
+    from recollect.ingest.sync import Syncer
     from recollect.providers.base import Provider
     from recollect.providers.chain import Chain
     from recollect.stores.base import Store
@@ -89,7 +90,8 @@ def _details(fact: Fact) -> tuple[str, str, str]:
 class Meanings:
     """Compares facts by the vectors of their texts."""
 
-    store: Store
+    syncer: Syncer
+    """Has the store, and rebuilds it if it is damaged."""
     chain: Chain
     lock: RLock
     """Held while the store and the chain are used."""
@@ -99,15 +101,18 @@ class Meanings:
         if not pairs:
             return {}
         with self.lock:
-            choice = self.chain.choose(
-                held_space(self.store, chain=self.chain), progress=silent, retry=False
-            )
-            if choice.provider is None:
-                return {}
-            try:
-                return _shares(pairs, choice.provider, store=self.store)
-            except ProviderError:
-                return {}  # words decide alone
+            return self.syncer.rebuilding(lambda: self._shares(pairs))
+
+    def _shares(self, pairs: Sequence[tuple[Fact, Fact]]) -> Mapping[frozenset[str], float]:
+        choice = self.chain.choose(
+            held_space(self.syncer.store, chain=self.chain), progress=silent, retry=False
+        )
+        if choice.provider is None:
+            return {}
+        try:
+            return _shares(pairs, choice.provider, store=self.syncer.store)
+        except ProviderError:
+            return {}  # words decide alone
 
 
 def _shares(

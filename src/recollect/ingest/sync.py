@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from recollect.errors import (
     DiskError,
     StoreCorruptError,
     StoreError,
-    TermsCorruptError,
     system_failures_explained,
 )
 from recollect.ingest.documents import sync_documents
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from recollect.stores.base import Holder, Store
     from recollect.types import Degradation, Progress
 
-    Answer = TypeVar("Answer")
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
 
 CHEAP_SECONDS = 1.0
 """How long a search reads changed files before it answers."""
@@ -114,6 +115,27 @@ class Freshness:
         return str(count) if self.tells_counts else "Some"
 
 
+class Reader(Protocol):
+    """An object whose methods read the store of a Syncer."""
+
+    _syncer: Syncer
+
+
+Owner = TypeVar("Owner", bound=Reader)
+
+
+def rebuilds(
+    method: Callable[Concatenate[Owner, P], Answer],
+) -> Callable[Concatenate[Owner, P], Answer]:
+    """Return the method wrapped so that a damaged store is rebuilt, and the method called again."""
+
+    @wraps(method)
+    def guarded(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return self._syncer.rebuilding(lambda: method(self, *args, **kwargs))
+
+    return guarded
+
+
 class Syncer:
     """Makes one store agree with its sources."""
 
@@ -139,7 +161,7 @@ class Syncer:
 
         """
         self.sources = sources
-        self._store = store
+        self.store = store
         self._embedder = embedder
         self._purpose = purpose
         self._notices = tuple(notices)
@@ -169,9 +191,9 @@ class Syncer:
             on_wait: called with a sentence if another process has to finish first.
 
         """
-        if options.force and self._store.is_writable:
-            self.rebuilding(self._require_sound)
-        report = self.rebuilding(lambda: self._sync_alone(options, on_wait=on_wait))
+        if options.force and self.store.is_writable:
+            self._repairing(self.store.require_sound)  # whoever forces a sync suspects it
+        report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
         self._freshness = None
         return report
 
@@ -180,11 +202,11 @@ class Syncer:
 
         The first time everything is read: an empty store answers nothing.
         """
-        if not self._store.is_writable:
+        if not self.store.is_writable:
             return ()
         try:
-            with system_failures_explained(), self._store.patience(PATIENCE_SECONDS):
-                self._freshness = self.rebuilding(lambda: self._freshen(progress))
+            with system_failures_explained(), self.store.patience(PATIENCE_SECONDS):
+                self._freshness = self._repairing(lambda: self._freshen(progress))
         except (
             StoreError,
             DiskError,
@@ -197,36 +219,33 @@ class Syncer:
         self._freshness = None
 
     def rebuilding(self, work: Callable[[], Answer]) -> Answer:
-        """Do the work; if the store is damaged, rebuild it and do the work again."""
+        """Do the work; if the store is damaged, rebuild it and do the work again.
+
+        Everything that reads the store goes through here; `rebuilds` is the same as a decorator.
+        """
+
+        def work_on_full_store() -> Answer:
+            if self.store.is_replacement:
+                self._sync(SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS))
+            return work()
+
+        return self._repairing(work_on_full_store)
+
+    def _repairing(self, work: Callable[[], Answer]) -> Answer:
+        """Do the work; if the store is damaged, repair or replace it and do the work again."""
+        self._notices += self.store.follow()
         try:
             return work()
-        except TermsCorruptError as error:
-            self._notices += self._store.recover(error)
-            return work()
         except StoreCorruptError as error:
-            self._notices += self._store.recover(error)
-            self._sync(SyncOptions(retry=False))
+            self._notices += self.store.recover(error)
             return work()
-
-    def _require_sound(self) -> None:
-        """Read the whole store: whoever forces a sync suspects it.
-
-        Raises:
-            StoreCorruptError: it is damaged.
-
-        """
-        if problems := self._store.check():
-            raise StoreCorruptError(
-                f"The index {self._store.location} is damaged ({'; '.join(problems)}).",
-                action="Run `recollect index --force`.",
-            )
 
     def _sync(self, options: SyncOptions) -> Report:
         """Read what changed, then embed what has no vector."""
         started = time.perf_counter()
         report = sync_documents(
             self.sources,
-            store=self._store,
+            store=self.store,
             force=options.force,
             progress=options.progress,
             before_write=options.may_embed,
@@ -239,10 +258,11 @@ class Syncer:
             may_embed=options.may_embed,
             progress=options.progress,
         )
+        self.store.is_replacement = False
         return embedding.added_to(report, took_ms=(time.perf_counter() - started) * 1000)
 
     def _sync_alone(self, options: SyncOptions, *, on_wait: Callable[[str], None]) -> Report:
-        lease = WriterLease(self._store, purpose=self._purpose)
+        lease = WriterLease(self.store, purpose=self._purpose)
         while True:
             lease.acquire(
                 wait_seconds=None,
@@ -256,7 +276,7 @@ class Syncer:
                 lease.release()
 
     def _freshen(self, progress: Progress) -> Freshness:
-        turn = _Turn(WriterLease(self._store, purpose="a search"))
+        turn = _Turn(WriterLease(self.store, purpose="a search"))
         cheap = SyncOptions(
             retry=False,
             max_texts=CHEAP_TEXTS,
@@ -267,7 +287,7 @@ class Syncer:
         )
         first = SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
-            is_first = self._store.is_empty() and turn.is_granted()
+            is_first = self.store.is_empty() and turn.is_granted()
             report = self._sync(first if is_first else cheap)
             return Freshness(report, turn.holder, tells_counts=self._tells_counts)
         finally:

@@ -64,14 +64,10 @@ class Searcher:
         query = read_question(request, audience=self.audience(request.scopes), options=options)
         query, unexpanded = self.expander.expand(query) if self.expander else (query, {})
         left_undone = self._prepare(request, options=options, progress=progress)
-        serving = self.syncer.rebuilding(
-            lambda: choose_provider(self.store, chain=self.chain, progress=progress)
-        )
         today = request.today or self.today()
-        results = self._search(query, serving.provider, options=options, today=today)
-        if serving.second is not None and Leg.VECTOR in (results.degraded or {}):
-            results = self._search(query, serving.second, options=options, today=today)
-        results = self._without_superseded(results, query)
+        results, serving = self.syncer.rebuilding(
+            lambda: self._search(query, options=options, today=today, progress=progress)
+        )
         notices = self._notices(request, results, left_undone=left_undone)
         return self._finish(
             results, request, serving=serving, unexpanded=unexpanded, notices=notices
@@ -91,10 +87,12 @@ class Searcher:
         return self.sync_on_search if request.sync is None else request.sync
 
     def _search(
-        self, query: Query, provider: Provider | None, *, options: SearchOptions, today: date
-    ) -> Results:
-        return self.syncer.rebuilding(
-            lambda: search(
+        self, query: Query, *, options: SearchOptions, today: date, progress: Progress
+    ) -> tuple[Results, Serving]:
+        """Choose the provider, search, and mark copies: everything that reads the store."""
+
+        def answer_by(provider: Provider | None) -> Results:
+            return search(
                 query,
                 store=self.store,
                 provider=provider,
@@ -102,7 +100,12 @@ class Searcher:
                 options=options,
                 today=today,
             )
-        )
+
+        serving = choose_provider(self.store, chain=self.chain, progress=progress)
+        results = answer_by(serving.provider)
+        if serving.second is not None and Leg.VECTOR in (results.degraded or {}):
+            results = answer_by(serving.second)
+        return self._without_superseded(results, query), serving
 
     def _without_superseded(self, results: Results, query: Query) -> Results:
         superseded = self.store.superseded(query.scope)

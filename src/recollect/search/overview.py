@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import UsageError, explains_system_failures
+from recollect.ingest.sync import rebuilds
 from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
 from recollect.search.choose import choose_provider
 from recollect.search.legs import retrieve
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from recollect.ingest.sync import Syncer
     from recollect.providers.chain import Chain
     from recollect.reports import Documents
-    from recollect.stores.base import ChunkPlace, Store
+    from recollect.stores.base import ChunkPlace
     from recollect.types import ChunkKey, Fingerprint, Vector, Vectors
 
     Floats = npt.NDArray[np.float64]
@@ -82,7 +84,7 @@ class Overview:
 
     def __init__(
         self,
-        store: Store,
+        syncer: Syncer,
         *,
         chain: Chain,
         lock: RLock,
@@ -92,7 +94,7 @@ class Overview:
         """Store the parts.
 
         Args:
-            store: what is shown.
+            syncer: has the store that is shown, and rebuilds it if it is damaged.
             chain: embeds the query of a map.
             lock: held while the store is in use.
             audience: returns the scopes that may be seen, of those asked for.
@@ -100,7 +102,8 @@ class Overview:
 
         """
         self.lock = lock
-        self._store = store
+        self._syncer = syncer
+        self._store = syncer.store
         self._chain = chain
         self._audience = audience
         self._now = now
@@ -108,6 +111,7 @@ class Overview:
         self._layout_state: object = None
 
     @synchronized
+    @rebuilds
     def documents(  # noqa: PLR0913 - each argument narrows the list
         self,
         *,
@@ -141,6 +145,7 @@ class Overview:
         return self._store.documents(scope, limit=limit, offset=offset)
 
     @synchronized
+    @rebuilds
     def timeline(self, *, scopes: Iterable[str] = ()) -> Timeline:
         """Return how much is stored of each day; `scopes` adds facts besides the global ones."""
         days = self._store.days(self._scope(scopes))
@@ -148,6 +153,7 @@ class Overview:
         return Timeline(tuple(day for day in days if day.date is not None), undated)
 
     @synchronized
+    @rebuilds
     def map(
         self, query: str | None = None, *, most: int = 5000, scopes: Iterable[str] = ()
     ) -> ChunkMap:

@@ -16,34 +16,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import RLock
 
+    from recollect.ingest.sync import Syncer
     from recollect.reports import Failure
     from recollect.sessions.find import FoundTranscript
     from recollect.sessions.source import SessionSource
-    from recollect.stores.base import DocumentStore
 
 
 @explains_system_failures
 class SessionBook:
     """The conversations of a memory, and what you can do with them."""
 
-    def __init__(self, source: SessionSource, *, store: DocumentStore, lock: RLock) -> None:
+    def __init__(self, source: SessionSource, *, syncer: Syncer, lock: RLock) -> None:
         """Store the arguments.
 
         Args:
             source: finds the transcripts.
-            store: the index.
+            syncer: has the index, and rebuilds it if it is damaged.
             lock: held while the store is used.
 
         """
         self._source = source
         self._archive = source.archive
-        self._store = store
+        self._store = syncer.store
+        self._syncer = syncer
         self._lock = lock
 
     def all(self) -> tuple[list[SessionStatus], list[Failure]]:
         """Return the transcripts of this memory, and the places that could not be read."""
         with self._lock:
-            indexed = {path for _, path in self._store.known()}
+            indexed = {path for _, path in self._syncer.rebuilding(self._store.known)}
         found, failures = self._source.all()
         forgotten = self.forgotten()
         return [
@@ -126,9 +127,12 @@ class SessionBook:
         for each in chosen:
             self._archive.remove(each)
         with self._lock:
-            for path in paths:
-                self._store.drop(path, source=self._source.kind)
+            self._syncer.rebuilding(lambda: self._drop(paths))
         return paths
+
+    def _drop(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._store.drop(path, source=self._source.kind)
 
     def last_copies(self, names: Sequence[str]) -> list[str]:
         """Return the paths of those transcripts of which only the imported copy is left.

@@ -329,6 +329,12 @@ class SharedStore(Protocol):
     def share(self) -> tuple[Store, tuple[str, ...]]:
         """Open the same store for another thread, with notices for the user; close both."""
 
+    def follow(self) -> tuple[str, ...]:
+        """Switch to the store that another thread or process put in place of a damaged one.
+
+        Returns notices for the user.
+        """
+
     def snapshot(self) -> AbstractContextManager[None]:
         """Make all reads inside see one state: writes of others stay invisible."""
 
@@ -344,6 +350,9 @@ class SharedStore(Protocol):
 
 class StoreUpkeep(Protocol):
     """Reports on a store, checks it, repairs it and closes it."""
+
+    is_replacement: bool
+    """True after an empty store took the place of a damaged one, until a sync has filled it."""
 
     @property
     def location(self) -> str:
@@ -377,6 +386,14 @@ class StoreUpkeep(Protocol):
 
     def check(self) -> list[str]:
         """Read the whole store and return what is broken: nothing if it is sound."""
+
+    def require_sound(self) -> None:
+        """Read the whole store.
+
+        Raises:
+            StoreCorruptError: it is damaged.
+
+        """
 
     def audit(self) -> list[str]:
         """Return where terms, counts or vectors disagree with the chunks."""

@@ -94,6 +94,7 @@ class RamStore(Store):
     def __init__(self, contents: _Contents | None = None) -> None:
         self._contents: _Contents | None = contents or _Contents()
         self.lock = self._contents.lock
+        self.is_replacement = False
 
     @property
     def _all(self) -> _Contents:
@@ -422,6 +423,10 @@ class RamStore(Store):
         """Return another handle to the same contents."""
         return RamStore(self._all), ()
 
+    def follow(self) -> tuple[str, ...]:
+        """Do nothing: all handles share one contents."""
+        return ()
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Keep other threads from writing while the body reads."""
@@ -493,6 +498,9 @@ class RamStore(Store):
     def check(self) -> list[str]:
         """Return nothing: memory does not break."""
         return []
+
+    def require_sound(self) -> None:
+        """Do nothing: RAM is not damaged by a disk."""
 
     def audit(self) -> list[str]:
         """Return nothing: terms and counts are stored with their chunk."""

@@ -20,7 +20,7 @@ from recollect.errors import (
     StoreReadOnlyError,
     TermsCorruptError,
 )
-from recollect.stores.sqlite.rows import has_phrase
+from recollect.stores.sqlite.rows import RowError, has_phrase, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
 from recollect.text.globs import matches
 
@@ -224,7 +224,8 @@ def translated(path: Path) -> Iterator[None]:
             f"No space left while writing the index {path} ({error}).",
             action="Free disk space and run `recollect index` again; what was indexed is intact.",
         ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    # A text that is not UTF-8 cannot have been stored as it is now.
+    except (apsw.CorruptError, apsw.NotADBError, RowError, UnicodeDecodeError) as error:
         if getattr(error, "extendedresult", None) == apsw.SQLITE_CORRUPT_VTAB:
             raise TermsCorruptError(
                 f"The keyword index of {path} is damaged ({error}).",
@@ -287,7 +288,7 @@ class SqliteFile:
         """Return a value of an index's `meta` table."""
         with self._reading() as connection:
             found = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
-        return None if found is None else str(found)
+            return None if found is None else text_of(found)
 
     def _put_meta(self, key: str, value: str) -> None:
         with self._writing() as connection:

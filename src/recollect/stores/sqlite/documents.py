@@ -12,13 +12,18 @@ from recollect.stores.base import DocumentStore, Loaded
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
+    FLOAT_BYTES,
     KNOWN,
     as_of,
     audience_of,
+    blob_of,
     chunk_of,
     fact_row,
     join_heading,
     known_of,
+    stack,
+    text_of,
+    whole_of,
 )
 from recollect.types import ChunkKey, SupersededFact
 
@@ -30,7 +35,6 @@ if TYPE_CHECKING:
     from recollect.stores.base import Expected
     from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
 
-_FLOAT_BYTES = 4
 _INSERT_DOCUMENT = """
     INSERT INTO documents (source, path, digest, size_bytes, mtime_ns, is_settled, recipe, day)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -85,7 +89,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
             row = connection.execute(
                 f"{KNOWN} WHERE source = ? AND path = ?", (source.value, path)
             ).fetchone()
-        return None if row is None else known_of(row)
+            return None if row is None else known_of(row)
 
     def is_empty(self) -> bool:
         with self._reading() as connection:
@@ -151,25 +155,25 @@ class SqliteDocuments(SqliteFile, DocumentStore):
     ) -> Loaded:
         with self._reading() as connection:
             rows = list(connection.execute(_LOAD, (json.dumps(list(keys)), str(fingerprint))))
-        width = next((len(row[-1]) // _FLOAT_BYTES for row in rows if row[-1] is not None), 0)
-        vectors = np.zeros((len(rows), width), dtype=np.float32)
-        has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
-        for place, row in enumerate(rows):
-            if row[-1] is not None:
-                vectors[place] = np.frombuffer(row[-1], dtype=np.float32)
-        return Loaded(
-            keys=tuple(ChunkKey(row[0]) for row in rows),
-            chunks=tuple(chunk_of(row) for row in rows),
-            counts=term_counts.count([row[-3] for row in rows], terms),
-            lengths=np.array([row[-2] for row in rows], dtype=np.int64),
-            vectors=vectors,
-            has_vector=has_vector,
-        )
+            has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
+            stored = [row[-1] for row in rows if row[-1] is not None]
+            width = len(blob_of(stored[0])) // FLOAT_BYTES if stored else 0
+            vectors = np.zeros((len(rows), width), dtype=np.float32)
+            vectors[has_vector] = stack(stored, dimensions=width)
+            bags = [blob_of(row[-3], entry_bytes=term_counts.ENTRY_BYTES) for row in rows]
+            return Loaded(
+                keys=tuple(ChunkKey(row[0]) for row in rows),
+                chunks=tuple(chunk_of(row) for row in rows),
+                counts=term_counts.count(bags, terms),
+                lengths=np.array([whole_of(row[-2]) for row in rows], dtype=np.int64),
+                vectors=vectors,
+                has_vector=has_vector,
+            )
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
         with self._reading() as connection:
             rows = connection.execute(_SUPERSEDED, (as_of(scope), audience_of(scope)))
-            return [SupersededFact(*map(str, row)) for row in rows]
+            return [SupersededFact(*map(text_of, row)) for row in rows]
 
 
 def _insert_chunk(

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from recollect.stores import term_counts
 from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
 from recollect.stores.sqlite.connect import SqliteFile
-from recollect.stores.sqlite.rows import hidden_sql, match_all, match_any, scope_sql
+from recollect.stores.sqlite.rows import (
+    RowError,
+    blob_of,
+    hidden_sql,
+    match_all,
+    match_any,
+    scope_sql,
+    whole_of,
+)
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
@@ -95,19 +103,28 @@ def _corpus(connection: apsw.Connection, terms: Sequence[str], *, scope: Scope) 
     Otherwise the score of a word would tell how often it occurs in the facts of others.
     """
     frequencies = _frequencies(connection, terms)
-    chunks, length = connection.execute(_TOTALS).get
+    chunks, length = _totals(connection)
     foreign, bindings = hidden_sql(replace(scope, with_superseded=True))
     rows = list(connection.execute(_LENGTHS_AND_BAGS.format(ids=foreign), bindings))
     if rows:
         chunks -= len(rows)
-        length -= sum(row[0] for row in rows)
+        length -= sum(whole_of(row[0]) for row in rows)
         asked = list(frequencies)
-        held = term_counts.count([row[1] for row in rows], asked).any(axis=2).sum(axis=0)
+        bags = [blob_of(row[1], entry_bytes=term_counts.ENTRY_BYTES) for row in rows]
+        held = term_counts.count(bags, asked).any(axis=2).sum(axis=0)
         for term, count in zip(asked, held.tolist(), strict=True):
             frequencies[term] -= count
     return Corpus(
         chunks=chunks, mean_length=length / chunks if chunks else 0.0, frequencies=frequencies
     )
+
+
+def _totals(connection: apsw.Connection) -> tuple[int, int]:
+    """Return the number of chunks and of their body terms."""
+    row = connection.execute(_TOTALS).fetchone()
+    if row is None:
+        raise RowError("the totals are missing")
+    return whole_of(row[0]), whole_of(row[1])
 
 
 def _frequencies(connection: apsw.Connection, terms: Sequence[str]) -> dict[str, int]:

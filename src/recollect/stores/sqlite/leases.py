@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.stores.base import Holder, Leases
 from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.rows import real_of, text_of, whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,4 +52,14 @@ class SqliteLeases(SqliteFile, Leases):
 
 def _holder(connection: apsw.Connection, name: str) -> Holder | None:
     row = connection.execute(_GET, (name,)).fetchone()
-    return None if row is None else Holder(*row)
+    if row is None:
+        return None
+    token, purpose, pid, host, since, beat = row
+    return Holder(
+        text_of(token),
+        text_of(purpose),
+        whole_of(pid),
+        text_of(host),
+        real_of(since),
+        real_of(beat),
+    )

@@ -10,7 +10,17 @@ import numpy as np
 from recollect.reports import Amount, DaySummary, Documents
 from recollect.stores.base import ChunkPlace, StoreOverview
 from recollect.stores.sqlite.connect import SqliteFile
-from recollect.stores.sqlite.rows import day_of, scope_sql, split_heading
+from recollect.stores.sqlite.rows import (
+    FLOAT_BYTES,
+    blob_of,
+    day_of,
+    decoding,
+    scope_sql,
+    split_heading,
+    stack,
+    text_of,
+    whole_of,
+)
 from recollect.stores.sqlite.vectors import space_id
 from recollect.stores.summary import summarize
 from recollect.types import ChunkKey, SourceKind
@@ -20,6 +30,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from recollect.reports import DocumentSummary
     from recollect.types import Fingerprint, Scope, Vectors
 
 # A file of facts is as large as those of its facts that are seen.
@@ -71,16 +82,7 @@ class SqliteOverview(SqliteFile, StoreOverview):
             rows = connection.execute(
                 _DOCUMENTS.format(condition=condition), (*bindings, limit, offset)
             )
-            found = tuple(
-                summarize(
-                    path,
-                    source=SourceKind(source),
-                    when=day_of(day),
-                    size_bytes=size_bytes,
-                    headings=[split_heading(heading) for heading in json.loads(headings)],
-                )
-                for path, source, day, size_bytes, headings in rows
-            )
+            found = tuple(_summary_of(*row) for row in rows)
         return Documents(found, total=int(total))
 
     def days(self, scope: Scope) -> tuple[DaySummary, ...]:
@@ -90,7 +92,7 @@ class SqliteOverview(SqliteFile, StoreOverview):
             rows = connection.execute(_DAYS.format(condition=condition), bindings)
             for day, source, documents, chunks in rows:
                 found.setdefault(day, {})[source] = Amount(documents, chunks)
-        return tuple(DaySummary(day_of(day), by_source) for day, by_source in found.items())
+            return tuple(DaySummary(day_of(day), by_source) for day, by_source in found.items())
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         condition, bindings = scope_sql(scope)
@@ -105,17 +107,33 @@ class SqliteOverview(SqliteFile, StoreOverview):
         with self._reading() as connection:
             space = space_id(connection, fingerprint)
             rows = list(connection.execute(_PLACES, (json.dumps(list(keys)), space)))
-        places = [
-            ChunkPlace(
-                ChunkKey(key),
-                path,
-                SourceKind(source),
-                start_line,
-                end_line,
-                split_heading(heading),
-                day_of(day),
-            )
-            for key, path, source, start_line, end_line, heading, day, _ in rows
-        ]
-        vectors = np.frombuffer(b"".join(row[-1] for row in rows), dtype=np.float32)
-        return places, vectors.reshape(len(rows), -1 if rows else 0)
+            width = len(blob_of(rows[0][-1])) // FLOAT_BYTES if rows else 0
+            vectors = stack([row[-1] for row in rows], dimensions=width)
+            return [_place_of(row) for row in rows], vectors
+
+
+@decoding
+def _summary_of(
+    path: object, source: object, day: object, size_bytes: object, headings: object
+) -> DocumentSummary:
+    return summarize(
+        text_of(path),
+        source=SourceKind(text_of(source)),
+        when=day_of(day),
+        size_bytes=whole_of(size_bytes),
+        headings=[split_heading(text_of(heading)) for heading in json.loads(text_of(headings))],
+    )
+
+
+@decoding
+def _place_of(row: Sequence[object]) -> ChunkPlace:
+    key, path, source, start_line, end_line, heading, day, _ = row
+    return ChunkPlace(
+        ChunkKey(whole_of(key)),
+        text_of(path),
+        SourceKind(text_of(source)),
+        whole_of(start_line),
+        whole_of(end_line),
+        split_heading(text_of(heading)),
+        day_of(day),
+    )

@@ -18,7 +18,7 @@ import numpy as np
 from recollect.stores import term_counts
 from recollect.stores.base import FIELDS
 from recollect.stores.sqlite.documents import INSERT_TERMS
-from recollect.stores.sqlite.rows import CHUNK_COLUMNS, chunk_of, match_all
+from recollect.stores.sqlite.rows import CHUNK_COLUMNS, KNOWN, chunk_of, known_of, match_all
 from recollect.stores.sqlite.scan import forget_codes
 from recollect.stores.vectors import encode
 from recollect.text.terms import terms
@@ -39,9 +39,10 @@ _WITHOUT_TERMS = f"""
     WHERE c.id NOT IN (SELECT id FROM terms_docsize)
 """  # noqa: S608 - our own column names
 _WITHOUT_CHUNK = "SELECT id FROM terms_docsize WHERE id NOT IN (SELECT id FROM chunks)"
+_TOTALS = "SELECT chunks, length FROM totals"
 _RECOUNT = """
-    UPDATE totals SET chunks = (SELECT count(*) FROM chunks),
-                      length = (SELECT coalesce(sum(length), 0) FROM chunks)
+    DELETE FROM totals;
+    INSERT INTO totals (chunks, length) SELECT count(*), coalesce(sum(length), 0) FROM chunks
 """
 _UNCODED = """
     SELECT s.id FROM spaces s WHERE s.centre IS NOT NULL AND s.vectors != (
@@ -55,6 +56,9 @@ _MISCOUNTED = """
 _CHUNKS = f"""
     SELECT {CHUNK_COLUMNS}, c.bag, c.length, hex(c.digest) FROM chunks c
     JOIN documents d ON d.id = c.document WHERE c.id > ? ORDER BY c.id LIMIT ?
+"""  # noqa: S608 - our own column names
+_RECORDS = f"""
+    SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
 """  # noqa: S608 - our own column names
 _INSTANCES = """
     SELECT doc, term, col, count(*) FROM instances
@@ -173,7 +177,9 @@ def repair(connection: apsw.Connection) -> int:
     for row in bare:
         fields = term_counts.field_terms(chunk_of(row))
         connection.execute(INSERT_TERMS, (row[0], *(" ".join(words) for words in fields)))
+    before = connection.execute(_TOTALS).fetchone()
     connection.execute(_RECOUNT)
+    is_recounted = before != connection.execute(_TOTALS).fetchone()
     wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
     for space in wrong:
         connection.execute(
@@ -182,23 +188,31 @@ def repair(connection: apsw.Connection) -> int:
             (space,),
         )
         forget_codes(connection, space=space)
-    return len(strays) + len(bare) + len(wrong)
+    return len(strays) + len(bare) + len(wrong) or int(is_recounted)
 
 
-def integrity_problems(connection: apsw.Connection) -> list[str]:
-    """Return what SQLite finds wrong with the file.
+def find_broken(connection: apsw.Connection) -> Iterator[str]:
+    """Read every page and every record; yield what SQLite finds wrong.
 
     Runs inside the caller's snapshot. FTS5 checks the segments it knows from an earlier snapshot,
     and reports damage if another process has merged them since; a query makes it look again.
+
+    Raises:
+        RowError: a record cannot be read.
+
     """
     connection.execute(_NO_TERMS).get  # noqa: B018 - runs the query
-    rows = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
-    return [row for row in rows if row != "ok"]
+    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+    yield from (problem for problem in problems if problem != "ok")
+    for row in connection.execute(KNOWN):
+        known_of(row)
+    for row in connection.execute(_RECORDS):
+        chunk_of(row)
 
 
 def audit(connection: apsw.Connection) -> Iterator[str]:
     """Read every row; yield a sentence for everything that disagrees with the chunks."""
-    yield from integrity_problems(connection)
+    yield from find_broken(connection)
     if connection.execute(_ORPHANS).get:
         yield "some chunks have no document"
     drift = find_drift(connection)

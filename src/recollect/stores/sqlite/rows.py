@@ -7,21 +7,30 @@ all chunks stay simple: facts that a query may not see are listed and excluded.
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+
+import numpy as np
 
 from recollect.text.phrases import contains
 from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from recollect.types import Scope
+    from recollect.types import Scope, Vectors
+
+P = ParamSpec("P")
+Record = TypeVar("Record")
 
 _HEADING_JOINT = "\x1f"  # cannot occur in a heading: control characters are not text
 _NEVER = "9999-12-31"  # the end of a fact that has none; a missing beginning is empty
 _STILL = "9999-12-30"  # a moment at which only facts without an end hold
 
+FLOAT_BYTES = 4
+"""Bytes per dimension of a stored vector."""
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
     "c.speaker, c.moment, c.importance, c.triggers, "
@@ -39,6 +48,69 @@ _INVALID = f"{_FOREIGN} OR since > ? OR until <= ?"
 _HAS_TERMS = "c.id IN (SELECT rowid FROM terms WHERE terms MATCH ?)"
 
 
+class RowError(ValueError):
+    """A row holds a value that Recollect never writes: the file is damaged."""
+
+
+def decoding(function: Callable[P, Record]) -> Callable[P, Record]:
+    """Return the function, which reads rows, such that a wrong value raises RowError."""
+
+    @wraps(function)
+    def decode(*args: P.args, **kwargs: P.kwargs) -> Record:
+        try:
+            return function(*args, **kwargs)
+        except (ValueError, TypeError) as error:
+            raise RowError(f"a row cannot be read: {error}") from error
+
+    return decode
+
+
+def text_of(value: object) -> str:
+    """Return a text column's value."""
+    if not isinstance(value, str):
+        raise RowError(f"a text is stored as {type(value).__name__}")
+    return value
+
+
+def whole_of(value: object) -> int:
+    """Return an integer column's value."""
+    if not isinstance(value, int):
+        raise RowError(f"a number is stored as {type(value).__name__}")
+    return value
+
+
+def blob_of(value: object, *, entry_bytes: int = 1) -> bytes:
+    """Return a blob column's value, which consists of entries of so many bytes."""
+    if not isinstance(value, bytes):
+        raise RowError(f"a blob is stored as {type(value).__name__}")
+    if len(value) % entry_bytes:
+        raise RowError(f"a blob of {len(value)} bytes has no entries of {entry_bytes} bytes")
+    return value
+
+
+def real_of(value: object) -> float:
+    """Return a number column's value."""
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise RowError(f"a number is stored as {value!r:.40}")
+    return float(value)
+
+
+@decoding
+def digests_of(stored: object) -> frozenset[str]:
+    """Return digests of their stored form, a JSON list."""
+    return frozenset(map(text_of, json.loads(text_of(stored))))
+
+
+def stack(blobs: Sequence[object], *, dimensions: int) -> Vectors:
+    """Return stored vectors as the rows of a matrix."""
+    for blob in blobs:
+        if not isinstance(blob, bytes) or len(blob) != dimensions * FLOAT_BYTES:
+            raise RowError(f"a vector does not have {dimensions} dimensions")
+    joined = b"".join(cast("Sequence[bytes]", blobs))
+    return np.frombuffer(joined, dtype=np.float32).reshape(len(blobs), dimensions)
+
+
+@decoding
 def chunk_of(row: Sequence[object]) -> Chunk:
     """Return the chunk of a row that starts with CHUNK_COLUMNS."""
     (
@@ -60,32 +132,33 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         *_,
     ) = row
     return Chunk(
-        path=str(path),
-        source=SourceKind(str(source)),
-        start_line=int(str(start_line)),
-        end_line=int(str(end_line)),
-        text=str(text),
-        heading=split_heading(str(heading)),
-        prefix=str(prefix),
+        path=text_of(path),
+        source=SourceKind(text_of(source)),
+        start_line=whole_of(start_line),
+        end_line=whole_of(end_line),
+        text=text_of(text),
+        heading=split_heading(text_of(heading)),
+        prefix=text_of(prefix),
         when=day_of(day),
-        speaker=str(speaker),
-        moment=str(moment),
-        importance=None if importance is None else int(str(importance)),
-        triggers=str(triggers),
-        media=media.hex() if isinstance(media, bytes) else "",
-        fact=_mark_of(str(fact)) if fact else None,
+        speaker=text_of(speaker),
+        moment=text_of(moment),
+        importance=None if importance is None else whole_of(importance),
+        triggers=text_of(triggers),
+        media="" if media is None else blob_of(media).hex(),
+        fact=None if fact is None else _mark_of(text_of(fact)),
     )
 
 
+@decoding
 def known_of(row: Sequence[object]) -> Known:
     """Return the stored state of a document from a row of KNOWN."""
     source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
     return Known(
-        path=str(path),
-        source=SourceKind(str(source)),
-        digest=str(digest),
-        stat=Stat(size_bytes, mtime_ns),  # type: ignore[arg-type]  # the columns are integers
-        recipe=str(recipe),
+        path=text_of(path),
+        source=SourceKind(text_of(source)),
+        digest=text_of(digest),
+        stat=Stat(whole_of(size_bytes), whole_of(mtime_ns)),
+        recipe=text_of(recipe),
         is_settled=bool(is_settled),
     )
 
@@ -100,9 +173,10 @@ def split_heading(stored: str) -> tuple[str, ...]:
     return tuple(stored.split(_HEADING_JOINT)) if stored else ()
 
 
+@decoding
 def day_of(stored: object) -> date | None:
     """Return the day of its stored form."""
-    return date.fromisoformat(str(stored)) if stored else None
+    return None if stored is None else date.fromisoformat(text_of(stored))
 
 
 def fact_row(fact: FactMark) -> tuple[str, str, str, str, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.rows import scope_sql
+from recollect.stores.sqlite.rows import RowError, blob_of, scope_sql, stack, whole_of
 from recollect.stores.vectors import closest, encode, hamming, top
 from recollect.types import ChunkKey, Scope
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 EXACT_LIMIT = 4096  # vectors read and compared in full: 6 MB and about 10 ms at 384 dimensions
 RESCORED = 2400  # nearest codes compared exactly: recall against cost is in decision 0006
 SEGMENT = 1024  # codes per blob: small enough to rewrite on append, large enough to read fast
+_ID_BYTES = 8
 _REGROWTH = 4  # recompute the centre when the space has grown by this factor
 
 _ALL = "SELECT id, vector FROM vectors WHERE +space = ? ORDER BY id"  # the plus forces a scan
@@ -71,30 +72,31 @@ class NumpyScan:
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-        count, _, centre = connection.execute(_CODING, (space,)).get
+        count, _, centre = _coding(connection, space)
         allowed = None if scope.is_open else _scoped(connection, space=space, scope=scope)
         if centre is None or count <= self.exact_limit:
             closest = _closest_of_all(connection, space=space, vector=vector, allowed=allowed)
         else:
-            code = encode(vector, _floats(centre))
+            code = encode(vector, _floats(centre, dimensions=len(vector)))
             shortlist = _shortlist(connection, space=space, code=code, allowed=allowed)
             closest = _rescored(connection, shortlist, vector=vector)
         return _pool(connection, closest, scope=scope, limit=limit)
 
     def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
         """Add the codes of vectors just stored, in the same transaction."""
-        count, coded, centre = connection.execute(_CODING, (space,)).get
+        count, coded, centre = _coding(connection, space)
         if count <= self.exact_limit:
             return
         if centre is None or count > _REGROWTH * coded:
             _recode(connection, space=space)
         else:
             stored = connection.execute(_BY_ID, (json.dumps(ids),))
-            _append(connection, space=space, rows=stored, centre=_floats(centre))
+            middle = _floats(centre, dimensions=_dimensions(connection, space))
+            _append(connection, space=space, rows=stored, centre=middle)
 
     def removed(self, connection: apsw.Connection, *, space: int) -> None:
         """Rewrite the codes after vectors were deleted, in the same transaction."""
-        count, _, centre = connection.execute(_CODING, (space,)).get
+        count, _, centre = _coding(connection, space)
         if centre is None:
             return
         if count > self.exact_limit:
@@ -139,10 +141,12 @@ def _shortlist(
     allowed: npt.NDArray[np.int64] | None,
 ) -> npt.NDArray[np.int64]:
     """Return the ids of the vectors whose codes differ least, unordered."""
-    segments = list(connection.execute(_SEGMENTS, (space,)))
-    ids = np.frombuffer(b"".join(segment[0] for segment in segments), dtype=np.int64)
-    codes = np.frombuffer(b"".join(segment[1] for segment in segments), dtype=np.uint8)
-    codes = codes.reshape(len(ids), len(code))
+    rows = connection.execute(_SEGMENTS, (space,))
+    segments = [_segment(*row, code_bytes=len(code)) for row in rows]
+    if not segments:
+        raise RowError(f"the codes of space {space} are missing")
+    ids = np.concatenate([segment[0] for segment in segments])
+    codes = np.concatenate([segment[1] for segment in segments])
     if allowed is not None:
         inside = np.isin(ids, allowed)
         ids, codes = ids[inside], codes[inside]
@@ -209,11 +213,10 @@ def _append(
         "SELECT segment, ids, codes FROM codes WHERE space = ? ORDER BY segment DESC LIMIT 1",
         (space,),
     ).get
-    segment, old_ids, old_codes = tail
-    ids = np.concatenate([np.frombuffer(old_ids, dtype=np.int64), ids])
-    codes = np.concatenate(
-        [np.frombuffer(old_codes, dtype=np.uint8).reshape(-1, codes.shape[1]), codes]
-    )
+    segment, *old = tail
+    old_ids, old_codes = _segment(*old, code_bytes=codes.shape[1])
+    ids = np.concatenate([old_ids, ids])
+    codes = np.concatenate([old_codes, codes])
     _write(connection, space=space, segment=segment, ids=ids, codes=codes)
 
 
@@ -245,9 +248,28 @@ def _columns(
 ) -> tuple[npt.NDArray[np.int64], Vectors]:
     pairs = list(rows)
     ids = np.array([pair[0] for pair in pairs], dtype=np.int64)
-    vectors = _floats(b"".join(pair[1] for pair in pairs))
-    return ids, vectors.reshape(len(pairs), dimensions)
+    return ids, stack([pair[1] for pair in pairs], dimensions=dimensions)
 
 
-def _floats(blob: bytes) -> npt.NDArray[np.float32]:
-    return np.frombuffer(blob, dtype=np.float32)
+def _coding(connection: apsw.Connection, space: int) -> tuple[int, int, bytes | None]:
+    """Return how many vectors a space has, how many when it was coded, and the codes' centre."""
+    row = connection.execute(_CODING, (space,)).fetchone()
+    if row is None:
+        raise RowError(f"space {space} is missing")
+    count, coded, centre = row
+    return whole_of(count), whole_of(coded), None if centre is None else blob_of(centre)
+
+
+def _segment(
+    ids: object, codes: object, *, code_bytes: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    keys = np.frombuffer(blob_of(ids, entry_bytes=_ID_BYTES), dtype=np.int64)
+    stored = np.frombuffer(blob_of(codes), dtype=np.uint8)
+    if len(stored) != len(keys) * code_bytes:
+        raise RowError("codes and vectors differ in number")
+    return keys, stored.reshape(len(keys), code_bytes)
+
+
+def _floats(blob: bytes, *, dimensions: int) -> npt.NDArray[np.float32]:
+    vector: npt.NDArray[np.float32] = stack([blob], dimensions=dimensions)[0]
+    return vector

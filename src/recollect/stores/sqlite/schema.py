@@ -6,10 +6,11 @@ to an earlier model need no second embedding. Binary codes are derived from vect
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreTooNewError
-from recollect.stores.sqlite.connect import writing
+from recollect.errors import StoreCorruptError, StoreTooNewError
+from recollect.stores.sqlite.connect import reading, writing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,6 +151,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("importance and triggers of entries", _ANNOTATED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
+_CREATED = re.compile(r"CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
@@ -157,6 +159,7 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
 
     Raises:
         StoreTooNewError: a newer Recollect wrote the file.
+        StoreCorruptError: it is not an index.
 
     """
     check(connection, path=path)
@@ -169,13 +172,22 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
 
 
 def check(connection: apsw.Connection, *, path: Path) -> None:
-    """Reject a file of a newer version.
+    """Reject a file of a newer version, and one that is not an index.
 
     Raises:
         StoreTooNewError: a newer Recollect wrote the file.
+        StoreCorruptError: it is not an index.
 
     """
-    version = _version(connection)
+    with reading(connection):
+        version = _version(connection)
+        names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema")}
+    wanted = {name for _, sql in MIGRATIONS[:version] for name in _CREATED.findall(sql)}
+    if not wanted <= names or (names and not version):
+        raise StoreCorruptError(
+            f"The file {path} does not have the tables of an index.",
+            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        )
     if version > len(MIGRATIONS):
         raise StoreTooNewError(
             f"The index {path} has schema {version}; this version supports {len(MIGRATIONS)}.",

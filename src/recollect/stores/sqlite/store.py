@@ -7,12 +7,18 @@ user learns about it from notices.
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING, Self
 
 import apsw
 
-from recollect.errors import StoreCorruptError, StoreError, StoreReadOnlyError, TermsCorruptError
+from recollect.errors import (
+    StoreBusyError,
+    StoreCorruptError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+    TermsCorruptError,
+)
 from recollect.reports import StoreStatus
 from recollect.stores.base import Store
 from recollect.stores.sqlite import schema
@@ -30,9 +36,9 @@ from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.stores.sqlite.overview import SqliteOverview
 from recollect.stores.sqlite.repair import (
     audit,
+    find_broken,
     find_drift,
     has_all_terms,
-    integrity_problems,
     rebuild_terms,
     repair,
 )
@@ -44,11 +50,13 @@ from recollect.types import Scope
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from typing import TypeAlias
 
     from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Fingerprint
 
-_RECENT_SECONDS = 60.0  # a file created since then is another process's answer to the same damage
+    Identity: TypeAlias = tuple[int, int] | None
+
 _LOST_TERMS = "the keyword index does not have all terms of the chunks"
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
@@ -85,6 +93,8 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
     ) -> None:
         super().__init__(path, connection=connection, engine=engine)
         self._is_writable = is_writable
+        self._identity = _identity(path)
+        self.is_replacement = False
 
     @classmethod
     def open(
@@ -111,6 +121,15 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
     def share(self) -> tuple[SqliteStore, tuple[str, ...]]:
         """Open the same file for another thread, with notices for the user."""
         return open_file(self._path, engine=self._engine)
+
+    def follow(self) -> tuple[str, ...]:
+        """Open the file that has taken the place of this one, if another process replaced it."""
+        if self._opened is None or self._identity == _identity(self._path):
+            return ()
+        self.close()
+        fresh, notices = _open_in_any_state(self._path, engine=self._engine)
+        self._take_over(fresh)
+        return notices
 
     def snapshot(self) -> AbstractContextManager[None]:
         return reading(self._connection)
@@ -178,10 +197,19 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
     def check(self) -> list[str]:
         try:
             with self._reading() as connection:
-                problems = integrity_problems(connection)
+                problems = list(find_broken(connection))
                 return problems or ([] if has_all_terms(connection) else [_LOST_TERMS])
         except TermsCorruptError:
             return [_LOST_TERMS]
+
+    def require_sound(self) -> None:
+        problems = self.check()
+        if problems:
+            damaged = TermsCorruptError if problems == [_LOST_TERMS] else StoreCorruptError
+            raise damaged(
+                f"The index {self._path} is damaged ({'; '.join(problems)}).",
+                action="Run `recollect index --force`.",
+            )
 
     def audit(self) -> list[str]:
         # On one snapshot: a write of another process is not a disagreement.
@@ -218,32 +246,38 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             count = rebuild_terms(connection)
         return (f"The keyword index was damaged. It was rebuilt from its {count} chunks.",)
 
-    def record_replacement(self) -> None:
-        """Record that this file has just replaced a damaged one."""
-        self._put_meta("begun", str(time.time()))
-
-    def is_recent_replacement(self) -> bool:
-        """Return True if this file replaced a damaged one less than a minute ago."""
-        begun = self._meta("begun")
-        return begun is not None and time.time() - float(begun) < _RECENT_SECONDS
-
     def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
         """Rebuild a damaged part, or set the file aside and go on with an empty one."""
         with contextlib.suppress(StoreCorruptError):
-            if isinstance(error, TermsCorruptError) or self.check() == [_LOST_TERMS]:
+            if isinstance(error, TermsCorruptError):
                 return self._rebuild_terms()
+        damaged = self._identity
         self.close()
-        fresh, notices = _replaced(self._path, engine=self._engine, error=error)
-        self._opened = fresh._connection  # noqa: SLF001 - of the same class
-        self._is_writable = fresh.is_writable
+        fresh, notices = _replaced(self._path, damaged, engine=self._engine, error=error)
+        self._take_over(fresh)
         return notices
+
+    def _take_over(self, fresh: SqliteStore) -> None:
+        self._opened, fresh._opened = fresh._opened, None
+        self._is_writable = fresh.is_writable
+        self._identity = fresh._identity
+        self.is_replacement = fresh.is_replacement
 
     def clear(self) -> None:
         """Delete everything that can be indexed again, and free the space."""
-        with self._writing() as connection:
-            connection.execute(_CLEAR)
-        with translated(self._path):
-            self._connection.execute("VACUUM")
+        try:
+            with self._writing() as connection:
+                connection.execute(_CLEAR)
+            with translated(self._path):
+                self._connection.execute("VACUUM")
+        except (StoreBusyError, StoreFullError, StoreReadOnlyError):
+            raise
+        except StoreError:  # rows that cannot be deleted: the whole file can
+            self.close()
+            with translated(self._path), alone(self._path):
+                for file in files_of(self._path):
+                    file.unlink(missing_ok=True)
+                self._take_over(SqliteStore.open(self._path, engine=self._engine))
 
     def __enter__(self) -> Self:
         return self
@@ -273,10 +307,11 @@ def open_file(path: Path, *, engine: str | Engine) -> tuple[SqliteStore, tuple[s
 
 
 def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tuple[str, ...]]:
+    opened = _identity(path)
     try:
         return _repaired(SqliteStore.open(path, engine=engine))
     except StoreCorruptError as error:
-        return _replaced(path, engine=engine, error=error)
+        return _replaced(path, opened, engine=engine, error=error)
     except StoreReadOnlyError as error:
         if not path.is_file():
             raise
@@ -293,7 +328,7 @@ def _repaired(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
 
 
 def _replaced(
-    path: Path, *, engine: str | Engine, error: StoreCorruptError
+    path: Path, damaged: Identity, *, engine: Engine, error: StoreCorruptError
 ) -> tuple[SqliteStore, tuple[str, ...]]:
     """Set a damaged file aside and return an empty store in its place.
 
@@ -301,31 +336,25 @@ def _replaced(
     the new one.
     """
     with translated(path), alone(path):
-        store = _recent_replacement(path, engine=engine)
-        if store is not None:
-            return store, (f"{error.message} It was set aside and is rebuilt from the files.",)
+        if damaged != _identity(path):
+            with contextlib.suppress(StoreCorruptError):
+                store, _ = _repaired(SqliteStore.open(path, engine=engine))
+                store.is_replacement = True
+                return store, (f"{error.message} It was set aside and is rebuilt from the files.",)
         kept = _set_aside(path)
         store = SqliteStore.open(path, engine=engine)
-        store.record_replacement()
+        store.is_replacement = True
     notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files."
     return store, (notice,)
 
 
-def _recent_replacement(path: Path, *, engine: str | Engine) -> SqliteStore | None:
-    """Return the store that another process has just put in place of a damaged one, if sound."""
-    if not path.is_file():
-        return None
+def _identity(path: Path) -> Identity:
+    """Return what tells a file from another that has the same path later; None if it is gone."""
     try:
-        store = SqliteStore.open(path, engine=engine)
-    except StoreError:
+        stat = path.stat()
+    except OSError:
         return None
-    try:
-        if store.is_recent_replacement() and not store.check():
-            return store
-    except StoreError:
-        pass
-    store.close()
-    return None
+    return stat.st_dev, stat.st_ino
 
 
 def _set_aside(path: Path) -> Path:

@@ -9,6 +9,14 @@ import numpy as np
 
 from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
 from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.rows import (
+    blob_of,
+    decoding,
+    digests_of,
+    real_of,
+    text_of,
+    whole_of,
+)
 from recollect.stores.vectors import check_vectors
 from recollect.types import Background, Fingerprint
 
@@ -92,10 +100,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         with self._reading() as connection:
             bindings = (space_id(connection, fingerprint), bytes.fromhex(after), limit)
             rows = connection.execute(_MISSING_MEDIA if media else _MISSING, bindings)
-            return [
-                Missing(digest.hex(), f"{prefix}\n{text}" if prefix else text, *file)
-                for digest, prefix, text, *file in rows
-            ]
+            return [_missing_of(*row) for row in rows]
 
     def put_vectors(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
@@ -124,14 +129,14 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
     def space(self, fingerprint: Fingerprint) -> Space | None:
         with self._reading() as connection:
             row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
-        if row is None:
-            return None
-        _, dimensions, mean, deviation, is_published = row
-        return Space(
-            dimensions=dimensions,
-            background=None if mean is None else Background(mean, deviation),
-            is_published=bool(is_published),
-        )
+            if row is None:
+                return None
+            _, dimensions, mean, deviation, is_published = row
+            return Space(
+                dimensions=whole_of(dimensions),
+                background=None if mean is None else Background(real_of(mean), real_of(deviation)),
+                is_published=bool(whole_of(is_published)),
+            )
 
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
         with self._writing() as connection:
@@ -144,7 +149,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
     def published(self) -> Fingerprint | None:
         with self._reading() as connection:
             found = connection.execute("SELECT fingerprint FROM spaces WHERE is_published").get
-        return None if found is None else Fingerprint.parse(str(found))
+            return None if found is None else _fingerprint_of(found)
 
     def publish(self, fingerprint: Fingerprint) -> None:
         with self._writing() as connection:
@@ -188,7 +193,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
                 "SELECT name, digests FROM batches WHERE fingerprint = ? ORDER BY name",
                 (str(fingerprint),),
             )
-            return {str(name): frozenset(json.loads(str(digests))) for name, digests in rows}
+            return {text_of(name): digests_of(digests) for name, digests in rows}
 
     def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
         with self._writing() as connection:
@@ -204,17 +209,32 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             )
 
     def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
-        found = self._meta(f"refused {fingerprint}")
-        return frozenset() if found is None else frozenset(json.loads(found))
+        with self._reading():
+            found = self._meta(f"refused {fingerprint}")
+            return frozenset() if found is None else digests_of(found)
 
     def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
         self._put_meta(f"refused {fingerprint}", json.dumps(sorted(digests)))
 
 
+@decoding
+def _fingerprint_of(stored: object) -> Fingerprint:
+    return Fingerprint.parse(text_of(stored))
+
+
+def _missing_of(
+    digest: object, prefix: object, text: object, path: object = "", size_bytes: object = 0
+) -> Missing:
+    before = f"{text_of(prefix)}\n" if prefix else ""
+    return Missing(
+        blob_of(digest).hex(), f"{before}{text_of(text)}", text_of(path), whole_of(size_bytes)
+    )
+
+
 def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:
     """Return the file's number of a space; None if nothing of it is stored."""
     row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
-    return None if row is None else int(row[0])
+    return None if row is None else whole_of(row[0])
 
 
 def _add_space(connection: apsw.Connection, fingerprint: Fingerprint) -> tuple[int, int]:
@@ -222,4 +242,4 @@ def _add_space(connection: apsw.Connection, fingerprint: Fingerprint) -> tuple[i
     connection.execute(_ADD_SPACE, (str(fingerprint), fingerprint.dimensions or 0))
     row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
     assert row is not None  # noqa: S101 - inserted above
-    return int(row[0]), int(row[1])
+    return whole_of(row[0]), whole_of(row[1])
