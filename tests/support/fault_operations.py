@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tests.support.faulty_runs import Ended
 
@@ -95,8 +95,12 @@ class Disks:
         shutil.copytree(kept, self.disk, symlinks=True)
 
     def arguments(self, operation: Operation) -> list[str]:
-        """Return the arguments, with the ids of facts and paths filled in."""
-        return [self._filled(part) for part in operation.arguments]
+        """Return the arguments of an operation."""
+        return self.filled(operation.arguments)
+
+    def filled(self, arguments: Iterable[str]) -> list[str]:
+        """Return arguments with the ids of facts and paths filled in."""
+        return [self._filled(part) for part in arguments]
 
     def _filled(self, part: str) -> str:
         part = part.replace("{disk}", str(self.disk))
@@ -107,7 +111,7 @@ class Disks:
                 for line in file.read_text(encoding="utf-8").splitlines()
                 if part[1:-1] in line
             ]
-            [part] = _ID.findall(line)
+            part = _ID.findall(line)[0]
         return part
 
     def _clear(self) -> None:

@@ -106,6 +106,7 @@ class Faults:
         *,
         fault: Fault | None = None,
         home: Path | None = None,
+        journal: Path | None = None,
         wants_calls: bool = False,
     ) -> Ended:
         """Run a command on the disk."""
@@ -120,6 +121,7 @@ class Faults:
             watched=disk,
             kind=fault.kind if fault else None,
             number=fault.number if fault else 0,
+            journal=journal,
             wants_calls=wants_calls,
         )
 
@@ -132,7 +134,7 @@ class Faults:
             yield f"ended well without the answer: {_shown(ended)}"
         if operation.arguments == ("index",) and not _SOME_FAILED.search(ended.said):
             found = contents(index_file(self.disks.disk / "home"))
-            for difference in differences(self._rebuild(), found)[:1]:
+            for difference in differences(self.rebuild(), found)[:1]:
                 yield f"ended well with another index: {difference}: {_shown(ended)}"
 
     def _next_run_wrong(self, names: frozenset[str], *, is_told: bool) -> Iterator[str]:
@@ -142,7 +144,7 @@ class Faults:
         if ended.code != 0:
             yield f"the next run fails: {_shown(ended)}"
             return
-        yield from differences(self._rebuild(), contents(index_file(disk / "home")))[:1]
+        yield from differences(self.rebuild(), contents(index_file(disk / "home")))[:1]
         left = [
             name
             for name in sorted(names_of(disk) - names)
@@ -165,7 +167,7 @@ class Faults:
             self._undisturbed[operation.name] = before, after, names_of(disk)
         return self._undisturbed[operation.name]
 
-    def _rebuild(self) -> dict[str, Rows]:
+    def rebuild(self) -> dict[str, Rows]:
         """Return what a new index of the same files holds."""
         disk = self.disks.disk
         files = [

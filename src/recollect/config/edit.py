@@ -21,7 +21,7 @@ from recollect.config.paths import settings_text
 from recollect.config.schema import canonical, flatten
 from recollect.errors import ConfigError
 from recollect.text.confined import replace_inside
-from recollect.text.files import make_private_folder, replace_file
+from recollect.text.files import delete_file, make_private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ def _write(file: Path, text: str, *, inside: Path | None) -> None:
     elif text.strip() or file.is_symlink():
         replace_inside(file, text.encode(), inside)
     else:
-        file.unlink(missing_ok=True)
+        delete_file(file)
 
 
 def edit_settings(text: str, changes: Mapping[str, Value | None]) -> str:

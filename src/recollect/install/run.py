@@ -19,7 +19,7 @@ from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
 from recollect.install.edit import InstallRecord, is_empty, snippet, with_entries, without_entries
 from recollect.text.confined import read_inside, resolve_inside
-from recollect.text.files import make_private_folder, replace_file
+from recollect.text.files import delete_file, make_folder, make_private_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,10 +227,10 @@ class Installer:
             return
         file = self._real(change.file)
         if change.after is None:
-            file.unlink()
+            delete_file(file)
             _remove_folders(record.made_folders)
         else:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(file.parent)
             # An existing file is the agent's: it keeps its mode.
             is_private = self.request.scope is InstallScope.USER and change.before is None
             replace_file(file, change.after.encode(), private=is_private)

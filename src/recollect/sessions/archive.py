@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.sessions.openclaw_database import read_session
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.text.files import make_private_folder, replace_file, replacing
+from recollect.text.files import delete_file, make_private_folder, replace_file, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,9 +71,9 @@ class Archive:
     def remove(self, found: FoundTranscript) -> None:
         """Delete the imported copy of a transcript, if there is one."""
         # A transcript that grew after its import is found as the original: delete the copy too.
-        self._copy_of(found).unlink(missing_ok=True)
+        delete_file(self._copy_of(found))
         if self.contains(found):
-            found.file.unlink(missing_ok=True)
+            delete_file(found.file)
 
     def forgotten(self) -> frozenset[str]:
         """Return the stored paths of transcripts that must not be indexed again."""

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.text.files import replace_file
+from recollect.text.files import make_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,7 +216,7 @@ def make_folder_inside(folder: Path, root: Path) -> Path:
 
     """
     real = resolve_inside(folder, root)
-    real.mkdir(parents=True, exist_ok=True)
+    make_folder(real)
     return real
 
 

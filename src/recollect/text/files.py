@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _OWNER_ONLY = 0o600
 _OWNER_ONLY_FOLDER = 0o700
 _READABLE_FOLDER = 0o755
+_ANYONES_FOLDER = 0o777
 _OF_OTHERS = 0o077
 """The bits that let anyone but the owner in."""
 _AS_UMASK_ALLOWS = 0o666
@@ -65,10 +66,36 @@ def make_private_folder(folder: Path, *, readable: bool = False) -> None:
         OSError: it cannot be created.
 
     """
-    # `Path.mkdir` would create the parents with the permissions that the umask leaves.
+    make_folder(folder, mode=_READABLE_FOLDER if readable else _OWNER_ONLY_FOLDER)
+
+
+def make_folder(folder: Path, *, mode: int = _ANYONES_FOLDER) -> None:
+    """Create a folder and its missing parents; they are on disk before anything is put in them.
+
+    Args:
+        folder: an existing one keeps its mode.
+        mode: of every folder that is created, as far as the umask allows.
+
+    Raises:
+        OSError: it cannot be created.
+
+    """
+    # `Path.mkdir` would create the parents with another mode, and flush nothing.
     missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
     for each in reversed(missing):
-        each.mkdir(_READABLE_FOLDER if readable else _OWNER_ONLY_FOLDER, exist_ok=True)
+        each.mkdir(mode, exist_ok=True)
+        _flush_names(each.parent)
+
+
+def delete_file(file: Path) -> None:
+    """Remove a file for good: a power loss does not bring it back.
+
+    Raises:
+        OSError: it cannot be removed.
+
+    """
+    file.unlink(missing_ok=True)
+    _flush_names(file.parent)
 
 
 def make_private_file(file: Path) -> None:
@@ -212,8 +239,7 @@ class _Staged:
         if os.name == "nt":
             self.close()  # there, an open file cannot be renamed
         self.path.replace(self.place)
-        with suppress(OSError):  # not every system can flush a folder
-            _flush_names(self.place.parent)
+        _flush_names(self.place.parent)
 
     def close(self) -> None:
         """Release the temporary file."""
@@ -292,9 +318,10 @@ def _created(staged: Path, mode: int) -> int:
 
 
 def _flush_names(folder: Path) -> None:
-    """Write the names in a folder through to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Write the names in a folder through to the disk, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
