@@ -67,6 +67,7 @@ soak: $(TESTED)
 
 faults: $(TESTED)
 	$(BIN)/python -m tests.campaigns.faults
+	$(BIN)/python -m tests.campaigns.power_loss
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

@@ -204,9 +204,12 @@ def system_failures_explained() -> Iterator[None]:
             f"{where} cannot be read or written ({error.strerror or error}).",
             action="Check the disk and the permissions, then try again.",
         ) from error
-    except MemoryError as error:
+    except (MemoryError, RuntimeError) as error:
+        # A thread that cannot be started, for want of memory or by a limit, has no own error.
+        if isinstance(error, RuntimeError) and str(error) != "can't start new thread":
+            raise
         raise OutOfMemoryError(
-            "The system gives this process no more memory.",
+            f"The system refuses memory or threads ({str(error) or 'out of memory'}).",
             action="Close other programs or raise the limit, then try again.",
         ) from error
 

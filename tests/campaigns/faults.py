@@ -1,13 +1,13 @@
 """Fails every call of every operation in turn, in the ways a disk can fail.
 
-usage: python -m tests.campaigns.faults [--kinds 1] [--seed 1] [--only OPERATION]
+usage: python -m tests.campaigns.faults [--share 1.0] [--kinds 1] [--seed 1] [--only OPERATION]
 
 A call is what Python or SQLite asks of the system for a file of the workspace, the home or the
 user's folder; see tests/support/faulty_disk.c. Each fails in as many ways as `--kinds` says, chosen
-at random; 0 is all. After each fault the command is run again if it failed, then `index`, both on a
-disk that works. Checked are: the user is told, with a next step; the exit code is 0 only if it was
-done; files are as before or as wanted; the index equals a rebuilt one; nothing is left behind.
-Exits 1 on any difference.
+at random; 0 is all. `--share` tries fewer calls. Then the command is run with little memory. After
+each fault the command is run again if it failed, then `index`, both without a fault. Checked are:
+the user is told, with a next step; the exit code is 0 only if it was done; files are as before or
+as wanted; the index equals a rebuilt one; nothing is left behind. Exits 1 on any difference.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.support.fault_kinds import KINDS
 from tests.support.fault_operations import OPERATIONS
 from tests.support.faults import Fault, Faults, opened
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def main() -> int:
     """Run it and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--share", type=float, default=1.0, help="of the calls, at random")
     parser.add_argument("--kinds", type=int, default=1, help="of faults for each call; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="one operation")
@@ -38,19 +44,24 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="recollect-faults-") as folder,
         opened(Path(folder)) as faults,
     ):
-        kinds, failures = _run(faults, most=given.kinds, seed=given.seed, only=given.only)
+        chosen = partial(
+            _chosen, share=given.share, most=given.kinds, chance=random.Random(given.seed)
+        )
+        kinds, failures = _run(faults, chosen=chosen, only=given.only)
+    count = kinds.total()
     print("\n| kind of fault | faults |\n| --- | ---: |")
     for kind in KINDS:
-        print(f"| {kind.name} | {kinds[kind.name]:,} |")
+        print(f"| {kind.name} | {kinds.pop(kind.name, 0):,} |")
+    print(f"| limits of memory | {kinds.total():,} |")
     took = time.monotonic() - began
-    count = kinds.total()
     print(f"\n{count:,} faults in {took:.0f} s, seed {given.seed}: {failures} failures")
     return 1 if failures else 0
 
 
-def _run(faults: Faults, *, most: int, seed: int, only: str) -> tuple[Counter[str], int]:
-    """Let each call fail; return how many of each kind, and how much is wrong."""
-    chance = random.Random(seed)
+def _run(
+    faults: Faults, *, chosen: Callable[[list[Fault]], list[Fault]], only: str
+) -> tuple[Counter[str], int]:
+    """Let calls fail; return how many of each kind, and how much is wrong."""
     kinds: Counter[str] = Counter()
     failures = 0
     print("| operation | calls | faults | wrong |\n| --- | ---: | ---: | ---: |")
@@ -58,7 +69,7 @@ def _run(faults: Faults, *, most: int, seed: int, only: str) -> tuple[Counter[st
         if only not in ("", operation.name):
             continue
         found = faults.of(operation)
-        tried = _chosen(found, most=most, chance=chance)
+        tried = chosen(found) + chosen(faults.limits())
         wrong = [
             f"{operation.name}: {fault.title}: {sentence}"
             for fault in tried
@@ -73,12 +84,13 @@ def _run(faults: Faults, *, most: int, seed: int, only: str) -> tuple[Counter[st
     return kinds, failures
 
 
-def _chosen(found: list[Fault], *, most: int, chance: random.Random) -> list[Fault]:
-    """Return at most so many faults of each call."""
+def _chosen(found: list[Fault], *, share: float, most: int, chance: random.Random) -> list[Fault]:
+    """Return at most so many faults of each call, or limit of memory, of this share of them."""
     tried: list[Fault] = []
-    for _, each in groupby(found, key=lambda fault: fault.number):
+    for _, each in groupby(found, key=lambda fault: fault.number or fault.kind):
         kinds = list(each)
-        tried += chance.sample(kinds, min(most or len(kinds), len(kinds)))
+        if chance.random() < share:
+            tried += chance.sample(kinds, min(most or len(kinds), len(kinds)))
     return tried
 
 

@@ -9,7 +9,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.fault_kinds import KINDS, Kind
+from tests.support.fault_kinds import KINDS, MEMORY_KINDS, Kind
 from tests.support.fault_operations import OPERATIONS, Operation, files_of, ids_of
 from tests.support.faults import Fault, Faults, opened
 from tests.support.faulty_runs import can_build
@@ -132,6 +132,13 @@ def test_what_was_installed_elsewhere_is_not_forgotten_over_a_read_that_fails(
     kept = json.loads((faults.disks.disk / "home" / "installed.json").read_text("utf-8"))
     assert ended.code != 0
     assert any(".claude.json" in path for path in kept)
+
+
+@pytest.mark.parametrize("kind", [MEMORY_KINDS[1], MEMORY_KINDS[5], MEMORY_KINDS[-8]])
+def test_with_little_memory_a_command_ends_with_a_next_step(faults: Faults, kind: Kind) -> None:
+    wrong = list(faults.attempt(_BY_NAME["index"], Fault(0, "", "", kind)))
+
+    assert [] == wrong
 
 
 def test_a_command_that_shows_no_report_tells_that_the_index_was_set_aside(faults: Faults) -> None:

@@ -10,6 +10,8 @@ READS, CHANGES, LOCKS = 1, 2, 4
 ERROR, SHORT, TORN = 0, 1, 2
 """How it fails: not done at all, done in part, done in part and then an error."""
 _ANY = READS | CHANGES | LOCKS
+_SPARE_KIB = (0, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 32768)
+_HEAP_KIB = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096)
 _ON_NAMES = frozenset({"open", "rename", "unlink", "mkdir", "rmdir", "link"})
 
 
@@ -29,6 +31,10 @@ class Kind:
     """The names of calls that can fail so; empty is any."""
     heals: bool = False
     """True if the command has to succeed all the same."""
+    spare_bytes: int | None = None
+    """Address space that the process may still take."""
+    heap_bytes: int | None = None
+    """Memory that SQLite may take."""
 
     def can_hit(self, call: str, doing: int) -> bool:
         """Tell whether a call can fail so."""
@@ -50,3 +56,8 @@ KINDS = (
     Kind("read-only from then on", errno.EROFS, lasts_for=CHANGES, doing=CHANGES),
     Kind("dead from then on", errno.EIO, lasts_for=READS | CHANGES, doing=READS | CHANGES),
 )
+MEMORY_KINDS = (
+    *(Kind(f"{each} KiB for the process", spare_bytes=each << 10) for each in _SPARE_KIB),
+    *(Kind(f"{each} KiB for SQLite", heap_bytes=each << 10) for each in _HEAP_KIB),
+)
+"""Limits of memory; they hold for the whole command."""

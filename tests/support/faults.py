@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tests.support.contents import contents, differences, index_file
-from tests.support.fault_kinds import KINDS, Kind
+from tests.support.fault_kinds import KINDS, MEMORY_KINDS, Kind
 from tests.support.fault_operations import Disks, files_of, ids_of, names_of
 from tests.support.faulty_runs import FaultyRuns
 from tests.support.loopback import loopback_vendor
@@ -43,6 +43,8 @@ class Fault:
     @property
     def title(self) -> str:
         """What fails, for people."""
+        if not self.number:
+            return self.kind.name
         return f"{self.kind.name} at call {self.number}, {self.call} {self.path}"
 
 
@@ -77,6 +79,10 @@ class Faults:
             for kind in KINDS
             if kind.can_hit(call.name, call.doing)
         ]
+
+    def limits(self) -> list[Fault]:
+        """Return every limit of memory."""
+        return [Fault(0, "", "", kind) for kind in MEMORY_KINDS]
 
     def attempt(self, operation: Operation, fault: Fault) -> Iterator[str]:
         """Let one call fail; yield what is wrong afterwards."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import apsw
 from tests.support.fork_server import SCRIPT, load_everything, run_main
 
 if TYPE_CHECKING:
@@ -129,6 +131,8 @@ class FaultyRuns:
             "journal": journal and str(journal),
             "target": number,
             "how": [kind.code, kind.way, kind.lasts_for] if kind else [0, 0, 0],
+            "spare_bytes": kind and kind.spare_bytes,
+            "heap_bytes": kind and kind.heap_bytes,
         }
         assert self._child.stdin is not None
         assert self._child.stdout is not None
@@ -183,6 +187,7 @@ def _be_the_run(wanted: dict[str, object], *, tell: int) -> None:
             _opened(wanted["names"], os.O_TRUNC),
             _opened(wanted["journal"], os.O_APPEND),
         )
+        _limit_memory(wanted)
         code = run_main()
         sys.stdout.flush()
         disk.disk_mark(f"ended {code}".encode())
@@ -191,6 +196,15 @@ def _be_the_run(wanted: dict[str, object], *, tell: int) -> None:
         sys.stderr.flush()
         os.write(tell, f"{disk.disk_count()} {disk.disk_failed()}".encode())
         os._exit(code)
+
+
+def _limit_memory(wanted: dict[str, object]) -> None:
+    if wanted["spare_bytes"] is not None:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        most = pages * resource.getpagesize() + int(str(wanted["spare_bytes"]))
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    if wanted["heap_bytes"] is not None:
+        apsw.hard_heap_limit(int(str(wanted["heap_bytes"])))
 
 
 def _opened(path: object, flags: int) -> int:
