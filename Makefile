@@ -38,9 +38,10 @@ $(INSTALLED): pyproject.toml locks/install.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(INSTALLED)
 
-$(TESTED): $(INSTALLED) locks/test.txt
+$(TESTED): $(INSTALLED) locks/test.txt locks/encrypted.txt
 	@echo "Installing what the tests need into $(VENV) …"
 	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/test.txt
+	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/encrypted.txt --upgrade --target $(VENV)/encrypted
 	@touch $(TESTED)
 
 test: lint types unit
@@ -76,11 +77,12 @@ screenshots: $(TESTED)
 	REQUIRE_BROWSER=1 TAKE_SCREENSHOTS=1 $(BIN)/pytest tests/web
 
 # Keeps the versions in the locks as far as pyproject.toml allows; UPGRADE=--upgrade takes the newest.
-COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $(UPGRADE) pyproject.toml
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $(UPGRADE)
 lock: $(INSTALLED)
 	$(PIP) 'uv>=0.9'
-	$(COMPILE) --group build --output-file locks/install.txt
-	$(COMPILE) --group dev --constraint locks/install.txt --output-file locks/test.txt
+	$(COMPILE) pyproject.toml --group build --output-file locks/install.txt
+	$(COMPILE) pyproject.toml --group dev --constraint locks/install.txt --output-file locks/test.txt
+	$(COMPILE) --group encrypted --output-file locks/encrypted.txt
 
 licences: $(TESTED)
 	$(BIN)/python -m tools.licences

@@ -30,6 +30,7 @@ from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
 from recollect.reports import RecallForm, Status
 from recollect.search.answer import Searcher
+from recollect.stores.keys import KEY_VARIABLE, use_key
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
 from recollect.types import Leg, Scope, SearchRequest, SourceKind, silent
@@ -162,6 +163,7 @@ class Memory:
         setup = Setup.of(
             workspace, agent=agent, config_file=config_file, settings=settings, environ=environ
         ).limited_to(scopes)
+        use_key(setup.places.home, setup.environ.get(KEY_VARIABLE))
         store, notices = open_store(setup.store_address, engine=setup.config.vector_engine)
         if store.is_writable:
             try:

@@ -28,6 +28,7 @@ NOT_RUN = {
     "README.md": 2,
     "docs/config.md": 1,
     "docs/evaluate.md": 1,
+    "docs/how-to/encrypt.md": 1,
     "docs/how-to/fresh.md": 1,
     "docs/how-to/provider.md": 3,
     "docs/http.md": 6,

@@ -38,7 +38,7 @@ ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
 """Origins that win over every file."""
 _PREFIX = "RECOLLECT_"
-_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN", "HOOKS"}
+_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN", "HOOKS", "KEY"}
 _TESTS = "TEST_"
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
 _MAX_PROJECT_PATHS = 64

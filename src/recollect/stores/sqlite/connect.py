@@ -20,6 +20,7 @@ from recollect.errors import (
     StoreReadOnlyError,
     TermsCorruptError,
 )
+from recollect.stores.sqlite.encrypt import unlock
 from recollect.stores.sqlite.rows import RowError, has_phrase, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
 from recollect.text.globs import matches
@@ -50,8 +51,8 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
         if writable:
             _make_private(path)
             with _folder_locked(path, is_exclusive=False):
-                return _opened(apsw.Connection(str(path)), writable=True)
-        return _opened(_open_read_only(path), writable=False)
+                return _opened(apsw.Connection(str(path)), path, writable=True)
+        return _opened(_open_read_only(path), path, writable=False)
 
 
 def _make_private(path: Path) -> None:
@@ -118,17 +119,20 @@ def _read_by(path: Path, parameters: str) -> apsw.Connection:
     try:
         if _VFS_WITHOUT_LOCKS in parameters:
             connection.pragma("locking_mode", "exclusive")  # needs no shared memory
+        unlock(connection, path, writable=False)
         connection.execute("SELECT 1 FROM sqlite_schema")  # opens the log
-    except apsw.Error:
+    except (apsw.Error, StoreError):
         connection.close()
         raise
     return connection
 
 
-def _opened(connection: apsw.Connection, *, writable: bool) -> apsw.Connection:
+def _opened(connection: apsw.Connection, path: Path, *, writable: bool) -> apsw.Connection:
     try:
+        if writable:
+            unlock(connection, path, writable=True)
         _configure(connection, writable=writable)
-    except apsw.Error:
+    except (apsw.Error, StoreError):
         connection.close()
         raise
     return connection

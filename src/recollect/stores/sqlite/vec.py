@@ -66,8 +66,10 @@ class SqliteVec:
             import sqlite_vec  # noqa: PLC0415 - an optional dependency
 
             connection.enable_load_extension(True)
-            connection.load_extension(sqlite_vec.loadable_path())
-            connection.enable_load_extension(False)
+            try:
+                connection.load_extension(sqlite_vec.loadable_path())
+            finally:
+                connection.enable_load_extension(False)  # no SQL may load another one
         except (ImportError, AttributeError, OSError, apsw.Error) as error:
             raise EngineMissingError(str(error)) from error
 
