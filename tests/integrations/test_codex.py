@@ -44,9 +44,12 @@ def test_what_codexs_own_command_writes_can_be_taken_out(agents: Agents) -> None
 def test_a_question_is_answered_through_what_was_installed(agents: Agents, model: Model) -> None:
     config = agents.write(".codex/config.toml", CONFIG.format(url=model.url))
     agents.recollect("install", "codex")
-    with config.open("a", encoding="utf-8") as file:
-        # Of the table that was added: a busy machine may else begin before the server is there.
-        file.write("required = true\nstartup_timeout_sec = 120\n")
+    header = "[mcp_servers.recollect]\n"
+    # A busy machine may else begin before the server is there.
+    patient = f"{header}required = true\nstartup_timeout_sec = 120\n"
+    written = config.read_text(encoding="utf-8")
+    assert 1 == written.count(header)
+    config.write_text(written.replace(header, patient), encoding="utf-8")
     answer = agents.run(
         "codex",
         "exec",
