@@ -1,27 +1,43 @@
 """The archive of one memory: imported transcripts, and the list of forgotten ones.
 
-Both live in the user's home, so neither an agent's clean-up nor a rebuilt index loses them.
+Both live in the user's home, so neither an agent's clean-up nor a rebuilt index loses them. Secrets
+are hidden before a copy is written.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.reports import Failure
+from recollect.sessions.mask import masked, masked_row
+from recollect.sessions.names import COMPRESSED, is_transcript_name
 from recollect.sessions.openclaw_database import read_session
+from recollect.sessions.read import open_transcript
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.text.files import delete_file, make_private_folder, replace_file, replacing
+from recollect.sessions.unpack import pack, unpack
+from recollect.text.files import (
+    delete_file,
+    make_private_folder,
+    remove_leftovers,
+    replace_file,
+    replacing,
+)
+from recollect.text.redact import RULES_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from recollect.sessions.export import Conversation
     from recollect.sessions.find import FoundTranscript
 
 _FORGOTTEN = "forgotten.json"
+_RULES = "redacted-by.txt"
+"""Names the version of the rules by which all copies were redacted."""
+_RULES_TEXT = f"{RULES_VERSION}\n".encode()
 _NS_PER_SECOND = 1_000_000_000
 
 
@@ -38,21 +54,45 @@ class Archive:
     def add(self, found: FoundTranscript) -> bool:
         """Copy a transcript here; return False if the archive already has all of it."""
         copy = self._copy_of(found)
-        # Transcripts only grow, so the size tells whether the copy is complete.
-        is_complete = copy.is_file() and copy.stat().st_size >= _size_bytes(found)
-        if found.file == copy or is_complete:
+        if found.file == copy or (copy.is_file() and _has_all(copy, found)):
             return False
         make_private_folder(copy.parent)
-        with replacing(copy, private=True) as staged:  # a transcript may contain secrets
-            if found.session:
-                rows = read_session(found.file, found.session)
-                staged.write_bytes("".join(f"{row}\n" for row in rows).encode())
-                mtime_ns = found.stat.mtime_ns
-            else:
-                shutil.copyfile(found.file, staged)
-                mtime_ns = found.file.stat().st_mtime_ns
-            os.utime(staged, ns=(mtime_ns, mtime_ns))
+        if found.session:
+            rows = read_session(found.file, found.session)
+            _write(copy, (masked_row(f"{row}\n".encode()) for row in rows), found.stat.mtime_ns)
+        else:
+            _write_masked(copy, found.file)
         return True
+
+    def clean(self) -> list[Failure]:
+        """Remove what killed imports left, and redact copies from before the present rules.
+
+        Returns the copies that cannot be read or written.
+        """
+        is_redacted = self.is_redacted()
+        failures: list[Failure] = []
+        for folder, _, names in os.walk(self.folder):
+            remove_leftovers(Path(folder))
+            for name in () if is_redacted else filter(is_transcript_name, names):
+                copy = Path(folder, name)
+                try:
+                    _write_masked(copy, copy)
+                except OSError as error:
+                    reason = f"may contain secrets ({error.strerror or error})"
+                    failures.append(Failure(str(copy), reason, "Delete it, or make it writable."))
+        return failures
+
+    def mark_redacted(self) -> None:
+        """Note that all copies were redacted by the present rules."""
+        if self.folder.is_dir() and not self.is_redacted():
+            replace_file(self.folder / _RULES, _RULES_TEXT, private=True)
+
+    def is_redacted(self) -> bool:
+        """Tell whether all copies were redacted by the present rules."""
+        try:
+            return (self.folder / _RULES).read_bytes() == _RULES_TEXT
+        except OSError:
+            return not self.folder.exists()
 
     def add_conversation(self, conversation: Conversation) -> bool:
         """Store a conversation of an export; return False if this or a newer state is here."""
@@ -63,9 +103,7 @@ class Archive:
         if is_older or (copy.is_file() and copy.read_bytes() == conversation.content):
             return False
         make_private_folder(copy.parent)
-        with replacing(copy, private=True) as staged:  # a transcript may contain secrets
-            staged.write_bytes(conversation.content)
-            os.utime(staged, ns=(mtime_ns, mtime_ns))
+        _write(copy, [conversation.content], mtime_ns)
         return True
 
     def remove(self, found: FoundTranscript) -> None:
@@ -93,8 +131,29 @@ class Archive:
         return self.folder.joinpath(*_folders_of(found), found.name)
 
 
-def _size_bytes(found: FoundTranscript) -> int:
-    return found.stat.size_bytes if found.session else found.file.stat().st_size
+def _has_all(copy: Path, found: FoundTranscript) -> bool:
+    """Tell whether a copy is complete: transcripts only grow, and compressed ones do not."""
+    size = found.stat.size_bytes if found.session else found.file.stat().st_size
+    return copy.name.endswith(COMPRESSED) or copy.stat().st_size >= size
+
+
+def _write_masked(copy: Path, original: Path) -> None:
+    with open_transcript(original) as stream:
+        mtime_ns = os.fstat(stream.fileno()).st_mtime_ns
+        if not original.name.endswith(COMPRESSED):
+            _write(copy, masked(stream), mtime_ns)
+            return
+        content = unpack(stream)
+        hidden = b"".join(masked(BytesIO(content)))
+        if hidden != content or copy != original:
+            _write(copy, [pack(hidden)], mtime_ns)
+
+
+def _write(copy: Path, content: Iterable[bytes], mtime_ns: int) -> None:
+    with replacing(copy, private=True) as staged:
+        with staged.open("wb") as stream:
+            stream.writelines(content)
+        os.utime(staged, ns=(mtime_ns, mtime_ns))
 
 
 def _folders_of(found: FoundTranscript) -> tuple[str, ...]:

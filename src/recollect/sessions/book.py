@@ -11,6 +11,7 @@ from recollect.errors import NotFoundError, UsageError, explains_system_failures
 from recollect.reports import SessionStatus
 from recollect.sessions.export import conversations_of, is_export
 from recollect.sessions.find import Root, find_transcripts, stored_path
+from recollect.sessions.unpack import DamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -78,14 +79,24 @@ class SessionBook:
             UsageError: a path is neither a transcript nor a readable export.
 
         """
+        failures = self._archive.clean()
+        for failure in failures:
+            on_notice(f"{failure.path} {failure.reason}. {failure.action}")
         forgotten = self.forgotten()
         exports, others = _divided(paths)
         found = _found_at(others) if paths else self._source.all()[0]
         # A copy would no longer tell that its session is excluded.
         wanted = [each for each in found if not each.excluded and each.path not in forgotten]
-        brought = [each.path for each in wanted if self._archive.add(each)]
+        brought: list[str] = []
+        for each in wanted:
+            try:
+                brought += [each.path] if self._archive.add(each) else []
+            except DamagedError as error:
+                on_notice(f"Left out {each.path}: it cannot be decompressed ({error}).")
         for export in exports:
             brought += self._bring_export(export, forgotten=forgotten, on_notice=on_notice)
+        if not failures:
+            self._archive.mark_redacted()
         return brought
 
     def _bring_export(

@@ -1,7 +1,7 @@
 """Divides a data export of ChatGPT or claude.ai into transcripts, one per conversation.
 
 An export is a zip file, the folder it unpacks to, or its `conversations.json`; large ones have
-several numbered files. A transcript is JSON Lines: a header, then the messages as exported.
+several numbered files. A transcript is JSON Lines: a header, then the messages without secrets.
 
 Threat: a zip file from elsewhere unpacks to any size, or names files outside of it. Nothing is
 unpacked to disk, only the files of conversations are read, and never more than the limits.
@@ -24,6 +24,7 @@ from recollect.sessions.read import open_transcript
 from recollect.sessions.rows import moment_of, string
 from recollect.sessions.transcript import TranscriptFormat
 from recollect.sessions.unpack import MAX_BYTES
+from recollect.text.redact import redact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -217,7 +218,8 @@ def _conversation(entry: object) -> Conversation | str:
     if not _ID.fullmatch(own_id):
         return f"a conversation has the id {own_id[:80]!r}, which is not one"
     header = {"export": form.value, "id": own_id, **{name: row.get(name) for name in names}}
-    lines = (json.dumps(each, ensure_ascii=False) for each in (header, *messages))
+    rows = (redact_json(each) for each in (header, *messages))
+    lines = (json.dumps(each, ensure_ascii=False) for each in rows)
     content = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
     moments = (*(each.get(names[1]) for each in messages), row.get(names[2]), row.get(names[1]))
     updated = max((found for each in moments if (found := moment_of(each))), default=_NEVER)

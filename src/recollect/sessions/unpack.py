@@ -1,4 +1,4 @@
-"""Decompresses what OpenClaw compressed: archived transcripts, and long rows of its database."""
+"""Decompresses what OpenClaw compressed, archived transcripts and long rows, and compresses it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ MAX_BYTES = 512 * 1024 * 1024
 """Ten times a long conversation; a small file can unpack to any size."""
 
 
+class DamagedError(OSError):
+    """Compressed content that cannot be decompressed."""
+
+
 def unpack(packed: BinaryIO | bytes, *, limit: int = MAX_BYTES) -> bytes:
     """Return decompressed content.
 
     Raises:
-        OSError: it is damaged, or larger than the limit.
+        DamagedError: it is damaged, or larger than the limit.
 
     """
     import zstandard  # noqa: PLC0415 - few transcripts are compressed
@@ -24,7 +28,14 @@ def unpack(packed: BinaryIO | bytes, *, limit: int = MAX_BYTES) -> bytes:
     try:
         content = reader.read(limit + 1)
     except zstandard.ZstdError as error:
-        raise OSError(str(error)) from error
+        raise DamagedError(str(error)) from error
     if len(content) > limit:
-        raise OSError(f"it unpacks to more than {limit // 1024**2} MiB")
+        raise DamagedError(f"it unpacks to more than {limit // 1024**2} MiB")
     return content
+
+
+def pack(content: bytes) -> bytes:
+    """Return compressed content."""
+    import zstandard  # noqa: PLC0415 - few transcripts are compressed
+
+    return zstandard.ZstdCompressor().compress(content)

@@ -11,7 +11,12 @@ pattern starts with fixed letters and has bounded lookahead, so redaction takes 
 
 from __future__ import annotations
 
+import re
+
 from recollect.text.secrets import Secret, find_secrets
+
+RULES_VERSION = 1
+"""Raise it when more is found: stored copies of transcripts are then redacted again."""
 
 HIDDEN = "***"
 """Replaces a secret that is hidden completely."""
@@ -20,6 +25,10 @@ _MIN_SHOWN_CHARS = 18
 """Of a shorter key, ten characters would reveal too much."""
 _HEAD_CHARS, _TAIL_CHARS = 6, 4
 _MOST_PASSES = 4
+_MAX_NAMED_CHARS = 256
+"""A longer value of a field is judged by its content alone."""
+_MIN_BLOB_CHARS = 4096
+_BLOB = re.compile("[A-Za-z0-9+/=_-]+")
 
 
 def redact(text: str) -> str:
@@ -46,3 +55,30 @@ def _shown(text: str, secret: Secret) -> str:
         return HIDDEN
     head, tail = secret.start + _HEAD_CHARS, secret.end - _TAIL_CHARS
     return f"{text[secret.start : head]}…{text[tail : secret.end]}"
+
+
+def redact_json(value: object) -> object:
+    """Return what a JSON document holds, without its secrets; a field's name counts as a name."""
+    if isinstance(value, str):
+        return redact(value) if not _is_blob(value) else value
+    if isinstance(value, list):
+        return [redact_json(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _redact_field(str(name), each) for name, each in value.items()}
+    return value
+
+
+def _redact_field(name: str, value: object) -> object:
+    if not isinstance(value, str) or len(value) > _MAX_NAMED_CHARS:
+        return redact_json(value)
+    hidden = redact(value)
+    quote = next((quote for quote in "\"'`" if quote not in value), "")
+    named = f"{name}={quote}{value}{quote}"
+    if hidden == value and any(found.start > len(name) for found in find_secrets(named)):
+        return HIDDEN
+    return hidden
+
+
+def _is_blob(value: str) -> bool:
+    """Tell whether a text is an image or other binary content in base64."""
+    return len(value) >= _MIN_BLOB_CHARS and _BLOB.fullmatch(value) is not None

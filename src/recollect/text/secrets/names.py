@@ -20,8 +20,8 @@ _PASSWORDS = (
 _SHORT_PASSWORDS = ("pass", "pw")
 _OF_KEYS = """
 account access admin api app application auth bot client decryption deploy encryption function
-functions hmac host jwt license master private root secret service session shared signing ssh
-storage subscription webhook
+functions hmac jwt license master private root secret service shared signing ssh storage
+subscription webhook
 """
 _KEYS = (
     *(f"{word}{joint}key" for word in _OF_KEYS.split() for joint in ("", "_", "-", " ")),
