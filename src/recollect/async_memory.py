@@ -117,6 +117,13 @@ class AsyncMemory:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, work, self._memory)
 
+    async def reader(self) -> AsyncMemory:
+        """Return another one of the same index and models, in a thread of its own.
+
+        Close it before this one.
+        """
+        return await _opened(self._memory.reader)()
+
     async def close(self) -> None:
         """Release the index and the models, once running calls have ended.
 

@@ -29,11 +29,12 @@ from recollect.ingest.walk import Watched, locate, missing, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
 from recollect.reports import RecallForm, Status
-from recollect.search.answer import Searcher
+from recollect.search.answer import EmbeddedSearch, Searcher
+from recollect.search.choose import Serving
 from recollect.stores.keys import KEY_VARIABLE, use_key
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
-from recollect.types import Leg, Scope, SearchRequest, SourceKind, silent
+from recollect.types import Degradation, Leg, Scope, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,12 +59,41 @@ if TYPE_CHECKING:
         Staleness,
         Verification,
     )
+    from recollect.search.answer import StartedSearch
     from recollect.search.expand import QueryExpander
     from recollect.search.overview import Overview
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
     from recollect.types import Progress, Results
+
+
+class _Models:
+    """The models of a memory, which its readers use as well."""
+
+    def __init__(self, config: Config, *, cache: Path) -> None:
+        self.chain = Chain(config.provider, cache=cache)
+        self.chat = _open_chat(config.chat)
+        self.wording_chat = _open_chat(
+            replace(config.chat, model=config.wording.model or config.chat.model)
+        )
+        self._config, self._cache = config, cache
+
+    @cached_property
+    def reranker(self) -> CrossEncoder:
+        """Reads a question together with a text."""
+        from recollect.providers.cross_encoder import open_cross_encoder
+
+        return open_cross_encoder(self._config.provider, cache=self._cache)
+
+    def close(self) -> None:
+        """Release them."""
+        if "reranker" in vars(self):  # opened
+            self.reranker.close()
+        self.chain.close()
+        for chat in (self.chat, self.wording_chat):
+            if chat is not None:
+                chat.close()
 
 
 @explains_system_failures
@@ -74,7 +104,13 @@ class Memory:
     """
 
     def __init__(
-        self, setup: Setup, *, store: Store, notices: Sequence[str] = (), purpose: str
+        self,
+        setup: Setup,
+        *,
+        store: Store,
+        notices: Sequence[str] = (),
+        purpose: str,
+        models: _Models | None = None,
     ) -> None:
         """Compose the parts around an open store.
 
@@ -83,6 +119,7 @@ class Memory:
             store: holds its chunks, terms and vectors.
             notices: what the user should know of how the store was opened.
             purpose: the name under which other processes see this one at work.
+            models: those of another memory, which closes them; None opens its own.
 
         """
         config = setup.config
@@ -95,11 +132,9 @@ class Memory:
         self._cache = open_cache(
             setup.store_address, setup.places.cache, max_bytes=config.cache_bytes
         )
-        self._chain = Chain(config.provider, cache=setup.places.models)
-        self._chat = _open_chat(config.chat)
-        self._wording_chat = _open_chat(
-            replace(config.chat, model=config.wording.model or config.chat.model)
-        )
+        self._owns_models = models is None
+        self._models = models or _Models(config, cache=setup.places.models)
+        self._chain = self._models.chain
         self._syncer = Syncer(
             store,
             sources=self._sources(),
@@ -123,7 +158,7 @@ class Memory:
             syncer=self._syncer,
             expander=self._expander(),
             chain=self._chain,
-            reranker=lambda: self._reranker,
+            reranker=lambda: self._models.reranker,
             options=config.search,
             audience=self._audience_of,
             workspace=setup.workspace,
@@ -211,7 +246,7 @@ class Memory:
             self.workspace,
             book=self.facts,
             state=self._setup.places.ingested_of(self.agent),
-            chat=self._chat,
+            chat=self._models.chat,
             options=self.config.extract,
         )
 
@@ -250,13 +285,9 @@ class Memory:
             return None
         from recollect.search.expand import AnswerCache, QueryExpander
 
-        return QueryExpander(self._wording_chat, options=self.config.wording, cache=AnswerCache())
-
-    @cached_property
-    def _reranker(self) -> CrossEncoder:
-        from recollect.providers.cross_encoder import open_cross_encoder
-
-        return open_cross_encoder(self.config.provider, cache=self._setup.places.models)
+        return QueryExpander(
+            self._models.wording_chat, options=self.config.wording, cache=AnswerCache()
+        )
 
     @property
     def config(self) -> Config:
@@ -372,16 +403,53 @@ class Memory:
         )
         return self.answer(request, progress=progress)
 
-    @synchronized
     def answer(self, request: SearchRequest, *, progress: Progress = silent) -> Results:
         """Answer a request: `search` with its arguments in one record.
+
+        Other threads may use the memory while the question is embedded.
 
         Raises:
             QueryError: the question is empty or an argument is out of range.
             StoreError: the index cannot be read.
 
         """
-        return self._searcher.answer(request, progress=progress)
+        started = self.start_search(request, progress=progress)
+        return self.finish_search(started, self.embed_search(started, progress=progress))
+
+    @synchronized
+    def start_search(self, request: SearchRequest, *, progress: Progress = silent) -> StartedSearch:
+        """Do the first step of `answer`: read the request, and bring in what changed.
+
+        Raises:
+            QueryError: the question is empty or an argument is out of range.
+            StoreError: the index cannot be read.
+
+        """
+        return self._searcher.start(request, progress=progress)
+
+    def embed_search(
+        self, started: StartedSearch, *, progress: Progress = silent
+    ) -> EmbeddedSearch:
+        """Do the second step: embed the question, in any thread; nobody waits for it."""
+        return self._searcher.embed(started, progress=progress)
+
+    @synchronized
+    def finish_search(
+        self, started: StartedSearch, embedded: EmbeddedSearch | Degradation
+    ) -> Results:
+        """Do the last step, also in another memory of the same index.
+
+        Args:
+            started: the result of the first step.
+            embedded: the result of the second, or why it is not waited for any longer.
+
+        Raises:
+            StoreError: the index cannot be read.
+
+        """
+        if isinstance(embedded, Degradation):
+            embedded = EmbeddedSearch(started.query, Serving(None, embedded))
+        return self._searcher.finish(started, embedded)
 
     def recall(
         self,
@@ -403,10 +471,28 @@ class Memory:
             UsageError: the budget is too small for any block; the error names one that is enough.
 
         """
-        from recollect.search.recall import CANDIDATES, recall_block
+        results = self.answer(self.recall_request(prompt, scopes=scopes))
+        return self.recall_from(results, budget_tokens=budget_tokens, form=form)
 
-        request = SearchRequest(prompt, max_results=CANDIDATES, scopes=tuple(scopes), phrases=False)
-        results = self.answer(request)
+    @staticmethod
+    def recall_request(prompt: str, *, scopes: Iterable[str] = ()) -> SearchRequest:
+        """Return the search that `recall` makes."""
+        from recollect.search.recall import CANDIDATES
+
+        return SearchRequest(prompt, max_results=CANDIDATES, scopes=tuple(scopes), phrases=False)
+
+    @staticmethod
+    def recall_from(
+        results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
+    ) -> Recalled:
+        """Return the block of `recall` from the results of its search.
+
+        Raises:
+            UsageError: the budget is too small for any block; the error names one that is enough.
+
+        """
+        from recollect.search.recall import recall_block
+
         return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
 
     def finish_in_background(self) -> int:
@@ -456,6 +542,14 @@ class Memory:
             on_sync=on_sync,
             interval_seconds=watch.interval_minutes * 60.0,
         )
+
+    def reader(self) -> Self:
+        """Return a memory of the same index for another thread, with the same models.
+
+        Close it before this one.
+        """
+        store, _ = self._store.share()
+        return type(self)(self._setup, store=store, purpose="recollect serve", models=self._models)
 
     def _for_another_thread(self) -> Self:
         store, notices = self._store.share()
@@ -592,7 +686,9 @@ class Memory:
         from recollect.ingest.verify import verify_models
 
         held = held_space(self._store, chain=self._chain)
-        return verify_models(partial(self._chain.check_files, held), self._reranker.check_files)
+        return verify_models(
+            partial(self._chain.check_files, held), self._models.reranker.check_files
+        )
 
     @synchronized
     @rebuilds
@@ -609,14 +705,10 @@ class Memory:
     def close(self) -> None:
         """Release the index and the models."""
         self._store.close()
-        if "_reranker" in vars(self):  # opened
-            self._reranker.close()
-        self._chain.close()
-        for chat in (self._chat, self._wording_chat):
-            if chat is not None:
-                chat.close()
         if self._cache is not None:
             self._cache.close()
+        if self._owns_models:
+            self._models.close()
 
     def __enter__(self) -> Self:
         return self

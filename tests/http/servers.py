@@ -19,6 +19,7 @@ from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from recollect import AsyncMemory
 from recollect.shells.http.listen import bound
 from recollect.shells.http.server import ServeOptions, run_server
+from recollect.shells.readers import MOST_READERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,20 +121,24 @@ class Inside:
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
-        """Keep the memory's thread from doing anything else."""
-        begun, free = threading.Event(), threading.Event()
+        """Keep all threads of the memory from doing anything else."""
+        free = threading.Event()
+        begun = threading.Semaphore(0)
 
         def hold(_memory: object) -> None:
-            begun.set()
+            begun.release()
             free.wait(PATIENCE_SECONDS)
 
-        held = asyncio.run_coroutine_threadsafe(self.memory.run(hold), self.loop)
-        begun.wait(PATIENCE_SECONDS)
+        works = [self.memory.run(hold), *(self.memory.read(hold) for _ in range(MOST_READERS))]
+        held = [asyncio.run_coroutine_threadsafe(work, self.loop) for work in works]
+        for _ in held:
+            begun.acquire(timeout=PATIENCE_SECONDS)
         try:
             yield
         finally:
             free.set()
-            held.result(PATIENCE_SECONDS)
+            for each in held:
+                each.result(PATIENCE_SECONDS)
 
 
 @contextlib.contextmanager

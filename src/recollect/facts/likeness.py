@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
 from recollect.ingest.vectors import held_space
+from recollect.providers.deadline import within
 from recollect.text.claims import Wording, claim_key, compare_claims, may_agree
 from recollect.text.scripts import normalised
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from threading import RLock
-
-    import numpy as np
-    import numpy.typing as npt
 
     from recollect.facts.record import Fact
     from recollect.ingest.sync import Syncer
     from recollect.providers.base import Provider
     from recollect.providers.chain import Chain
-    from recollect.stores.base import Store
+    from recollect.types import Fingerprint, Vector
 
 LEAST_SHARE = 0.85
 """How far the cosine of two duplicates is at least from unrelated texts (0) to equal ones (1)."""
+_SECONDS = 8.0  # like a question's
 _READS_ENOUGH = 0.5  # below this most of a text is noise to the model
 
 
@@ -94,46 +93,49 @@ class Meanings:
     """Has the store, and rebuilds it if it is damaged."""
     chain: Chain
     lock: RLock
-    """Held while the store and the chain are used."""
+    """Held while the store is used."""
 
     def shares(self, pairs: Sequence[tuple[Fact, Fact]]) -> Mapping[frozenset[str], float]:
         """Return how near the two facts of each pair are, by their ids; nothing if unknown."""
         if not pairs:
             return {}
+        facts = {fact.id: fact for pair in pairs for fact in pair}
         with self.lock:
-            return self.syncer.rebuilding(lambda: self._shares(pairs))
-
-    def _shares(self, pairs: Sequence[tuple[Fact, Fact]]) -> Mapping[frozenset[str], float]:
-        choice = self.chain.choose(
-            held_space(self.syncer.store, chain=self.chain), progress=silent, retry=False
-        )
-        if choice.provider is None:
-            return {}
+            held = self.syncer.rebuilding(lambda: held_space(self.syncer.store, chain=self.chain))
         try:
-            return _shares(pairs, choice.provider, store=self.syncer.store)
+            # Whoever saves a fact waits for it, and words can decide alone.
+            provider, vectors = within(_SECONDS, lambda: self._embed(facts.values(), held))
         except ProviderError:
-            return {}  # words decide alone
+            return {}
+        if provider is None:
+            return {}
+        with self.lock:
+            space = self.syncer.rebuilding(lambda: self.syncer.store.space(provider.fingerprint))
+        background = (space.background if space else None) or provider.background
+        return _shares(pairs, vectors, mean=background.mean) if background else {}
+
+    def _embed(
+        self, facts: Iterable[Fact], held: Fingerprint | None
+    ) -> tuple[Provider | None, Mapping[str, Vector]]:
+        """Return the vectors of the texts that the provider reads, by the ids of the facts."""
+        provider = self.chain.choose(held, progress=silent, retry=False).provider
+        vectors: dict[str, Vector] = {}
+        if provider is None:
+            return None, vectors
+        readable = [fact for fact in facts if provider.reads(fact.text) >= _READS_ENOUGH]
+        for start in range(0, len(readable), provider.limits.texts):
+            part = readable[start : start + provider.limits.texts]
+            embedded = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
+            vectors |= {fact.id: vector for fact, vector in zip(part, embedded, strict=True)}
+        return provider, vectors
 
 
 def _shares(
-    pairs: Sequence[tuple[Fact, Fact]], provider: Provider, *, store: Store
+    pairs: Sequence[tuple[Fact, Fact]], vectors: Mapping[str, Vector], *, mean: float
 ) -> Mapping[frozenset[str], float]:
-    space = store.space(provider.fingerprint)
-    background = (space.background if space else None) or provider.background
-    if background is None:
-        return {}
-    facts = {fact.id: fact for pair in pairs for fact in pair}
-    readable = [fact for fact in facts.values() if provider.reads(fact.text) >= _READS_ENOUGH]
-    vectors: dict[str, npt.NDArray[np.float32]] = {}
-    for start in range(0, len(readable), provider.limits.texts):
-        part = readable[start : start + provider.limits.texts]
-        embedded = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)
-        vectors |= {fact.id: vector for fact, vector in zip(part, embedded, strict=True)}
     return {
-        frozenset({one.id, other.id}): (
-            float(vectors[one.id] @ vectors[other.id]) - background.mean
-        )
-        / (1 - background.mean)
+        frozenset({one.id, other.id}): (float(vectors[one.id] @ vectors[other.id]) - mean)
+        / (1 - mean)
         for one, other in pairs
         if one.id in vectors and other.id in vectors
     }

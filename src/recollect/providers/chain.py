@@ -8,6 +8,7 @@ no other takes over by itself, because vectors of two models cannot be compared.
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -61,6 +62,7 @@ class Chain:
     def __init__(self, options: ProviderOptions, *, cache: Path) -> None:
         self._options = options
         self._cache = cache
+        self._choosing = threading.RLock()  # one thread opens and tries a provider, others wait
         self._choice: Choice | None = None
         self._previous: dict[Fingerprint, Provider | Degradation] = {}
 
@@ -94,9 +96,14 @@ class Chain:
 
     def choose(self, held: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
         """Return the first provider that can embed now; `retry` repeats a failed choice."""
-        if self._choice is None or (retry and self._choice.provider is None):
-            self._choice = self._choose(held, progress=progress, retry=retry)
-        return self._choice
+        choice = self._choice
+        if choice is not None and not (retry and choice.provider is None):
+            return choice
+        with self._choosing:
+            if self._choice is choice:
+                self._choice = self._choose(held, progress=progress, retry=retry)
+            assert self._choice is not None  # noqa: S101 - nothing takes a choice back
+            return self._choice
 
     def probe(self, held: Fingerprint | None) -> Probe:
         """Check the model's files and embed one text, to see that the provider works."""
@@ -130,9 +137,10 @@ class Chain:
 
     def previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         """Return the provider of an earlier space, as today's settings reach it, or why not."""
-        if fingerprint not in self._previous:
-            self._previous[fingerprint] = self._find_previous(fingerprint)
-        return self._previous[fingerprint]
+        with self._choosing:
+            if fingerprint not in self._previous:
+                self._previous[fingerprint] = self._find_previous(fingerprint)
+            return self._previous[fingerprint]
 
     def close(self) -> None:
         """Release all providers."""

@@ -8,6 +8,7 @@ neighbours. Several texts run in parallel threads instead, which is also faster
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,7 @@ class LocalProvider:
         self._identity = identity
         self._folder: Path | None = None
         self._model: _LoadedModel | None = None
+        self._loading = threading.Lock()
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -115,13 +117,14 @@ class LocalProvider:
         self._model = None
 
     def _load(self) -> _LoadedModel:
-        model = self._model
-        if model is None:
-            self.prepare(progress=silent, retry=False)
-            assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-            model = _open_model(self._folder, dimensions=self._manifest.dimensions)
-            self._model = model
-        return model
+        with self._loading:  # threads that come at once share one model
+            model = self._model
+            if model is None:
+                self.prepare(progress=silent, retry=False)
+                assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
+                model = _open_model(self._folder, dimensions=self._manifest.dimensions)
+                self._model = model
+            return model
 
     def _embed_one(self, model: _LoadedModel, prefix: str, text: str) -> Vector:
         # A prefix from the settings must leave room for the text.

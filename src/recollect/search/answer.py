@@ -1,18 +1,18 @@
-"""request ─ read ─▶ Query ─ expand ─ freshen ─ choose ─ search ─▶ Results ─ mark copies ─ finish.
+"""request ─ read ─▶ Query ─ freshen ─ expand ─ choose ─ embed ─ search ─▶ Results ─ mark copies.
 
-The orchestrator of a whole answer. Each line of `Searcher.answer` is one step; `pipeline` has the
-steps of the search itself.
+The orchestrator of a whole answer. Each line of `Searcher` is one step; `pipeline` has the steps
+of the search itself.
 """
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.search.choose import choose_provider
-from recollect.search.legs import WORKING
+from recollect.search.choose import Serving, StoredSpaces, choose_provider
+from recollect.search.legs import WORKING, embed_question
 from recollect.search.pipeline import search
 from recollect.search.question import adapt_options, read_question
 from recollect.types import Leg, SourceKind
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.ingest.sync import Syncer
-    from recollect.providers.base import Provider, Reranker
+    from recollect.providers.base import Reranker
     from recollect.providers.chain import Chain
-    from recollect.search.choose import Serving
     from recollect.search.expand import QueryExpander
+    from recollect.search.legs import AskedVectors
     from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
     from recollect.types import Degradation, Progress, Query, Results, SearchRequest
@@ -37,8 +37,41 @@ _SESSIONS_NOT_INDEXED = (
 
 
 @dataclass(frozen=True, slots=True)
+class StartedSearch:
+    """A search whose question is read but not embedded."""
+
+    request: SearchRequest
+    options: SearchOptions
+    query: Query
+    left_undone: tuple[str, ...]
+    """What was not brought up to date, for the user."""
+    spaces: StoredSpaces
+    trouble: Degradation | None
+    """Why what is new could not be embedded."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedSearch:
+    """The question of a search as vectors."""
+
+    query: Query
+    serving: Serving
+    asked: AskedVectors | None = None
+    unexpanded: Mapping[str, Degradation] = field(default_factory=dict)
+
+    @property
+    def has_second(self) -> bool:
+        """Whether there is another provider to ask."""
+        second = self.serving.second
+        return second is not None and (self.asked is None or self.asked.provider is not second)
+
+
+@dataclass(frozen=True, slots=True)
 class Searcher:
-    """Answers questions from one store."""
+    """Answers questions from one store, in three steps: `start`, `embed`, `finish`.
+
+    Only the second waits for models, and it uses no store: others may use it meanwhile.
+    """
 
     store: Store
     syncer: Syncer
@@ -58,20 +91,30 @@ class Searcher:
     """Whether what changed is brought in first, if a request does not say."""
     today: Callable[[], date]
 
-    def answer(self, request: SearchRequest, *, progress: Progress) -> Results:
-        """Answer a request."""
+    def start(self, request: SearchRequest, *, progress: Progress) -> StartedSearch:
+        """Read a request, and bring in what changed."""
         options = adapt_options(self.options, request)
         query = read_question(request, audience=self.audience(request.scopes), options=options)
-        query, unexpanded = self.expander.expand(query) if self.expander else (query, {})
         left_undone = self._prepare(request, options=options, progress=progress)
-        today = request.today or self.today()
-        results, serving = self.syncer.rebuilding(
-            lambda: self._search(query, options=options, today=today, progress=progress)
+        spaces = self.syncer.rebuilding(lambda: StoredSpaces.of(self.store, chain=self.chain))
+        return StartedSearch(request, options, query, left_undone, spaces, self.syncer.trouble)
+
+    def embed(self, started: StartedSearch, *, progress: Progress) -> EmbeddedSearch:
+        """Expand the question and embed it. Only this waits for models; it uses no store."""
+        query, unexpanded = (
+            self.expander.expand(started.query) if self.expander else (started.query, {})
         )
-        notices = self._notices(request, results, left_undone=left_undone)
-        return self._finish(
-            results, request, serving=serving, unexpanded=unexpanded, notices=notices
-        )
+        serving = choose_provider(started.spaces, chain=self.chain, progress=progress)
+        asked = embed_question(query, serving.provider) if serving.provider else None
+        if asked is not None and asked.degradation is not None and serving.second is not None:
+            asked = embed_question(query, serving.second)
+        return EmbeddedSearch(query, serving, asked, unexpanded)
+
+    def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
+        """Answer from what the store holds."""
+        results = self.syncer.rebuilding(lambda: self._search(started, embedded))
+        notices = self._notices(started.request, results, left_undone=started.left_undone)
+        return self._finish(results, started, embedded, notices=notices)
 
     def _prepare(
         self, request: SearchRequest, *, options: SearchOptions, progress: Progress
@@ -86,26 +129,27 @@ class Searcher:
     def _syncs(self, request: SearchRequest) -> bool:
         return self.sync_on_search if request.sync is None else request.sync
 
-    def _search(
-        self, query: Query, *, options: SearchOptions, today: date, progress: Progress
-    ) -> tuple[Results, Serving]:
-        """Choose the provider, search, and mark copies: everything that reads the store."""
+    def _search(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
+        """Search and mark copies: everything that reads the store."""
+        options, query, serving = started.options, embedded.query, embedded.serving
 
-        def answer_by(provider: Provider | None) -> Results:
+        def answer_by(asked: AskedVectors | None) -> Results:
             return search(
                 query,
                 store=self.store,
-                provider=provider,
+                asked=asked,
                 reranker=self.reranker() if options.rank.rerank.enabled else None,
                 options=options,
-                today=today,
+                today=started.request.today or self.today(),
             )
 
-        serving = choose_provider(self.store, chain=self.chain, progress=progress)
-        results = answer_by(serving.provider)
-        if serving.second is not None and Leg.VECTOR in (results.degraded or {}):
-            results = answer_by(serving.second)
-        return self._without_superseded(results, query), serving
+        results = answer_by(embedded.asked)
+        if embedded.has_second and Leg.VECTOR in (results.degraded or {}):
+            assert serving.second is not None  # noqa: S101 - tested above
+            results = answer_by(embed_question(query, serving.second))
+        notice = serving.notice(self.store)
+        results = self._without_superseded(results, query)
+        return replace(results, notices=(notice, *results.notices)) if notice else results
 
     def _without_superseded(self, results: Results, query: Query) -> Results:
         superseded = self.store.superseded(query.scope)
@@ -130,27 +174,26 @@ class Searcher:
     def _finish(
         self,
         results: Results,
-        request: SearchRequest,
+        started: StartedSearch,
+        embedded: EmbeddedSearch,
         *,
-        serving: Serving,
-        unexpanded: Mapping[str, Degradation],
         notices: tuple[str, ...],
     ) -> Results:
         """Add how the answer came about.
 
         Trouble of the configured provider is reported even if another one's vectors answer.
         """
-        degraded = {**(results.degraded or {}), **unexpanded}
-        trouble = self.syncer.trouble if serving.second is not None else None
+        serving = embedded.serving
+        degraded = {**(results.degraded or {}), **embedded.unexpanded}
+        trouble = started.trouble if serving.second is not None else None
         if (why := serving.degradation or trouble) is not None:
             degraded[Leg.VECTOR] = why
         elif (why := degraded.get(Leg.VECTOR)) is not None and why not in WORKING:
             choice = self.chain.choice
             degraded[Leg.VECTOR] = choice.with_switch(why) if choice else why
         hits = results.hits
-        if not request.explain:
+        if not started.request.explain:
             hits = tuple(replace(hit, trace=None) for hit in hits)
-        notices += () if serving.notice is None else (serving.notice,)
         return replace(
             results,
             hits=hits,

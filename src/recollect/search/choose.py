@@ -21,44 +21,61 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredSpaces:
+    """The spaces that a store has vectors in."""
+
+    published: Fingerprint | None
+    """The complete one that searches use."""
+    held: Fingerprint | None
+    """The same, or one that a run began to fill."""
+
+    @classmethod
+    def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:
+        """Look them up."""
+        return cls(store.published(), held_space(store, chain=chain))
+
+
+@dataclass(frozen=True, slots=True)
 class Serving:
     """The provider to ask, and what the user should know about it."""
 
     provider: Provider | None
     degradation: Degradation | None = None
     """Why the wanted provider does not serve."""
-    notice: str | None = None
+    filling: Fingerprint | None = None
+    """The space that is being filled to replace the published one."""
     second: Provider | None = None
     """The provider to ask if the first one does not answer."""
 
+    def notice(self, store: Store) -> str | None:
+        """Return how far the new space is; None if there is none."""
+        if self.filling is None:
+            return None
+        status = store.status(self.filling)
+        done = f"{100 * status.vectors // max(status.chunks, 1)} % is done"
+        filling = f"The index is being embedded again with {self.filling.model}: {done}."
+        if self.second is None or self.provider is None:
+            return filling
+        return f"{filling} {_meanwhile(self.provider.fingerprint)}"
 
-def choose_provider(store: Store, *, chain: Chain, progress: Progress) -> Serving:
-    """Return whose vectors answer now."""
-    published = store.published()
-    held = held_space(store, chain=chain)
-    choice = chain.choose(held, progress=progress, retry=False)
-    wanted = choice.provider
+
+def choose_provider(spaces: StoredSpaces, *, chain: Chain, progress: Progress) -> Serving:
+    """Return whose vectors answer now. This may wait for a model, but uses no store."""
+    choice = chain.choose(spaces.held, progress=progress, retry=False)
+    wanted, published = choice.provider, spaces.published
     if published is None or (wanted is None and choice.degradation is None):
         return Serving(wanted, choice.degradation)
     if wanted is not None and wanted.fingerprint == published:
         return Serving(wanted)
+    filling = wanted.fingerprint if wanted is not None else None
     previous = chain.previous(published)
     if isinstance(previous, Degradation):
-        notice = _filling(store, wanted) if wanted is not None else None
-        return Serving(wanted, choice.degradation, notice)
+        return Serving(wanted, choice.degradation, filling)
     if wanted is None:
         assert choice.degradation is not None  # noqa: S101 - tested above
         why = choice.degradation
         return Serving(previous, Degradation(f"{why.reason} {_meanwhile(published)}", why.action))
-    return Serving(
-        previous, notice=f"{_filling(store, wanted)} {_meanwhile(published)}", second=wanted
-    )
-
-
-def _filling(store: Store, wanted: Provider) -> str:
-    status = store.status(wanted.fingerprint)
-    done = f"{100 * status.vectors // max(status.chunks, 1)} % is done"
-    return f"The index is being embedded again with {wanted.fingerprint.model}: {done}."
+    return Serving(previous, filling=filling, second=wanted)
 
 
 def _meanwhile(published: Fingerprint) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import numpy as np
 from recollect.errors import ProviderError, TermsCorruptError
 from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
+from recollect.search.question import term_question
 from recollect.stores.base import VectorPool
 from recollect.text.terms import terms
 from recollect.types import Degradation, Leg, Mode, Role
@@ -82,33 +84,55 @@ class Pools:
         return sorted(proposed)
 
 
+@dataclass(frozen=True, slots=True)
+class AskedVectors:
+    """A question as vectors of one provider, or why there are none."""
+
+    provider: Provider
+    vectors: Vectors | None = None
+    """None if nothing was asked, or if it was in vain."""
+    degradation: Degradation | None = None
+    took_ms: float = 0.0
+
+
+def embed_question(query: Query, provider: Provider) -> AskedVectors:
+    """Embed a question. This waits for the provider and for nothing else: no store is used."""
+    # A query without a letter or digit means nothing: its vector would find noise.
+    if VECTOR not in query.legs or not term_question(query.text).terms:
+        return AskedVectors(provider)
+    if provider.reads(query.text) < _READS_ENOUGH:
+        return AskedVectors(provider, degradation=_NOT_READ)
+    reworded = [text for text in query.rewordings if provider.reads(text) >= _READS_ENOUGH]
+    started = time.perf_counter()
+    try:
+        vectors = provider.embed([query.imagined or query.text, *reworded], role=Role.QUERY)
+    except ProviderError as error:
+        return AskedVectors(provider, degradation=Degradation(error.message, error.action))
+    return AskedVectors(provider, vectors, took_ms=(time.perf_counter() - started) * 1000)
+
+
 def retrieve(
-    query: Query, *, question: QueryTerms, store: Store, provider: Provider | None, pool: int
+    query: Query, *, question: QueryTerms, store: Store, asked: AskedVectors | None, pool: int
 ) -> Pools:
     """Get the best chunks of both legs."""
     keyword = store.keyword(question.terms, scope=query.scope, limit=pool)
     if KEYWORD not in query.legs:
         keyword = replace(keyword, keys=())
-    fingerprint = provider.fingerprint if provider else None
-    # A query without a letter or digit means nothing: its vector would find noise.
-    is_asked = VECTOR in query.legs and bool(question.terms) and bool(keyword.corpus.chunks)
-    pools = Pools(keyword, None, None, fingerprint if VECTOR in query.legs else None, {})
-    if provider is None or not is_asked:
+    if asked is None or VECTOR not in query.legs:
+        return Pools(keyword, None, None, None, {})
+    pools = Pools(keyword, None, None, asked.provider.fingerprint, {})
+    if not keyword.corpus.chunks:
         return pools
-    return _ask_vector_leg(pools, query=query, store=store, provider=provider, pool=pool)
+    return _ask_vector_leg(pools, asked, query=query, store=store, pool=pool)
 
 
 def _ask_vector_leg(
-    pools: Pools, *, query: Query, store: Store, provider: Provider, pool: int
+    pools: Pools, asked: AskedVectors, *, query: Query, store: Store, pool: int
 ) -> Pools:
-    if provider.reads(query.text) < _READS_ENOUGH:
-        return replace(pools, degraded={VECTOR: _NOT_READ})
-    reworded = [text for text in query.rewordings if provider.reads(text) >= _READS_ENOUGH]
-    asked = [query.imagined or query.text, *reworded]
-    try:
-        query_vectors = provider.embed(asked, role=Role.QUERY)
-    except ProviderError as error:
-        return replace(pools, degraded={VECTOR: Degradation(error.message, error.action)})
+    provider, query_vectors = asked.provider, asked.vectors
+    if query_vectors is None:
+        why = asked.degradation
+        return pools if why is None else replace(pools, degraded={VECTOR: why})
     fingerprint = provider.fingerprint
     space = store.space(fingerprint)
     if space is not None and space.dimensions not in (0, query_vectors.shape[1]):
@@ -175,7 +199,7 @@ def weigh_evidence(
     question: QueryTerms,
     days: Window | None,
     store: Store,
-    provider: Provider | None,
+    asked: AskedVectors | None,
 ) -> Evidence:
     """Let every leg score the whole union: evidence is looked up, never assumed to be zero."""
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
@@ -184,13 +208,13 @@ def weigh_evidence(
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
         legs[KEYWORD] = LegScores(raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound)
-    if provider is not None and pools.vector is not None and pools.query_vectors is not None:
+    if asked is not None and pools.vector is not None and pools.query_vectors is not None:
         cosines = _agreed((loaded.vectors @ pools.query_vectors.T).astype(np.float64))
         legs[VECTOR] = LegScores(
             raw=cosines,
             present=loaded.has_vector,
             background=pools.background,
-            trust=np.array([provider.reads(chunk.text) for chunk in loaded.chunks]),
+            trust=np.array([asked.provider.reads(chunk.text) for chunk in loaded.chunks]),
             context=_by_document(cosines, loaded),
         )
     if days is not None and legs:

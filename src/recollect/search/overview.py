@@ -15,8 +15,8 @@ import numpy as np
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
 from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
-from recollect.search.choose import choose_provider
-from recollect.search.legs import retrieve
+from recollect.search.choose import StoredSpaces, choose_provider
+from recollect.search.legs import embed_question, retrieve
 from recollect.search.question import make_query, source_kind, term_question
 from recollect.stores.synchronized import synchronized
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
@@ -176,7 +176,8 @@ class Overview:
             if fingerprint is None:
                 return _empty_map(self._why_none())
             return self._layout_of(fingerprint, scope=scope, most=most).drawn
-        serving = choose_provider(self._store, chain=self._chain, progress=silent)
+        spaces = StoredSpaces.of(self._store, chain=self._chain)
+        serving = choose_provider(spaces, chain=self._chain, progress=silent)
         fingerprint = serving.provider.fingerprint if serving.provider else fingerprint
         if fingerprint is None:
             return _empty_map(serving.degradation or self._why_none())
@@ -189,7 +190,7 @@ class Overview:
             asked,
             question=term_question(asked.text),
             store=self._store,
-            provider=serving.provider,
+            asked=embed_question(asked, serving.provider),
             pool=_NEAREST,
         )
         if pools.vector is None or pools.query_vectors is None:

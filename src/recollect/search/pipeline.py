@@ -20,8 +20,8 @@ from recollect.types import Leg, Results
 if TYPE_CHECKING:
     from datetime import date
 
-    from recollect.providers.base import Provider, Reranker
-    from recollect.search.legs import Evidence
+    from recollect.providers.base import Reranker
+    from recollect.search.legs import AskedVectors, Evidence
     from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
     from recollect.types import Hit, Query
@@ -33,7 +33,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
     query: Query,
     *,
     store: Store,
-    provider: Provider | None,
+    asked: AskedVectors | None,
     options: SearchOptions,
     today: date,
     reranker: Reranker | None = None,
@@ -44,16 +44,14 @@ def search(  # noqa: PLR0913 - the parts of an answer
     pool = max(_LEAST_POOL, query.max_results * options.candidate_multiplier)
     # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
     with store.snapshot():
-        pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
+        pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
         if not pools.keys and (characters := character_question(query.text)).terms:
             question = characters
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
         days = _days(query, today=today)
         if days is not None:
             pools = propose_dated(pools, days, query=query, question=question, store=store)
-        evidence = weigh_evidence(
-            pools, question=question, days=days, store=store, provider=provider
-        )
+        evidence = weigh_evidence(pools, question=question, days=days, store=store, asked=asked)
     degraded = dict(pools.degraded)
     hits: tuple[Hit, ...] = ()
     confident = False
@@ -78,7 +76,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
         model=pools.fingerprint.model if pools.fingerprint else None,
         fusion=options.rank.fusion.fusion,
         confident=confident,
-        took_ms=(time.perf_counter() - started) * 1000,
+        took_ms=(time.perf_counter() - started) * 1000 + (asked.took_ms if asked else 0.0),
         degraded=degraded or None,
         notices=(*_phrase_notices(query, evidence), *_notices(days, evidence)),
     )

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +23,8 @@ from recollect.errors import (
     StoreReadOnlyError,
     StoreTooNewError,
 )
+from recollect.shells.readers import Readers
+from recollect.types import Degradation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from recollect.background.worker import Worker
     from recollect.memory import Memory
     from recollect.reports import Report
+    from recollect.types import Results, SearchRequest
 
 Answer = TypeVar("Answer")
 
@@ -39,8 +43,16 @@ _NOT_FIXED_BY_REOPENING = (StoreBusyError, StoreFullError, StoreReadOnlyError, S
 _FREE_PROVIDERS = ("auto", "local", "multilingual")
 """Providers that cost nothing, so that a server may ask them before anyone has a question."""
 _FIRST_SYNC_SECONDS = 5.0  # how long a question waits for the first sync of a small memory
+_FRESHEN_SECONDS = 8.0  # how long a question waits for what changed to be read
+_QUESTION_SECONDS = 12.0  # how long it waits to be embedded; a provider has 11 for all attempts
+_MOST_QUESTIONS = 64  # embedded at the same time
 _LOOK_SECONDS = 0.05  # how often it looks whether the memory is small
 _SHORT_SYNC = 64  # files, or texts to embed: seconds at most
+_NOT_FRESH = "The index may not be up to date: changes are still being read."
+_NO_ANSWER = Degradation(
+    f"The embedding provider did not answer within {_QUESTION_SECONDS:g} seconds.",
+    action="`recollect status --deep` shows whether it works.",
+)
 _LOG = logging.getLogger(__name__)
 
 
@@ -67,6 +79,17 @@ class LastSync:
         return self.error or self.report
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A memory that is open."""
+
+    main: AsyncMemory
+    """Writes, syncs and asks models, one call at a time."""
+    memory: Memory
+    """The same, for what may be called in any thread."""
+    readers: Readers
+
+
 class ServedMemory:
     """The memory of one server, its worker, and how the worker's last sync ended."""
 
@@ -87,7 +110,8 @@ class ServedMemory:
         self._open_memory = open_memory
         self._call_seconds = call_seconds
         self._loop = asyncio.get_running_loop()
-        self._opening: asyncio.Task[AsyncMemory] | None = None
+        self._opening: asyncio.Task[_Opened] | None = None
+        self._models = ThreadPoolExecutor(_MOST_QUESTIONS, thread_name_prefix="recollect-question")
         self._preparing: asyncio.Task[None] | None = None
         self._worker: Worker | None = None
         self._is_closed = False
@@ -126,15 +150,51 @@ class ServedMemory:
             ) from None
 
     async def run(self, work: Callable[[Memory], Answer]) -> Answer:
-        """Run a function of the memory in the memory's thread.
+        """Run a function that may write or ask a model, one at a time.
 
         Raises:
             RecollectError: the memory cannot be opened, or the function failed.
 
         """
+        return await self._run(lambda opened: opened.main.run(work))
+
+    async def read(self, work: Callable[[Memory], Answer]) -> Answer:
+        """Run a function that asks no model, several at a time.
+
+        Raises:
+            RecollectError: the memory cannot be opened, or the function failed.
+
+        """
+        return await self._run(lambda opened: opened.readers.run(work))
+
+    async def search(self, request: SearchRequest) -> Results:
+        """Answer a question. No other call waits while it is embedded.
+
+        Raises:
+            RecollectError: the memory cannot be opened or read, or the request is not valid.
+
+        """
+        opened = await asyncio.shield(self._opened())
+        syncs = opened.main.config.sync_on_search if request.sync is None else request.sync
+        started = None
+        if syncs:
+            # Not for long: another call may be waiting for a model meanwhile.
+            fresh = self.run(lambda memory: memory.start_search(request))
+            started = await _within(_FRESHEN_SECONDS, fresh)
+        if started is None:
+            stale = replace(request, sync=False)
+            started = await self.read(lambda memory: memory.start_search(stale))
+            late = (_NOT_FRESH,) if syncs else ()
+            started = replace(started, left_undone=(*started.left_undone, *late))
+        question = started
+        embedding = self._loop.run_in_executor(self._models, opened.memory.embed_search, question)
+        embedded = await _within(_QUESTION_SECONDS, embedding) or _NO_ANSWER
+        return await self.read(lambda memory: memory.finish_search(question, embedded))
+
+    async def _run(self, work: Callable[[_Opened], Awaitable[Answer]]) -> Answer:
         opening = self._opened()
         try:
-            return await (await asyncio.shield(opening)).run(work)
+            return await work(await asyncio.shield(opening))
         except StoreError as error:
             if isinstance(error, _NOT_FIXED_BY_REOPENING):
                 raise
@@ -144,7 +204,7 @@ class ServedMemory:
             if opening is self._opening:
                 raise
             # Another call has just closed it in order to reopen it.
-        return await (await asyncio.shield(self._opened())).run(work)
+        return await work(await asyncio.shield(self._opened()))
 
     async def wait_for_first_sync(self) -> None:
         """Wait a few seconds for the worker's first sync, if it is a short one.
@@ -205,6 +265,8 @@ class ServedMemory:
                     await self._release(self._opening)
         except TimeoutError:
             return False
+        finally:
+            self._models.shutdown(wait=False, cancel_futures=True)
         return True
 
     async def close_or_exit(self, *, seconds: float, exit_code: int) -> None:
@@ -215,18 +277,18 @@ class ServedMemory:
             _LOG.warning("Work did not end within %g seconds; stopped without it.", seconds)
             os._exit(exit_code)
 
-    def _opened(self) -> asyncio.Task[AsyncMemory]:
+    def _opened(self) -> asyncio.Task[_Opened]:
         """Return the task that opens the memory; a call that gives up does not cancel it."""
         opening = self._opening
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
             opening = self._opening = asyncio.ensure_future(self._open())
         return opening
 
-    async def _open(self) -> AsyncMemory:
-        memory = await self._open_memory()
+    async def _open(self) -> _Opened:
+        main = await self._open_memory()
         if self._worker is None and not self._is_closed:
-            self._worker = await memory.run(self._start_worker)
-        return memory
+            self._worker = await main.run(self._start_worker)
+        return _Opened(main, await main.run(lambda memory: memory), Readers(main))
 
     def _start_worker(self, memory: Memory) -> Worker | None:
         if not memory.is_writable:
@@ -255,26 +317,36 @@ class ServedMemory:
 
     async def _prepare(self) -> None:
         try:
-            memory = await asyncio.shield(self._opened())
-            notices = await memory.run(_warm_up)
+            opened = await asyncio.shield(self._opened())
+            notices = await opened.main.run(_warm_up)
             if notices is None:
                 await self._has_synced.wait()
-                notices = await memory.run(_warm_up)
+                notices = await opened.main.run(_warm_up)
             self._notices += notices or ()
         except RecollectError as error:
             _LOG.warning("%s %s", error.message, error.action)
         except Exception:  # noqa: BLE001 - a bug here must not end the server
             _LOG.exception("The memory could not be opened in the background.")
 
-    async def _release(self, opening: asyncio.Task[AsyncMemory]) -> None:
+    async def _release(self, opening: asyncio.Task[_Opened]) -> None:
         if opening is not self._opening:
             return
         self._opening = None
         try:
-            memory = await opening
+            opened = await opening
         except RecollectError:
             return  # it was never open
-        await memory.close()
+        await opened.readers.close()
+        await opened.main.close()
+
+
+async def _within(seconds: float, work: Awaitable[Answer]) -> Answer | None:
+    """Return what the work returns; None if it takes longer."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError:
+        return None
 
 
 def _warm_up(memory: Memory) -> tuple[str, ...] | None:

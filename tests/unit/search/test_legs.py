@@ -11,7 +11,7 @@ import numpy as np
 from recollect.errors import ProviderBusyError
 from recollect.providers.base import Limits
 from recollect.search.fuse.base import VECTOR
-from recollect.search.legs import retrieve, weigh_evidence
+from recollect.search.legs import embed_question, retrieve, weigh_evidence
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
 from recollect.search.question import term_question
@@ -83,8 +83,9 @@ def raw(store: RamStore, provider: Compass, *rewordings: str, pool: int = 10) ->
     """Return what the vector leg says of each chunk it proposes, the best first."""
     query = Query("question", max_results=5, rewordings=rewordings)
     question = term_question(query.text)
-    pools = retrieve(query, question=question, store=store, provider=provider, pool=pool)
-    evidence = weigh_evidence(pools, question=question, days=None, store=store, provider=provider)
+    asked = embed_question(query, provider)
+    pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
+    evidence = weigh_evidence(pools, question=question, days=None, store=store, asked=asked)
     numbers = zip(evidence.loaded.chunks, evidence.legs[VECTOR].raw, strict=True)
     return {chunk.path: round(float(number), 6) for chunk, number in numbers}
 
@@ -131,10 +132,11 @@ def test_a_provider_that_fails_is_not_asked_again_when_single_characters_are_loo
         )
         store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, text)], recipe="r1")
 
+    query = Query("猫叫什么", max_results=6)
     results = search(
-        Query("猫叫什么", max_results=6),
+        query,
         store=store,
-        provider=provider,
+        asked=embed_question(query, provider),
         options=SearchOptions(),
         today=date(2026, 2, 1),
     )

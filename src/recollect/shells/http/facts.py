@@ -188,7 +188,7 @@ async def facts(state: ServerState, given: ListParameters) -> Json:
         tags=tuple(given.tag),
         text=given.text,
     )
-    listing = await state.memory.run(
+    listing = await state.memory.read(
         lambda memory: memory.facts.listed(
             wanted, as_of=end_of(given.as_of), include_superseded=given.include_superseded
         )
@@ -198,7 +198,7 @@ async def facts(state: ServerState, given: ListParameters) -> Json:
 
 async def fact(state: ServerState, given: IdParameters) -> Json:
     """Show a fact with the facts before and after it, oldest first."""
-    history = await state.memory.run(lambda memory: state.scopes.history(memory, given.id))
+    history = await state.memory.read(lambda memory: state.scopes.history(memory, given.id))
     return render_facts.facts_json(history)
 
 
@@ -243,7 +243,7 @@ async def supersede(state: ServerState, given: SupersedeParameters) -> Json:
             raise RequestError(409, "conflict", error.message, action=error.action) from error
         return render_facts.superseded_json(done, program=state.program)
 
-    shown = await state.memory.run(work)
+    shown = await state.memory.read(work)
     state.note_write()
     return shown
 
@@ -259,7 +259,7 @@ async def forget(state: ServerState, given: IdParameters) -> Json:
         restored = [each for each in after if each.id not in before]
         return render_facts.forgotten_json(forgotten, restored)
 
-    shown = await state.memory.run(work)
+    shown = await state.memory.read(work)
     state.note_write()
     return shown
 

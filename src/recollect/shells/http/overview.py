@@ -131,7 +131,7 @@ class MapResponse(ResponseModel):
 async def documents(state: ServerState, given: DocumentsParameters) -> Json:
     """List the documents, newest first, undated last."""
     scopes = state.scopes.resolve(given.scope)
-    found = await state.memory.run(
+    found = await state.memory.read(
         lambda memory: memory.overview.documents(
             limit=given.limit,
             offset=given.offset,
@@ -148,14 +148,15 @@ async def documents(state: ServerState, given: DocumentsParameters) -> Json:
 async def timeline(state: ServerState, given: TimelineParameters) -> Json:
     """Count what is stored of each day."""
     scopes = state.scopes.resolve(given.scope)
-    found = await state.memory.run(lambda memory: memory.overview.timeline(scopes=scopes))
+    found = await state.memory.read(lambda memory: memory.overview.timeline(scopes=scopes))
     return render_overview.timeline_json(found)
 
 
 async def chunk_map(state: ServerState, given: MapParameters) -> Json:
     """Place chunks on a map by meaning, with a question among them."""
     scopes = state.scopes.resolve(given.scope)
-    found = await state.memory.run(
+    run = state.memory.read if given.query is None else state.memory.run
+    found = await run(
         lambda memory: memory.overview.map(given.query, most=given.most, scopes=scopes)
     )
     return await asyncio.to_thread(render_overview.map_json, found)

@@ -21,6 +21,7 @@ from recollect.shells.http.models import (
 )
 from recollect.shells.parse import end_of
 from recollect.shells.render import search as render_search
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from recollect.shells.http.state import ServerState
@@ -152,8 +153,8 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
     scopes = state.scopes.resolve(given.scope)
     await state.memory.wait_for_first_sync()
     synced = state.needs_sync
-    results = await state.memory.run(
-        lambda memory: memory.search(
+    results = await state.memory.search(
+        SearchRequest(
             given.query,
             max_results=given.max_results,
             min_score=given.min_score,
@@ -177,19 +178,23 @@ async def recall_block(state: ServerState, given: RecallParameters) -> Json:
     """Return the memory block for the start of a turn, within a token budget."""
     scopes = state.scopes.resolve(given.scope)
     await state.memory.wait_for_first_sync()
-    recalled, synced = await state.memory.run(
+    request, synced = await state.memory.read(
         lambda memory: (
-            memory.recall(given.prompt, budget_tokens=given.budget, form=given.form, scopes=scopes),
+            memory.recall_request(given.prompt, scopes=scopes),
             memory.config.sync_on_search,
         )
     )
-    state.note_search(recalled.results, synced=synced)
+    results = await state.memory.search(request)
+    state.note_search(results, synced=synced)
+    recalled = await state.memory.read(
+        lambda memory: memory.recall_from(results, budget_tokens=given.budget, form=given.form)
+    )
     return render_search.recalled_json(recalled)
 
 
 async def file(state: ServerState, given: FileParameters) -> Json:
     """Read part of a memory file."""
-    excerpt = await state.memory.run(
+    excerpt = await state.memory.read(
         lambda memory: memory.get(given.path, start_line=given.start_line, lines=given.lines)
     )
     return render_search.excerpt_json(excerpt)

@@ -89,7 +89,7 @@ class ServerState:
     async def _measure(self) -> None:
         synced_at = self.memory.last_sync.at
         try:
-            status = await self.memory.run(lambda memory: memory.status())
+            status = await self.memory.read(lambda memory: memory.status())
         except RecollectError as error:
             _LOG.warning("%s %s", error.message, error.action)
             return

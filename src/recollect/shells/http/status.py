@@ -96,7 +96,8 @@ async def health(state: ServerState, _: NoParameters) -> Json:
 
 async def status(state: ServerState, given: StatusParameters) -> Json:
     """Show what is indexed, which provider embeds it, what is stale, and the worker."""
-    found = await state.memory.run(lambda memory: memory.status(deep=given.deep))
+    run = state.memory.run if given.deep else state.memory.read
+    found = await run(lambda memory: memory.status(deep=given.deep))
     last = state.memory.last_sync
     error = last.error
     shown = report_json if state.scopes.names is None else outcome_json

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from recollect.errors import NotFoundError
 from recollect.shells.http.models import Day, Question, SourceName, must_be
 from recollect.shells.render import vector_stores as render_openai
+from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from recollect.shells.http.state import ServerState
@@ -236,8 +237,8 @@ async def _search(
     ranking = given.ranking_options or RankingOptions()
     synced = state.needs_sync
     scopes = state.scopes.resolve(())
-    results = await state.memory.run(
-        lambda memory: memory.search(
+    results = await state.memory.search(
+        SearchRequest(
             question,
             max_results=given.max_num_results,
             min_score=ranking.score_threshold,
@@ -275,7 +276,7 @@ async def retrieve_vector_store(state: ServerState, given: StoreParameters) -> J
 
 
 async def _store(state: ServerState) -> Json:
-    status = await state.memory.run(lambda memory: memory.status())
+    status = await state.memory.read(lambda memory: memory.status())
     synced_at = state.memory.last_sync.at
     return render_openai.vector_store_json(
         status,
@@ -286,7 +287,7 @@ async def _store(state: ServerState) -> Json:
 
 
 async def _check_id(state: ServerState, given: StoreParameters) -> None:
-    agent = await state.memory.run(lambda memory: memory.agent)
+    agent = await state.memory.read(lambda memory: memory.agent)
     if given.vector_store_id not in {_DEFAULT_ID, agent}:
         raise NotFoundError(
             "There is no such vector store here.", action=f"Use {agent} or {_DEFAULT_ID}."

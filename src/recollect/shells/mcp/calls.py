@@ -114,11 +114,11 @@ class Calls:
             self._visible.history(memory, given.text("id"))
             return fact_json(memory.facts.forget(given.text("id")))
 
-        return render.forgotten_result(await self._served.run(work))
+        return render.forgotten_result(await self._served.read(work))
 
     async def memory_status(self, _given: Arguments) -> ToolResult:
         """Show the status of the index and of its worker."""
-        status = await self._served.run(lambda memory: memory.status())
+        status = await self._served.read(lambda memory: memory.status())
         return render.status_result(status, self._served.last_sync.outcome)
 
     async def search(self, given: Arguments) -> ToolResult:
@@ -154,16 +154,16 @@ class Calls:
         )
         await self._served.wait_for_first_sync()
         try:
-            return await self._served.run(lambda memory: memory.answer(request))
+            return await self._served.search(request)
         except WorkspaceError as error:
             # The folder is gone: search what was indexed, and say so.
             stale = replace(request, sync=False)
-            results = await self._served.run(lambda memory: memory.answer(stale))
+            results = await self._served.search(stale)
             notice = f"{error.message} {error.action}"
             return replace(results, notices=(*results.notices, notice))
 
     async def _read(self, path: str, first: int, count: int) -> Excerpt:
-        return await self._served.run(
+        return await self._served.read(
             lambda memory: memory.get(path, start_line=first, lines=count)
         )
 

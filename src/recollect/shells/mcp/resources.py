@@ -68,7 +68,7 @@ class Resources:
         after = "" if cursor is None else _read_cursor(cursor)
         try:
             async with self._served.time_limit():
-                paths = await self._served.run(lambda memory: memory.paths())
+                paths = await self._served.read(lambda memory: memory.paths())
         except RecollectError as error:
             raise _failed(error) from error
         rest = sorted(path for path in paths if path > after)
@@ -94,7 +94,7 @@ class Resources:
             raise _error(NOT_FOUND, f"There is no resource {uri}.", uri)
         try:
             async with self._served.time_limit():
-                text = await self._served.run(lambda memory: _read_all(memory, path))
+                text = await self._served.read(lambda memory: _read_all(memory, path))
             return neutralised(text)
         except NotFoundError as error:
             raise _error(NOT_FOUND, f"{error.message} {error.action}", uri) from error
