@@ -126,6 +126,7 @@ class SearchResponse(ResponseModel):
     confident: bool
     notices: list[str]
     took_ms: float
+    partial: bool = SOMETIMES
 
 
 class RecallResponse(ResponseModel):
@@ -135,6 +136,7 @@ class RecallResponse(ResponseModel):
     tokens: int
     citations: list[str]
     notices: list[str]
+    partial: bool = SOMETIMES
 
 
 class FileResponse(ResponseModel):
@@ -171,7 +173,7 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
         )
     )
     state.note_search(results, synced=synced)
-    return render_search.results_json(results)
+    return {**render_search.results_json(results), **_partial(state)}
 
 
 async def recall_block(state: ServerState, given: RecallParameters) -> Json:
@@ -189,7 +191,12 @@ async def recall_block(state: ServerState, given: RecallParameters) -> Json:
     recalled = await state.memory.read(
         lambda memory: memory.recall_from(results, budget_tokens=given.budget, form=given.form)
     )
-    return render_search.recalled_json(recalled)
+    return {**render_search.recalled_json(recalled), **_partial(state)}
+
+
+def _partial(state: ServerState) -> Json:
+    """Return the member that tells that the memory is still being indexed for the first time."""
+    return {"partial": True} if state.memory.is_first_sync else {}
 
 
 async def file(state: ServerState, given: FileParameters) -> Json:
