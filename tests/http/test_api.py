@@ -218,7 +218,7 @@ def test_facts_that_do_not_fit_each_other_are_not_joined(
         ("/api/search?query=x&fusion=best", "one of calibrated, weighted, rrf", "openapi"),
         ("/api/search?query=x&scope=ada", "global, user:NAME", "openapi"),
         ("/api/search?query=x&since=2026-02-02&before=2026-02-01", "No day is", "earlier"),
-        ("/api/recall?prompt=x&budget=1", "whole number from 50", "openapi"),
+        ("/api/recall?prompt=x&budget=1", "whole number from 60", "openapi"),
         ("/health?verbose=1", "'verbose'", "openapi"),
     ],
 )

@@ -55,7 +55,7 @@ class RecallParameters(Parameters):
     """Parameters of GET /api/recall."""
 
     prompt: Question = Field(description="The prompt of the turn.")
-    budget: int = Field(800, ge=50, le=100_000, description="The most tokens of the block.")
+    budget: int = Field(800, ge=60, le=100_000, description="The most tokens of the block.")
     form: RecallForm = Field(
         RecallForm.FULL, strict=False, description="How much to show of each hit."
     )
