@@ -93,6 +93,7 @@ class AsyncMemory:
     finish_in_background = _awaited(Memory.finish_in_background)
     cache_status = _awaited(Memory.cache_status)
     prune_cache = _awaited(Memory.prune_cache)
+    take_notices = _awaited(Memory.take_notices)
 
     @property
     def workspace(self) -> Path:

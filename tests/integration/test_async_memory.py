@@ -16,8 +16,13 @@ from recollect import AsyncMemory, Memory, QueryError, WorkspaceError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "atlas", "is_behind", "is_writable"}
-"""Objects that belong to the memory's thread: reached with `run`."""
+_NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "atlas", "is_behind", "is_writable"} | {
+    "reader",
+    "start_search",
+    "embed_search",
+    "finish_search",
+}
+"""Objects that belong to the memory's thread, reached with `run`, and the steps of a search."""
 
 
 FILES = Path("/proc/self/fd")

@@ -84,7 +84,7 @@ def test_the_old_vectors_answer_until_the_new_ones_are_all_there(
     assert_space(during, workspace, model=OLD)
     assert_space(after, workspace, model=NEW)
     assert (60, 60) == (part.embedded, rest.embedded)
-    assert any("60 of 120 chunks" in notice for notice in during.notices)
+    assert any("50 % is done" in notice for notice in during.notices)
     assert () == after.notices
 
 
