@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak faults agents screenshots lock licences sbom audit clean
+.PHONY: help install test lint types unit demo stress soak faults fuzz agents screenshots lock licences sbom audit clean
 
 help:
 	@echo "make install      create $(VENV) with the recollect command"
@@ -18,6 +18,7 @@ help:
 	@echo "make test         lint, types and tests; installs what they need"
 	@echo "make stress       many processes, edits and kills on one index: ten minutes"
 	@echo "make soak         servers, watchers and commands with kills and provider faults: two hours"
+	@echo "make fuzz         every command on hostile clones: an hour or two"
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make screenshots  take the screenshots of docs/web.md again; needs Chromium"
@@ -69,6 +70,9 @@ soak: $(TESTED)
 faults: $(TESTED)
 	$(BIN)/python -m tests.campaigns.faults
 	$(BIN)/python -m tests.campaigns.power_loss
+
+fuzz: $(TESTED)
+	$(BIN)/python -m tests.campaigns.hostile
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

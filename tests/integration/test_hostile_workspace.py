@@ -405,3 +405,16 @@ def test_names_of_a_memory_folder_outside_are_not_told(
     (workspace / "memory").symlink_to(outside)
 
     assert 0 == peek(workspace, environ=environ).others
+
+
+def test_many_traps_do_not_flood_every_answer(
+    workspace: Path, outside: Path, environ: dict[str, str]
+) -> None:
+    for number in range(100):
+        (workspace / f"memory/{number}.md").symlink_to(outside / "diary.md")
+
+    with Memory.open(workspace, settings={"provider": "none"}, environ=environ) as memory:
+        notices = memory.search("lamp").notices
+
+    assert "90 more files are not up to date: `recollect index` names them all." in notices
+    assert len(notices) < 20

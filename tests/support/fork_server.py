@@ -26,6 +26,8 @@ import threading
 import time
 from pathlib import Path
 
+from tests.support import tracing
+
 import recollect
 
 LOADED_TOO = ("httpx", "numpy", "rich.console", "uvicorn", "watchfiles")
@@ -124,6 +126,8 @@ def be_the_command(request: dict[str, object], streams: list[int]) -> None:
             setattr(sys, f"__{name}__", stream)
         random.seed()
         time.tzset()
+        if report := os.environ.get(tracing.VARIABLE):
+            tracing.start(report)
         code = run_main()
     finally:
         with contextlib.suppress(BrokenPipeError):

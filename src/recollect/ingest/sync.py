@@ -43,6 +43,7 @@ EMBED_SECONDS = 3.0
 FIRST_EMBED_SECONDS = 20.0
 """The same on an empty store: most memories are ready by then, a large one answers by keyword."""
 _NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
+_NAMED_FILES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,14 @@ class Freshness:
             yield f"{failure.path} {failure.reason}. {failure.action}"
         if more := len(entries[_NAMED_ENTRIES:]):
             yield f"{more} more lines need a correction: `recollect index` names them all."
-        for failure in self.report.failed:
+        files = [failure for failure in self.report.failed if not failure.is_entry]
+        for failure in files[:_NAMED_FILES]:
             if failure.setting:
                 yield f"{failure.summary}. {failure.action}"
-            elif not failure.is_entry:
+            else:
                 yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
+        if more := len(files[_NAMED_FILES:]):
+            yield f"{more} more files are not up to date: `recollect index` names them all."
         if self.report.left:
             yield f"{self._count(self.report.left)} new or changed files are not read yet."
         if self._waiting:
