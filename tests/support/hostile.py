@@ -188,6 +188,7 @@ class Clone:
 
     def make(self, *, traps: int, in_settings: bool) -> None:
         """Make the home, a harmless workspace, and traps in it."""
+        (self.base / "home").mkdir(parents=True)
         make_user(self.user)
         make_harmless(self.workspace)
         for _ in range(traps):

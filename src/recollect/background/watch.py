@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.ingest.folders import link_out
+from recollect.ingest.folders import find_folder_link
 from recollect.stores.registry import is_store_file
 from recollect.text.confined import RefusedError
 
@@ -84,9 +84,9 @@ class Watcher:
         while not self._stopped.is_set():
             try:
                 wanted = self._wanted(is_deep=is_deep)
-                if link := self._link_out() if is_deep else None:
-                    # The system's notices would follow it, through a whole disk if need be.
-                    self._scan(RefusedError(f"{link} leads out of the watched folder"))
+                link = _find_link(wanted) if is_deep else None
+                if link is not None:
+                    self._scan(RefusedError(f"{link} is a link to a folder"))
                 elif wanted:
                     self._listen(wanted, is_deep=is_deep, is_lenient=is_lenient)
                 else:
@@ -105,12 +105,6 @@ class Watcher:
     def _wanted(self, *, is_deep: bool) -> list[Place]:
         wanted = [place.path for place in self._places() if place.is_deep is is_deep]
         return [_place(path) for path in wanted if path.exists()]
-
-    def _link_out(self) -> str | None:
-        """Return a link by which watching would leave a place, or None."""
-        places = [place for place in self._places() if place.is_deep]
-        found = (link_out(place.path, place.boundary or place.path) for place in places)
-        return next(filter(None, found), None)
 
     def _listen(self, wanted: Sequence[Place], *, is_deep: bool, is_lenient: bool) -> None:
         """Report changes until stopped, or until there are other places to watch."""
@@ -140,7 +134,7 @@ class Watcher:
                 kind is watchfiles.Change.added and Path(path).is_symlink()
                 for kind, path in changes
             ):
-                return  # it may lead out
+                return  # it may lead to a folder
             # A folder that was removed and made again has its old path, and often its old inode,
             # and is not watched.
             is_gone = any(
@@ -158,6 +152,11 @@ class Watcher:
             )
         while not self._stopped.wait(_SCAN_SECONDS):
             self._on_change()
+
+
+def _find_link(places: Sequence[Place]) -> str | None:
+    """Return a link to a folder in one of the places; None if they can be watched."""
+    return next(filter(None, (find_folder_link(path) for path, _, _ in places)), None)
 
 
 def _place(path: Path) -> Place:

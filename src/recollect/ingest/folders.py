@@ -190,24 +190,19 @@ class FolderSearch:
         self.failures.append(Failure(path, reason, action))
 
 
-def link_out(folder: Path, boundary: Path) -> str | None:
-    """Return a link to a folder, somewhere in a folder or where its links lead, that leaves it.
+def find_folder_link(folder: Path) -> str | None:
+    """Return a link to a folder, at any depth of a folder, or None.
 
-    Hidden folders count: what watches a folder follows every link in it.
+    What watches a folder follows every link in it, hidden ones included, and again wherever it
+    meets them: one leads through a whole disk, and twenty that lead to each other through a million
+    paths.
     """
-    top, limit = os.path.realpath(folder), os.path.realpath(boundary)
-    if not is_inside(top, limit):
-        return str(folder)
-    waiting, visited = [top], {top}
+    waiting = [os.path.realpath(folder)]
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                if not entry.is_dir():
-                    continue
-                real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
-                if not is_inside(real, limit):
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.is_symlink() and entry.is_dir():
                     return entry.path
-                if real not in visited:
-                    visited.add(real)
-                    waiting.append(real)
     return None

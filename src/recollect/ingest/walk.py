@@ -119,17 +119,14 @@ class Watched:
     path: Path
     is_deep: bool
     """Including everything below it."""
-    boundary: Path | None = None
-    """The folder that nothing below it may lead out of, if that is not the place itself."""
 
 
 def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
     """Return the places where a change can change what `walk` finds: not the whole workspace."""
     found = [Watched(workspace, is_deep=False)]
     if _is_within(workspace / _FOLDER, workspace):
-        found.append(Watched(workspace / _FOLDER, is_deep=True, boundary=workspace))
-    boundary = workspace if options.stays_inside else None
-    found += [Watched(place, True, boundary) for place in _extra_places(workspace, options)]
+        found.append(Watched(workspace / _FOLDER, is_deep=True))
+    found += [Watched(place, is_deep=True) for place in _extra_places(workspace, options)]
     return [each for each in found if each.path.exists()]
 
 
