@@ -136,8 +136,6 @@ def replace_file(
         OSError: the file cannot be written; its old content is intact.
 
     """
-    real = file.resolve() if follow_links else file
-    remove_leftovers(real.parent, of=real.name)
     with replacing(file, private=private, follow_links=follow_links) as staged:
         staged.write_bytes(content)
 
@@ -189,7 +187,6 @@ def replace_files(changes: Mapping[Path, tuple[bytes | None, bytes]]) -> None:
     with ExitStack() as stack:
         staged = {}
         for file, (_, content) in changes.items():
-            remove_leftovers(file.parent, of=file.name)
             staged[file] = stack.enter_context(_staging(file, follow_links=False))
             staged[file].path.write_bytes(content)
             staged[file].flush()
@@ -252,8 +249,9 @@ class _Staged:
 def _staging(file: Path, *, private: bool = False, follow_links: bool) -> Iterator[_Staged]:
     """Yield an empty temporary file beside `file`; it is removed unless it takes its place."""
     real = file.resolve() if follow_links else file
+    remove_leftovers(real.parent, of=real.name)
     path = real.with_name(f".{real.name}.{os.getpid()}-{threading.get_ident()}.tmp")
-    path.unlink(missing_ok=True)  # left by a killed process that had the same ids
+    path.unlink(missing_ok=True)  # where there are no locks: of a process that had the same ids
     previous = None
     with suppress(FileNotFoundError):
         found = real.lstat()

@@ -158,3 +158,15 @@ def test_a_link_is_followed_only_if_wanted(tmp_path: Path, follow_links: bool) -
     assert follow_links == link.is_symlink()
     assert (b"new" if follow_links else b"old") == real.read_bytes()
     assert b"new" == link.read_bytes()
+
+
+def test_whoever_writes_a_file_in_steps_removes_what_a_killed_process_left_of_it(
+    tmp_path: Path,
+) -> None:
+    left = tmp_path / ".transcript.jsonl.4242-1.tmp"
+    left.write_text("a secret", encoding="utf-8")
+
+    with replacing(tmp_path / "transcript.jsonl", private=True) as staged:
+        staged.write_bytes(b"new")
+
+    assert ["transcript.jsonl"] == [file.name for file in tmp_path.iterdir()]
