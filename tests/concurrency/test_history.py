@@ -83,6 +83,12 @@ GOOD = {
 }
 
 BAD = {
+    "a fact is stored twice": [remember("x", 0, 1), read(2, 3, "x", "x")],
+    "a superseded fact is lost": [
+        remember("x", 0, 1),
+        remember("y", 2, 3, "supersede"),
+        replace(call("all", "", 4, 5), found=("y",)),
+    ],
     "an acknowledged fact is not shown": [remember("x", 0, 1), read(2, 3)],
     "a forgotten fact is shown": [remember("x", 0, 1), forget("x", 2, 3), read(4, 5, "x")],
     "a fact is shown that nobody saved": [read(0, 1, "x")],

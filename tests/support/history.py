@@ -16,12 +16,17 @@ import math
 import threading
 import time
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from recollect.facts.history import active
+from recollect.facts.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+READS = frozenset({"read", "all"})
 LOST = "lost"
 """Outcome of a call whose answer never came."""
 OWNER, AGENT = 1.0, 0.9
@@ -37,7 +42,7 @@ class Call:
     client: str
     kind: str
     """Of facts: add; remember, whose value replaces the last one; supersede, restore, forget. Of a
-    note with one word: write, delete. Of both: read."""
+    note with one word: write, delete. Of both: read what is valid, or all that is stored."""
     topic: str
     fact: str = ""
     """The fact's own word, which no other fact has."""
@@ -99,6 +104,17 @@ def call_of(row: dict[str, Any]) -> Call:
     return Call(**{**row, "found": tuple(row["found"])})
 
 
+def look_up(folder: Path) -> Iterator[Call]:
+    """Return what a ledger stores now, as calls that the history must explain as well."""
+    state, began = Ledger(folder).read(), now()
+    valid = {fact.id for fact in active(state.facts, now=datetime.now(tz=UTC))}
+    for topic in {fact.entity for fact in state.facts.values()} - {""}:
+        own = [fact for fact in state.facts.values() if fact.entity == topic]
+        for kind, facts in (("read", [each for each in own if each.id in valid]), ("all", own)):
+            words = tuple(fact.text.split()[-1] for fact in facts)
+            yield Call("the end", kind, topic, "", "", OWNER, began, now(), "done", words)
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """One fact in the model."""
@@ -114,8 +130,10 @@ Facts = frozenset[Stored]
 
 def step(facts: Facts, call: Call) -> tuple[Facts, str, frozenset[str]]:
     """Return the state after a call, its outcome, and what it shows."""
-    if call.kind == "read":
-        return facts, "done", frozenset(each.word for each in facts if not each.successor)
+    if call.kind in READS:
+        is_all = call.kind == "all"
+        shown = (each.word for each in facts if is_all or not each.successor)
+        return facts, "done", frozenset(shown)
     by_word = {each.word: each for each in facts}
     after, outcome = _CHANGES[call.kind](by_word, call)
     return after, outcome, frozenset()
@@ -268,14 +286,16 @@ class _Sweep:
         for number in self.opened - at.happened:
             call = self.calls[number]
             facts, outcome, shown = step(at.facts, call)
-            is_told = outcome == call.outcome and (call.kind != "read" or shown == {*call.found})
+            is_told = outcome == call.outcome and (
+                call.kind not in READS or sorted(shown) == sorted(call.found)
+            )
             if call.is_lost or is_told:
                 yield _Possible(facts, at.happened | {number})
 
 
 def _check_topic(topic: str, calls: list[Call]) -> Violation | None:
     # A read without an answer tells nothing.
-    calls = [call for call in calls if call.kind != "read" or not call.is_lost]
+    calls = [call for call in calls if call.kind not in READS or not call.is_lost]
     moments = [(call.began, 0, number) for number, call in enumerate(calls)]
     moments += [(call.ended, 1, number) for number, call in enumerate(calls)]
     sweep = _Sweep(calls)

@@ -99,8 +99,9 @@ class Commands:
     def supersede(self, old_id: str, new_id: str) -> Json:
         return self.run("facts", "supersede", old_id, new_id)
 
-    def facts(self, entity: str) -> Json:
-        return self.run("facts", "list", "--entity", entity)
+    def facts(self, entity: str, *, include_superseded: bool = False) -> Json:
+        past = ("--include-superseded",) if include_superseded else ()
+        return self.run("facts", "list", "--entity", entity, *past)
 
     def search(self, query: str, *, source: str) -> Json:
         return self.run("search", query, "--source", source, "--max-results", str(_MANY))
@@ -161,8 +162,9 @@ class Http:
     def supersede(self, old_id: str, new_id: str) -> Json:
         return self.ask("POST", f"/api/facts/{quote(old_id)}/supersede", {"by": new_id})
 
-    def facts(self, entity: str) -> Json:
-        return self.ask("GET", f"/api/facts?{urlencode({'entity': entity})}")
+    def facts(self, entity: str, *, include_superseded: bool = False) -> Json:
+        asked = {"entity": entity, "includeSuperseded": str(include_superseded).lower()}
+        return self.ask("GET", f"/api/facts?{urlencode(asked)}")
 
     def search(self, query: str, *, source: str) -> Json:
         asked = {"query": query, "source": source, "maxResults": _MANY}

@@ -6,22 +6,20 @@ import json
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import apsw
 from tests.support.contents import contents, differences, index_file
-from tests.support.history import check
+from tests.support.history import check, look_up
 from tests.support.waiting import wait_for_descendants
 
 from recollect.facts.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.campaigns.soak.run import Soak
-    from tests.support.history import Call
 
 _LEFTOVERS = ("*.tmp", "*.damaged-*", "*-journal", "*.swp")
 
@@ -30,9 +28,10 @@ def conclude(soak: Soak) -> None:
     """Check everything, and report what does not hold."""
     soak.vendor.calm()
     _index_and_verify(soak)
+    folder = soak.workspace / "memory" / "facts"
     for failure in (
-        *(str(violation) for violation in check(soak.calls.calls)),
-        *_ledger(soak.workspace / "memory" / "facts", soak.calls.calls),
+        *(str(violation) for violation in check([*soak.calls.calls, *look_up(folder)])),
+        *_problems(folder),
         *_rebuilt(soak),
         *_left_behind(soak),
     ):
@@ -60,27 +59,9 @@ def _run(soak: Soak, *arguments: str, home: Path | None = None) -> subprocess.Co
     return done
 
 
-def _ledger(folder: Path, calls: list[Call]) -> Iterator[str]:
-    """Compare what was acknowledged with what is stored."""
-    state = Ledger(folder).read()
-    for problem in state.problems:
+def _problems(folder: Path) -> Iterator[str]:
+    for problem in Ledger(folder).read().problems:
         yield f"the ledger has a problem: {problem}"
-    stored = Counter(fact.text.split()[-1] for fact in state.facts.values() if "zt" in fact.entity)
-    for word in (word for word, times in stored.items() if times > 1):
-        yield f"{word} is stored {stored[word]} times"
-    saved = {call.fact for call in calls if call.outcome in {"add", "supersede", "contradicts"}}
-    asked = {call.fact for call in calls if call.kind in {"add", "remember"}}
-    forgets = [call for call in calls if call.kind == "forget"]
-    forgotten = {call.fact for call in forgets if call.outcome == "done"}
-    perhaps = {call.fact for call in forgets if call.is_lost}
-    yield from _named("acknowledged facts are missing", saved - forgotten - perhaps - {*stored})
-    yield from _named("forgotten facts are stored", forgotten & {*stored})
-    yield from _named("facts are stored that nobody saved", {*stored} - asked)
-
-
-def _named(what: str, words: Iterable[str]) -> Iterator[str]:
-    if found := sorted(words):
-        yield f"{len(found)} {what}: {found[:10]}"
 
 
 def _rebuilt(soak: Soak) -> Iterator[str]:

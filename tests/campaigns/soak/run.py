@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 NOTES = 200
 TOPICS = 16
+_OWN_WORDS = 100
 _TRANSCRIPTS = 8
 _ROWS = 40  # of a transcript before another one takes its place
 _SAMPLE_SECONDS = 10.0
@@ -174,7 +175,7 @@ class Soak:
         turn = 0
         while pause(self._stopped, chance, seconds * self._pace):
             turn += 1
-            word = f"zo{client.name.replace('-', '')}{turn}"
+            word = f"zo{client.name.replace('-', '')}{turn % _OWN_WORDS}"
             kinds: dict[Callable[[], str], int] = {
                 lambda: self._topics.change(client, chance): 6,
                 partial(self._save_and_find, client, word): 2,

@@ -1,11 +1,13 @@
 """Facts that many clients change at once, every call of which is recorded.
 
 A topic is an entity. In half of the topics a new value replaces the last one, in the others facts
-stand beside each other and are superseded by id.
+stand beside each other and are superseded by id. A topic has a fixed set of words, used again and
+again: with ever new ones, the caches of a process would fill for days and hide what it leaks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import threading
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from tests.campaigns.soak.clients import Client, Json
     from tests.support.history import Recorder
 
-_MOST = 6  # facts of a topic, besides those nobody knows to exist
+_MOST = 6  # facts of a topic, about
+_WORDS = 60  # of a topic
 _CATEGORIES = ("technical", "project")  # two files, so that one change may touch both
 _REFUSALS = {"not_found": "missing", "conflict": "refused", "usage": "refused"}
 
@@ -34,7 +37,9 @@ class Topics:
         self._recorder = recorder
         self._names = [f"{prefix}{number}" for number in range(count)]
         self._ids: dict[str, dict[str, str]] = {name: {} for name in self._names}
-        self._numbers = itertools.count()
+        self._unsure: dict[str, set[str]] = {name: set() for name in self._names}
+        """Words of facts that may be stored, with an id that no answer told."""
+        self._words = {name: itertools.cycle(range(_WORDS)) for name in self._names}
         self._lock = threading.Lock()
 
     def change(self, client: Client, chance: random.Random) -> str:
@@ -58,8 +63,7 @@ class Topics:
     def _remember(
         self, client: Client, topic: str, known: dict[str, str], chance: random.Random
     ) -> str:
-        with self._lock:
-            word = f"zw{next(self._numbers)}w"
+        word = self._unused(topic)
         fact = {
             "text": f"The sensor {topic} reports {word}",
             "entity": topic,
@@ -77,10 +81,20 @@ class Topics:
             answer = client.remember(fact)
             with self._lock:
                 self._ids[topic][word] = answer["id"]
+                self._unsure[topic].discard(word)
             return str(answer["verdict"])
 
         self._record(replace(call, confidence=client.confidence), ask)
         return "remember"
+
+    def _unused(self, topic: str) -> str:
+        """Return a word that no stored fact can have."""
+        with self._lock:
+            while True:
+                word = f"{topic}x{next(self._words[topic])}w"
+                if word not in self._ids[topic] and word not in self._unsure[topic]:
+                    self._unsure[topic].add(word)
+                    return word
 
     def _forget(
         self, client: Client, topic: str, known: dict[str, str], chance: random.Random
@@ -116,7 +130,19 @@ class Topics:
         if not isinstance(client, Commands | Http):
             return self._search(client, topic, known, chance)
         self._show(client.name, topic, lambda: words_of(client.facts(topic)["facts"], topic))
+        if self._unsure[topic]:
+            self._learn(client, topic)
         return "list"
+
+    def _learn(self, client: Commands | Http, topic: str) -> None:
+        """Take in the ids of facts whose answers were lost."""
+        with contextlib.suppress(LostError):
+            for fact in client.facts(topic, include_superseded=True)["facts"]:
+                word = fact["text"].split()[-1]
+                with self._lock:
+                    if word in self._unsure[topic]:
+                        self._unsure[topic].discard(word)
+                        self._ids[topic][word] = fact["id"]
 
     def _search(
         self, client: Client, topic: str, known: dict[str, str], chance: random.Random
