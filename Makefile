@@ -18,8 +18,8 @@ help:
 	@echo "make test         lint, types and tests; installs what they need"
 	@echo "make stress       many processes, edits and kills on one index: ten minutes"
 	@echo "make soak         servers, watchers and commands with kills and provider faults: two hours"
-	@echo "make fuzz         every command on hostile clones: an hour or two"
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
+	@echo "make fuzz         every parser, fed by a fuzzer; every command on hostile clones: two hours"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make screenshots  take the screenshots of docs/web.md again; needs Chromium"
 	@echo "make lock         resolve the dependencies again: locks/*.txt"
@@ -71,7 +71,10 @@ faults: $(TESTED)
 	$(BIN)/python -m tests.campaigns.faults
 	$(BIN)/python -m tests.campaigns.power_loss
 
+# Not among the development dependencies: it has no wheels for some platforms.
 fuzz: $(TESTED)
+	$(PIP) 'atheris>=3.0,<4'
+	$(BIN)/python -m tests.campaigns.fuzz
 	$(BIN)/python -m tests.campaigns.hostile
 
 agents: $(TESTED)

@@ -37,7 +37,8 @@ _OPTION = "--to"  # names the file to add to
 _KEYS = ("query", "expected", "kind", "type", "since", "before", "path", "date", "note")
 _PLACE_KEYS = ("path", "lines", "grade")
 _PLACE = re.compile(
-    r"(?P<path>.+?)(?:(?::|\#L)(?P<first>[1-9][0-9]*)(?:-L?(?P<last>[1-9][0-9]*))?)?"
+    r"(?P<path>.+?)(?:(?::|\#L)(?P<first>[1-9][0-9]{0,8})(?:-L?(?P<last>[1-9][0-9]{0,8}))?)?",
+    re.DOTALL,
 )
 _PLACE_FORMS = 'Give paths, "path:10-24", or {"path": …, "lines": [10, 24], "grade": 1}.'
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _MOST_COMPARED = 16
 """Facts that a new one is compared with by meaning; words seldom leave more."""
-_IS = re.compile(r"\s+(?:is|ist|est|es)\b\s*:?\s+")
+_IS = re.compile(r"(?<!\s)\s+(?:is|ist|est|es)\b(?:\s*:)?\s+")
 """What separates a name from its value in a sentence, like `:` or `=` in a file."""
 
 

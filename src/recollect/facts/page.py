@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _PART = re.compile(r"-[0-9]+\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_CONTINUED = re.compile(r"(?: {2,}| ?\t)[ \t]*[^ \t\r\n]")
+_CONTINUED = re.compile(r"(?:  | ?\t)[ \t]*[^ \t\r\n]")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _BREAK = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$")

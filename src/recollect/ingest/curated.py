@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 CURATED = ("MEMORY.md", "USER.md")
 """Files of separate, undated entries, in the order in which they are indexed."""
 
-_ANNOTATION = re.compile(r"<!--\s*(?P<name>trigger|importance|project)\s*:(?P<value>.*?)-->")
+_ANNOTATION = re.compile(
+    r"<!--\s*(?P<name>trigger|importance|project)\s*:(?P<value>(?:(?!<!--).)*?)-->"
+)
 _USED = ("importance", "trigger")
 _IMPORTANCE = re.compile(r"10|[1-9]")
 

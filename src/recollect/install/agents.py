@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "recollect"
 """The name of the server in every agent."""
-_HOOK = re.compile(rf"\b{NAME}\b.* hook (?:session-start|prompt|stop)\b", re.DOTALL)
+_HOOK = re.compile(rf"\b{NAME}\b.{{0,1000}} hook (?:session-start|prompt|stop)\b", re.DOTALL)
 _HOOKS = (
     ("SessionStart", "session-start", 15),
     ("UserPromptSubmit", "prompt", 15),

@@ -131,9 +131,11 @@ def _root(text: str) -> yaml.Node | None:
     import yaml  # noqa: PLC0415 - only few agents have YAML
 
     root = yaml.compose(text, Loader=yaml.SafeLoader)
-    if root is not None and root.flow_style:
+    if not isinstance(root, yaml.MappingNode):
+        return None  # `~`, which is as good as empty
+    if root.flow_style:
         raise ValueError("it is written in braces")
-    return cast("yaml.Node | None", root)
+    return root
 
 
 def _child(node: yaml.Node | None, name: str) -> tuple[yaml.Node, yaml.Node] | None:

@@ -60,7 +60,7 @@ def read_question(
         source=source_kind(request.source),
         since=request.since,
         before=request.before,
-        path=request.path,
+        path=_valid(request.path) if request.path is not None else None,
         audience=audience,
         as_of=request.as_of or datetime.now(tz=UTC),
         with_superseded=request.include_superseded,
@@ -137,8 +137,12 @@ def _bounded(question: QueryTerms) -> QueryTerms:
 
 
 def _clean(text: str) -> str:
-    """Return a question as valid text: a command line argument may hold bytes that are not."""
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ").strip()
+    return _valid(text).replace("\0", " ").strip()
+
+
+def _valid(text: str) -> str:
+    """Return valid text: a command line argument may hold bytes that are not."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def _check_share(name: str, value: float | None) -> None:

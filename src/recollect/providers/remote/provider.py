@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 REQUEST_TOKENS = 8000
 """Per request: every vendor accepts it, and losing one request costs little."""
-_LATIN_ONLY = re.compile(r"minilm|nomic-embed-text(?!-v2)|mxbai|arctic-embed(?!2|-l-v2)|bge-.*-en")
+_LATIN_ONLY = re.compile(
+    r"minilm|nomic-embed-text(?!-v2)|mxbai|arctic-embed(?!2|-l-v2)|bge-.{0,60}-en"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,10 @@ _CODES = frozenset({"code", "type", "status", "reason", "quotaId"})
 _SPENT_CODE = re.compile(r"\b(insufficient_quota|billing_(hard_limit_reached|not_active))\b|PerDay")
 _SPENT_WORDS = re.compile(
     r"insufficient (funds|balance|credits?)|credit balance|payment required"
-    r"|credits? (is|are|have been) (depleted|exhausted)|(monthly|spend\w*) (limit|cap)\b",
+    r"|credits? (is|are|have been) (depleted|exhausted)|(monthly|spend\w{0,12}) (limit|cap)\b",
     re.IGNORECASE,
 )
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _KEY_CODE = re.compile(r"\b(API_KEY_INVALID|invalid_api_key)\b")
 _KEY_WORDS = re.compile(r"(incorrect |invalid )?api[ _]key\b", re.IGNORECASE)
 _MODEL_WORDS = re.compile(
@@ -103,7 +104,7 @@ def _message(parsed: object, level: int = 0) -> str:
 
 
 def _page_title(text: str) -> str:
-    found = re.search(r"<title[^>]*>(.*?)</title>", text[:_TITLE_CHARS], re.IGNORECASE | re.DOTALL)
+    found = _TITLE.search(text[:_TITLE_CHARS])
     return f"an HTML page, {found[1].strip()!r}" if found else ""
 
 

@@ -129,13 +129,14 @@ def answer_first(line: bytes, *, instructions: str) -> FirstAnswer | None:
     if isinstance(request_id, bool) or not isinstance(request_id, (int, str)):
         return None
     answers = {"initialize": _initialize, "server/discover": _discover}
-    if method not in answers or not _is_object(params):
+    if not isinstance(method, str) or method not in answers or not _is_object(params):
         return None
     result = answers[method](params, instructions)
     if result is None:
         return None
     answer = {"jsonrpc": "2.0", "id": request_id, "result": result}
-    encoded = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
+    # In ASCII: an id may have a character that UTF-8 does not have.
+    encoded = json.dumps(answer, separators=(",", ":")).encode("ascii")
     return FirstAnswer(request_id, encoded, is_replayed=method == "initialize")
 
 

@@ -1,0 +1,1 @@
+"""Long versions of suites: each module runs alone, as `python -m tests.campaigns.NAME`."""

@@ -1,0 +1,98 @@
+"""Inputs that a fuzzer found: each once ended a command with a traceback, or kept it busy."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.commands import recollect_command
+
+from recollect import Memory
+from recollect.evaluate.cases import read_cases
+from recollect.install.yaml_edit import set_yaml
+from recollect.shells.mcp.handshake import answer_first
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def plain(environ: dict[str, str]) -> dict[str, str]:
+    return {**environ, "RECOLLECT_PROVIDER": "none"}
+
+
+def test_a_glob_that_is_not_valid_unicode_matches_nothing(
+    write: Callable[[str, str], Path], workspace: Path, plain: dict[str, str]
+) -> None:
+    write("memory/boat.md", "The boat is green.\n")
+    done = subprocess.run(
+        [*recollect_command(), "search", "boat", "--path", b"\xff*"],
+        cwd=workspace,
+        env=plain,
+        capture_output=True,
+        check=False,
+    )
+
+    assert (0, b"No matches.\n") == (done.returncode, done.stdout)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("line", ["[b-a]*", "[]-a]", "a[\\]--z]"])
+def test_an_ignore_file_with_a_bad_range_is_reported_and_excludes_nothing(
+    write: Callable[[str, str], Path], workspace: Path, plain: dict[str, str], line: str
+) -> None:
+    write("memory/boat.md", "The boat is green.\n")
+    write(".recollectignore", f"{line}\n")
+    with Memory.open(workspace, environ=plain) as memory:
+        memory.sync()
+
+        assert ["memory/boat.md"] == [hit.path for hit in memory.search("boat").hits]
+
+
+def test_a_place_may_have_a_line_break_in_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "cases.jsonl"
+    file.write_text(json.dumps({"query": "q", "expected": ["a\nb.md:3"]}), encoding="utf-8")
+    [case] = read_cases(file)
+
+    assert [("a\nb.md", 3)] == [(place.path, place.first_line) for place in case.expected]
+
+
+def test_a_settings_file_that_holds_only_a_null_is_refused_in_words() -> None:
+    with pytest.raises(ValueError, match="cannot be edited safely"):
+        set_yaml("~", ("mcp_servers", "recollect"), {"command": "recollect"})
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"method": ["initialize"], "params": {}, "id": 1},
+        {"method": {"a": 1}, "params": {}, "id": 1},
+    ],
+)
+def test_a_first_message_of_the_wrong_type_is_left_to_the_sdk(message: dict[str, object]) -> None:
+    assert None is answer_first(json.dumps({"jsonrpc": "2.0", **message}).encode(), instructions="")
+
+
+def test_a_first_message_may_have_an_id_that_is_not_valid_unicode() -> None:
+    params = {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "a", "version": "1"},
+    }  # fmt: skip
+    message = {"jsonrpc": "2.0", "id": "\ud800", "method": "initialize", "params": params}
+    answer = answer_first(json.dumps(message).encode(), instructions="")
+
+    assert answer is not None
+    assert "\ud800" == json.loads(answer.line)["id"]
+
+
+def test_a_line_of_many_open_annotations_is_read_in_time(
+    write: Callable[[str, str], Path], workspace: Path, plain: dict[str, str]
+) -> None:
+    write("MEMORY.md", "The boat is green. " + "<!-- trigger: a " * 100_000 + "-->\n")
+    with Memory.open(workspace, environ=plain) as memory:
+        memory.sync()
+
+        assert memory.search("boat").hits
