@@ -3,6 +3,7 @@
 RecollectError
 ├── UsageError            the call was wrong: correct the arguments
 │   ├── ConfigError       a setting was wrong: correct the file or variable named
+│   ├── SecretError       the text contains a secret: leave it out, or force it
 │   └── QueryError        the question was wrong: ask another
 ├── WorkspaceError        the workspace folder cannot be used: name another
 ├── NotFoundError         the file does not exist, or is not a memory file
@@ -61,6 +62,12 @@ class ConfigError(UsageError):
     """A setting is unknown or has a value that cannot be used."""
 
     kind = "config"
+
+
+class SecretError(UsageError):
+    """The text contains a secret and was not stored."""
+
+    kind = "secret"
 
 
 class QueryError(UsageError):

@@ -170,6 +170,24 @@ def test_a_fact_is_written_found_at_once_superseded_and_forgotten(
     assert [old.json()["id"]] == [fact["id"] for fact in gone.json()["restored"]]
 
 
+def test_a_secret_is_refused_by_its_kind_unless_it_is_forced(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    said = {"text": "The wifi password is Blue-Whale-42"}
+    with (
+        inside(workspace, environ, HERE) as here,
+        httpx.Client(base_url=here.url, timeout=60) as client,
+    ):
+        refused = client.post("/api/facts", json=said)
+        before = client.get("/api/facts").json()["facts"]
+        forced = client.post("/api/facts", json={**said, "force": True})
+
+    assert (400, "secret") == (refused.status_code, refused.json()["error"]["type"])
+    assert "a secret (password)" in refused.text
+    assert "Blue-Whale" not in refused.text
+    assert ([], 201) == (before, forced.status_code)
+
+
 def test_facts_that_do_not_fit_each_other_are_not_joined(
     workspace: Path, environ: Mapping[str, str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -217,17 +218,43 @@ def test_a_file_of_the_ledger_that_cannot_be_read_keeps_what_is_indexed_of_it(
         ("How to open the router", "--entity", "router", "--key", "password", "--value", "hu2Xy!"),
     ],
 )
-def test_what_looks_like_a_secret_is_remembered_with_a_warning(
-    run: Run, arguments: tuple[str, ...]
+def test_a_secret_is_refused_by_its_kind_and_stored_with_a_warning_if_forced(
+    run: Run, workspace: Path, arguments: tuple[str, ...]
 ) -> None:
-    done = run("remember", *arguments, "--json")
-    fact = json.loads(done.stdout)
+    refused = run("remember", *arguments)
+    written = [*(workspace / "memory" / "facts").glob("*.md")]
+    forced = run("remember", *arguments, "--force", "--json")
+    fact = json.loads(forced.stdout)
 
-    assert 0 == done.returncode
+    assert 2 == refused.returncode
+    assert "a secret (GitHub token)" in refused.stderr or "a secret (password)" in refused.stderr
+    assert "--force" in refused.stderr
+    assert not any(word in refused.stderr for word in (TOKEN, "hunter2Xy", "Blue-Whale", "hu2Xy"))
+    assert [] == written
+    assert 0 == forced.returncode
     [notice] = fact["notices"]
-    assert notice == done.stderr.strip()
+    assert notice == forced.stderr.strip()
     assert f"recollect facts forget {fact['id']}" in notice
     assert 1 == len(listed(run))
+
+
+def test_an_import_with_a_secret_changes_nothing_unless_it_is_forced(
+    run: Run, workspace: Path
+) -> None:
+    run("remember", "Tea is in the tin")
+    run("remember", f"The deploy token is {TOKEN}", "--force")
+    lines = run("facts", "export").stdout
+    shutil.rmtree(workspace / "memory" / "facts")
+    file = workspace / "facts.jsonl"
+    file.write_text(lines, encoding="utf-8")
+    refused = run("facts", "import", str(file))
+    after = listed(run)
+    run("facts", "import", str(file), "--force")
+
+    assert 2 == refused.returncode
+    assert "GitHub token" in refused.stderr
+    assert TOKEN not in refused.stderr
+    assert (0, 2) == (len(after), len(listed(run)))
 
 
 @pytest.mark.parametrize(

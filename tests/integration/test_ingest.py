@@ -118,6 +118,25 @@ def test_a_file_that_talks_to_the_model_becomes_no_fact_by_itself(
         assert [] == memory.facts.all()
 
 
+def test_a_fact_with_a_secret_is_left_out_with_its_kind_and_the_others_are_stored(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("TOOLS.md", "The wifi password is Blue-Whale-42. The router is grey.\n")
+    texts = ("The wifi password is Blue-Whale-42", "The router is grey")
+    answer = "\n".join(json.dumps({"category": "technical", "text": text}) for text in texts)
+    with (
+        chat_server(OPENAI, lambda _: answer) as server,
+        Memory.open(workspace, environ=environment(environ, server)) as memory,
+    ):
+        done = memory.extractor.run()
+        stored = [fact.text for fact in memory.facts.all()]
+
+    assert ["The router is grey"] == stored
+    [notice] = done.notices
+    assert "a secret (password)" in notice
+    assert "Blue-Whale" not in notice
+
+
 def test_a_failed_run_says_why_and_is_sent_again(
     workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
 ) -> None:
@@ -230,7 +249,7 @@ def test_what_was_forgotten_is_named_apart_from_what_is_known(
     assert shape["forgotten"][0]["source"].startswith("skills/hosts/SKILL.md:")
 
 
-def test_a_secret_that_a_file_gives_away_is_pointed_out(
+def test_a_secret_that_a_file_gives_away_is_left_out_and_pointed_out(
     workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
 ) -> None:
     write("TOOLS.md", "The router opens with password=hunter2Xy\n")
@@ -239,8 +258,9 @@ def test_a_secret_that_a_file_gives_away_is_pointed_out(
         done = ingest(workspace, environ, server, "ingest", "--json")
 
     shape = json.loads(done.stdout)
-    assert 1 == shape["stored"]
-    assert ["recollect facts forget" in each for each in shape["notices"]] == [True]
+    assert 0 == shape["stored"]
+    assert ["a secret (password)" in each for each in shape["notices"]] == [True]
+    assert "hunter2Xy" not in done.stdout + done.stderr
     assert shape["notices"] == done.stderr.splitlines()
 
 

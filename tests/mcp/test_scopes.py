@@ -132,6 +132,28 @@ def test_facts_of_others_cannot_be_touched(
     assert FACTS["user:bob"] in (workspace / "memory/facts/fact.md").read_text(encoding="utf-8")
 
 
+def test_a_secret_is_refused_by_its_kind_unless_it_is_forced(
+    workspace: Path, plain: Mapping[str, str]
+) -> None:
+    said = "The wifi password is Blue-Whale-42"
+
+    async def conversation(client: Client) -> None:
+        refused = await client.call_tool("memory_remember", {"text": said})
+        shown = text_of(refused)
+
+        assert refused.is_error
+        assert "a secret (password)" in shown
+        assert "force" in shown
+        assert "Blue-Whale" not in shown
+        assert not [*(workspace / "memory" / "facts").glob("*.md")]
+
+        forced = await answer(client, "memory_remember", text=said, force=True)
+
+        assert said == forced["text"]
+
+    talk(workspace, plain, conversation)
+
+
 def test_what_a_user_says_is_kept_for_that_user(workspace: Path, plain: Mapping[str, str]) -> None:
     kept: list[Any] = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,12 +26,12 @@ from recollect.facts.record import (
     parse_id,
     tags_of,
 )
+from recollect.facts.refuse import refuse_secrets, stored_notice
 from recollect.facts.remember import forget, prune, remember, restore, supersede
 from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope
 from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
-from recollect.text.redact import redact
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
 
 _MOST_COMPARED = 16
 """Facts that a new one is compared with by meaning; words seldom leave more."""
-_IS = re.compile(r"(?<!\s)\s+(?:is|ist|est|es)\b(?:\s*:)?\s+")
-"""What separates a name from its value in a sentence, like `:` or `=` in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +112,7 @@ class FactBook:
         supersedes: Iterable[str] = (),
         provenance: Provenance = Provenance.OWNER,
         source: str = "",
+        force: bool = False,
     ) -> Remembered:
         """Store a fact unless it is known; return what happened.
 
@@ -131,8 +129,10 @@ class FactBook:
             supersedes: ids of the facts that it replaces.
             provenance: who stated it.
             source: where it was stated.
+            force: store it even if it contains a secret.
 
         Raises:
+            SecretError: it contains a secret.
             UsageError: the text is missing or too long, or there is no such category or scope.
             NotFoundError: a fact that it supersedes does not exist.
             StoreError: the ledger cannot be written.
@@ -171,6 +171,8 @@ class FactBook:
             source=source,
             created=now,
         )
+        if not force:
+            refuse_secrets(fact)
         shares = self._shares(fact, now=now)
         has_ending = expires is not None
 
@@ -320,13 +322,15 @@ class FactBook:
         """Return every fact as a line of JSON."""
         return list(exported(self._ledger.read().facts.values()))
 
-    def bring(self, lines: Iterable[str]) -> ImportPlan:
+    def bring(self, lines: Iterable[str], *, force: bool = False) -> ImportPlan:
         """Import exported facts that are not known yet; return what happened to each.
 
         Args:
             lines: JSON Lines, or the lines of the document that `facts export --json` prints.
+            force: also import facts that contain secrets.
 
         Raises:
+            SecretError: a fact contains a secret; nothing was written.
             UsageError: a line is not a fact; nothing was written.
 
         """
@@ -336,6 +340,8 @@ class FactBook:
         def work(draft: Draft) -> ImportPlan:
             plan = import_plan(given, draft.facts, now=now)
             for fact in plan.added:
+                if not force:
+                    refuse_secrets(fact)
                 draft.add(fact)
             others = contradicting(draft.facts, now=now)
             found = tuple((each, others[each.id]) for each in plan.added if each.id in others)
@@ -401,14 +407,5 @@ def _not_compared(remembered: Remembered) -> tuple[str, ...]:
 
 
 def _secrets_in(remembered: Remembered) -> tuple[str, ...]:
-    """Return a notice if a stored fact seems to contain a key or password."""
-    fact = remembered.fact
-    texts = (fact.text, _IS.sub(": ", fact.text), fact.value, f"{fact.key}: {fact.value}")
-    has_secret = any(redact(text) != text for text in texts)
-    if remembered.decision.verdict is Verdict.FORGOTTEN or not has_secret:
-        return ()
-    found = (
-        f"{fact.id} seems to contain a secret. It is now stored in memory/facts/ and searchable."
-    )
-    action = f"`recollect facts forget {fact.id}` removes it; store its location instead."
-    return (f"{found} {action}",)
+    is_stored = remembered.decision.verdict is not Verdict.FORGOTTEN
+    return stored_notice(remembered.fact) if is_stored else ()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, UsageError, explains_system_failures
+from recollect.errors import NotFoundError, SecretError, UsageError, explains_system_failures
 from recollect.facts.extract.ask import ask
 from recollect.facts.extract.plan import plan_extraction
 from recollect.facts.record import Provenance
@@ -60,7 +60,7 @@ class Extracted:
     """Lines of answers that are not usable facts."""
     failures: tuple[Degradation, ...] = ()
     notices: tuple[str, ...] = ()
-    """Remarks on stored facts."""
+    """Remarks on stored facts, and on facts with secrets, which were not stored."""
     cost: float | None = None
 
 
@@ -119,13 +119,18 @@ class Extractor:
         plan = self.plan(paths)
         results: list[BatchResult] = []
         remembered: list[Remembered] = []
+        refused: list[str] = []
         for result in ask(plan, chat):
             results.append(result)
-            remembered += [self._store(fact) for fact in result.facts if not fact.suspicion]
+            for fact in result.facts:
+                try:
+                    remembered += [] if fact.suspicion else [self._store(fact)]
+                except SecretError as error:
+                    refused.append(f"A fact of {fact.path or 'a file'} was left out. {error}")
             self._mark_done(result.completed)
             progress(Step("ask", result.batch.number, len(plan.batches)))
         self._mark_done(file for file in plan.files if not file.block_count)
-        return _report(plan, results, remembered)
+        return _report(plan, results, remembered, refused=refused)
 
     def _store(self, fact: ProposedFact) -> Remembered:
         return self._book.remember(
@@ -173,7 +178,11 @@ class Extractor:
 
 
 def _report(
-    plan: ExtractionPlan, results: Sequence[BatchResult], remembered: Sequence[Remembered]
+    plan: ExtractionPlan,
+    results: Sequence[BatchResult],
+    remembered: Sequence[Remembered],
+    *,
+    refused: Sequence[str],
 ) -> Extracted:
     def having(*verdicts: Verdict) -> list[Remembered]:
         return [each for each in remembered if each.decision.verdict in verdicts]
@@ -196,6 +205,6 @@ def _report(
         suspicious=sum(bool(fact.suspicion) for result in results for fact in result.facts),
         skipped=sum(result.skipped for result in results),
         failures=tuple(result.failure for result in results if result.failure is not None),
-        notices=tuple(notice for each in stored for notice in each.notices),
+        notices=(*refused, *(notice for each in stored for notice in each.notices)),
         cost=cost,
     )

@@ -66,6 +66,7 @@ class _DayOrNever(click.ParamType["date | str"]):
     help="Last day on which it is valid, or never.  [default: derived from the text]",
 )
 @click.option("--supersedes", multiple=True, metavar="ID", help="The fact that it replaces.")
+@click.option("--force", is_flag=True, help="Save it even if it contains a secret.")
 @shared_options
 def remember_command(
     options: SharedOptions,
@@ -80,6 +81,7 @@ def remember_command(
     valid_from: date | None,
     expires: date | str | None,
     supersedes: tuple[str, ...],
+    force: bool,
 ) -> None:
     """Save TEXT as a fact, in memory/facts/ of the workspace."""
     with options.open_memory() as memory:
@@ -95,6 +97,7 @@ def remember_command(
             valid_from=start_of(valid_from),
             expires=_NEVER if isinstance(expires, str) else end_of(expires),
             supersedes=supersedes,
+            force=force,
         )
     remembered = replace(remembered, notices=(*created, *remembered.notices))
     program = options.program
@@ -286,12 +289,13 @@ def export_facts(options: SharedOptions) -> None:
 
 @facts_command.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Also import facts that contain secrets.")
 @shared_options
-def import_facts(options: SharedOptions, *, file: Path) -> None:
+def import_facts(options: SharedOptions, *, file: Path, force: bool) -> None:
     """Import what `facts export` printed; FILE may be - for standard input."""
     lines = _read(file, workspace=options.folder).splitlines()
     with options.open_memory() as memory:
-        plan = memory.facts.bring(lines)
+        plan = memory.facts.bring(lines, force=force)
     options.print(render.import_json(plan), render.import_text(plan, program=options.program))
 
 

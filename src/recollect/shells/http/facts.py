@@ -96,6 +96,7 @@ class RememberParameters(Parameters):
     supersedes: list[FactId] = Field(
         [], max_length=50, description="The ids of facts that it replaces."
     )
+    force: bool = Field(default=False, description="Store it even if it contains a secret.")
 
 
 class FactModel(ResponseModel):
@@ -220,6 +221,7 @@ async def remember(state: ServerState, given: RememberParameters) -> Response:
             scope=scope,
             valid_from=start_of(given.valid_from),
             supersedes=tuple(given.supersedes),
+            force=given.force,
         )
         return render_facts.remembered_json(remembered, program=state.program)
 

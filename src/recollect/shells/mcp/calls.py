@@ -103,6 +103,7 @@ class Calls:
                 valid_from=start_of(given.day("validFrom")),
                 supersedes=supersedes,
                 provenance=Provenance.AGENT,
+                force=bool(given.values.get("force")),
             )
 
         return render.remembered_result(await self._served.run(work))

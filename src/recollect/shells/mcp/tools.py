@@ -171,6 +171,7 @@ TOOLS = (
                 "supersedes", "array", "Ids of facts it replaces", aliases="replaces supersedesId"
             ),
             Argument("validFrom", "day", aliases="since sourceDate date fromDate", is_listed=False),
+            Argument("force", "boolean", is_listed=False),
         ),
         writes=True,
     ),
