@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 
 import apsw
 import pytest
@@ -18,6 +19,7 @@ CALLS = {"eval", "exec", "compile", "__import__", "system", "popen", "execfile"}
 """Functions that turn a text into code or into a command of the shell."""
 
 
+@cache
 def trees() -> list[tuple[str, ast.Module]]:
     return [(file.name, ast.parse(file.read_text(encoding="utf-8"))) for file in SOURCES]
 
