@@ -88,6 +88,9 @@ class RemoteOptions:
         switch,
         "use the vendor's batch API for big runs: about half the price, done within a day",
     )
+    redact: bool = user_setting(
+        "remote.redact", True, switch, "hide keys and passwords in texts that are sent"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,9 @@ class ChatOptions:
         optional(key_reference),
         "variable that holds the key, as env:NAME; unset: the vendor's own variable",
         secret=True,
+    )
+    redact: bool = user_setting(
+        "llm.redact", True, switch, "hide keys and passwords in texts that are sent"
     )
     timeout_seconds: float = 120.0
     """For one request, which includes writing the whole reply."""

@@ -11,6 +11,7 @@ pattern starts with fixed letters and has bounded lookahead, so redaction takes 
 
 from __future__ import annotations
 
+import json
 import re
 
 from recollect.text.secrets import Secret, find_secrets
@@ -29,6 +30,8 @@ _MAX_NAMED_CHARS = 256
 """A longer value of a field is judged by its content alone."""
 _MIN_BLOB_CHARS = 4096
 _BLOB = re.compile("[A-Za-z0-9+/=_-]+")
+_DATA_URL = re.compile("data:[A-Za-z0-9/+.-]{1,64};base64,")
+_MEDIA_TYPES = frozenset({"mime_type", "mimeType", "media_type"})
 
 
 def redact(text: str) -> str:
@@ -64,8 +67,30 @@ def redact_json(value: object) -> object:
     if isinstance(value, list):
         return [redact_json(each) for each in value]
     if isinstance(value, dict):
-        return {name: _redact_field(str(name), each) for name, each in value.items()}
+        is_media = not _MEDIA_TYPES.isdisjoint(value)
+        return {
+            name: each if is_media and name == "data" else _redact_field(str(name), each)
+            for name, each in value.items()
+        }
     return value
+
+
+def redact_rows(content: bytes) -> bytes:
+    """Return JSON, or an upload of JSON Lines, without the secrets in it."""
+    return b"\n".join(map(_redact_row, content.split(b"\n")))
+
+
+def _redact_row(row: bytes) -> bytes:
+    if not row.startswith(b"{"):
+        return row
+    try:
+        given = json.loads(row)
+    except (ValueError, RecursionError):
+        return redact(row.decode("utf-8", "replace")).encode()
+    hidden = redact_json(given)
+    if hidden == given:
+        return row
+    return json.dumps(hidden, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _redact_field(name: str, value: object) -> object:
@@ -81,4 +106,5 @@ def _redact_field(name: str, value: object) -> object:
 
 def _is_blob(value: str) -> bool:
     """Tell whether a text is an image or other binary content in base64."""
-    return len(value) >= _MIN_BLOB_CHARS and _BLOB.fullmatch(value) is not None
+    is_long = len(value) >= _MIN_BLOB_CHARS and _BLOB.fullmatch(value) is not None
+    return is_long or _DATA_URL.match(value) is not None

@@ -120,7 +120,13 @@ class RemoteChat:
         base_url = service.vendor.url_of(options.base_url) if options.base_url else None
         self._server = ModelServer(
             service.vendor,
-            Access(base_url, options.api_key, options.timeout_seconds, options.variables),
+            Access(
+                base_url,
+                options.api_key,
+                options.timeout_seconds,
+                options.variables,
+                redact=options.redact,
+            ),
             model=model,
             headers=api.headers,
             pace=Pace(),

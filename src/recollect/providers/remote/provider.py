@@ -156,7 +156,13 @@ class RemoteProvider:
         remote = options.remote
         self._server = ModelServer(
             service.vendor,
-            Access(remote.base_url, remote.api_key, remote.timeout_seconds, options.variables),
+            Access(
+                remote.base_url,
+                remote.api_key,
+                remote.timeout_seconds,
+                options.variables,
+                redact=remote.redact,
+            ),
             model=model,
             headers=api.headers,
             pace=Pace(

@@ -22,6 +22,7 @@ from recollect.providers.remote.connection import Connections, CutError, HttpReq
 from recollect.providers.remote.pace import UNREACHABLE_ATTEMPTS, wait_seconds
 from recollect.providers.remote.refusal import Refusal, read_refusal
 from recollect.providers.remote.server import quota_error
+from recollect.text.redact import redact_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -94,7 +95,10 @@ class Sender:
     def _request(
         self, method: str, path: str, content: bytes, headers: Mapping[str, str]
     ) -> HttpRequest:
+        """Return a request: the one place where everything passes that is sent to a server."""
         url = f"{self._server.base_url}/{path}"
+        if self._server.access.redact:
+            content = redact_rows(content)
         return HttpRequest(method, url, {**self._server.headers(self._key), **headers}, content)
 
     def _until_read(

@@ -117,6 +117,8 @@ class Access:
     """`env:NAME`; None is the vendor's variable. Never the key itself."""
     timeout_seconds: float
     variables: Variables
+    redact: bool = True
+    """Whether secrets in texts are hidden before they are sent."""
 
 
 @dataclass(frozen=True, slots=True)
