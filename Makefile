@@ -10,12 +10,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak faults fuzz agents screenshots lock licences sbom audit clean
+.PHONY: help install test lint types unit demo stress soak clients faults fuzz agents screenshots lock licences sbom audit clean
 
 help:
 	@echo "make install      create $(VENV) with the recollect command"
 	@echo "make demo         index the sample workspace and ask it questions"
 	@echo "make test         lint, types and tests; installs what they need"
+	@echo "make clients      a server with one client and with fifty: a minute"
 	@echo "make stress       many processes, edits and kills on one index: ten minutes"
 	@echo "make soak         servers, watchers and commands with kills and provider faults: two hours"
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
@@ -66,6 +67,9 @@ stress: $(TESTED)
 
 soak: $(TESTED)
 	$(BIN)/python -m tests.campaigns.soak --minutes 120
+
+clients: $(TESTED)
+	$(BIN)/python -m tests.campaigns.clients
 
 faults: $(TESTED)
 	$(BIN)/python -m tests.campaigns.faults

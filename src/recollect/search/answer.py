@@ -43,8 +43,8 @@ class StartedSearch:
     request: SearchRequest
     options: SearchOptions
     query: Query
-    left_undone: tuple[str, ...]
-    """What was not brought up to date, for the user."""
+    notices: tuple[str, ...]
+    """What happened to the index, and what was not brought up to date."""
     spaces: StoredSpaces
     trouble: Degradation | None
     """Why what is new could not be embedded."""
@@ -97,7 +97,9 @@ class Searcher:
         query = read_question(request, audience=self.audience(request.scopes), options=options)
         left_undone = self._prepare(request, options=options, progress=progress)
         spaces = self.syncer.rebuilding(lambda: StoredSpaces.of(self.store, chain=self.chain))
-        return StartedSearch(request, options, query, left_undone, spaces, self.syncer.trouble)
+        # Another memory of the same index may finish it, which knows nothing of these notices.
+        notices = (*self.syncer.take_notices(), *left_undone)
+        return StartedSearch(request, options, query, notices, spaces, self.syncer.trouble)
 
     def embed(self, started: StartedSearch, *, progress: Progress) -> EmbeddedSearch:
         """Expand the question and embed it. Only this waits for models; it uses no store."""
@@ -113,7 +115,7 @@ class Searcher:
     def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Answer from what the store holds."""
         results = self.syncer.rebuilding(lambda: self._search(started, embedded))
-        notices = self._notices(started.request, results, left_undone=started.left_undone)
+        notices = self._notices(started.request, results, earlier=started.notices)
         return self._finish(results, started, embedded, notices=notices)
 
     def _prepare(
@@ -160,9 +162,9 @@ class Searcher:
         return mark_copies(results, superseded=superseded)
 
     def _notices(
-        self, request: SearchRequest, results: Results, *, left_undone: tuple[str, ...]
+        self, request: SearchRequest, results: Results, *, earlier: tuple[str, ...]
     ) -> tuple[str, ...]:
-        notices = (*self.syncer.take_notices(), *left_undone)
+        notices = (*earlier, *self.syncer.take_notices())
         if not results.hits and self.store.is_empty():
             why = f"{self.workspace} holds no memory files. Name a workspace with -w."
             is_known = self._syncs(request)

@@ -185,7 +185,7 @@ class ServedMemory:
             stale = replace(request, sync=False)
             started = await self.read(lambda memory: memory.start_search(stale))
             late = (_NOT_FRESH,) if syncs else ()
-            started = replace(started, left_undone=(*started.left_undone, *late))
+            started = replace(started, notices=(*started.notices, *late))
         question = started
         embedding = self._loop.run_in_executor(self._models, opened.memory.embed_search, question)
         embedded = await _within(_QUESTION_SECONDS, embedding) or _NO_ANSWER
