@@ -50,7 +50,7 @@ def main() -> None:
 def drive(folder: Path, seed: int) -> Clone:
     """Run every command on one clone, in a random order."""
     choose = random.Random(seed)
-    fresh = [sys.executable, "-m", "recollect"]
+    fresh = [str(Path(sys.executable).with_name("recollect"))]
     with Clone(folder, choose) as clone:
         try:
             clone.make(traps=choose.choice([5, 25, 60]), in_settings=choose.random() < 0.25)

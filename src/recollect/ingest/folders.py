@@ -38,7 +38,7 @@ class Seen:
     file: str
     real: str
     """Its path with all links resolved, which identifies the file."""
-    boundary: str
+    boundary: Path
     """The resolved path that it does not lead out of."""
     stat: Stat
 
@@ -74,6 +74,7 @@ class FolderSearch:
         self.seen: list[Seen] = []
         self.failures: list[Failure] = []
         self._boundary = boundary
+        self._boundary_path = Path(boundary)
         self._is_wanted = is_wanted
         self._is_excluded = is_excluded
         self._max_depth = max_depth
@@ -95,7 +96,7 @@ class FolderSearch:
     def _list(self, folder: _Place) -> None:
         self._visited.add(folder.real)
         try:
-            with scan_inside(Path(folder.real), Path(self._boundary)) as entries:
+            with scan_inside(Path(folder.real), self._boundary_path) as entries:
                 for entry in entries:
                     if not entry.name.startswith("."):
                         self._visit(entry, folder)
@@ -173,7 +174,7 @@ class FolderSearch:
             self._fail(place.path, "is not a regular file", "Rename or remove it.")
             return
         stat = Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
-        self.seen.append(Seen(place.path, place.file, place.real, self._boundary, stat))
+        self.seen.append(Seen(place.path, place.file, place.real, self._boundary_path, stat))
 
     def _is_nameable(self, path: str) -> bool:
         if path.isascii():

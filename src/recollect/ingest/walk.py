@@ -74,7 +74,7 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
         Found(
             each.path,
             Path(each.file),
-            Path(each.boundary),
+            each.boundary,
             each.stat,
             SourceKind.MEMORY,
             modality_of(each.path),

@@ -153,8 +153,7 @@ class Extractor:
                 )
             for each in find_matching(self._workspace, pattern):
                 with suppress(OSError):  # too large, or not readable
-                    file, root = Path(each.file), Path(each.boundary)
-                    content = read_inside(file, root, max_bytes=_MOST_BYTES)
+                    content = read_inside(Path(each.file), each.boundary, max_bytes=_MOST_BYTES)
                     found[each.path] = content.decode("utf-8", errors="replace")
         if not found:
             raise NotFoundError(
