@@ -22,7 +22,7 @@ from tests.support.traps import snapshot
 DEFAULT_CLONES = 400
 _FRESH_EVERY = 20
 """Every so many commands one is a new interpreter, not a fork of one that has loaded everything."""
-_TOLD_EVERY = 20
+_TOLD_EVERY = 5
 
 
 def main() -> None:

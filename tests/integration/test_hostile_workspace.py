@@ -310,6 +310,8 @@ def test_nothing_is_written_through_a_link_out_of_the_workspace(
         (".mcp.json", ["install", "claude", "--scope", "project", "--print"]),
         ("memory-cases.jsonl", ["eval", "memory-cases.jsonl"]),
         ("facts.jsonl", ["facts", "import", "facts.jsonl"]),
+        ("sessions", ["sessions", "import", "sessions"]),
+        ("chats.jsonl", ["sessions", "import", "./chats.jsonl"]),
     ],
 )
 def test_a_file_in_the_workspace_that_is_a_link_out_is_not_read(

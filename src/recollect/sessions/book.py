@@ -12,6 +12,7 @@ from recollect.reports import SessionStatus
 from recollect.sessions.export import conversations_of, is_export
 from recollect.sessions.find import Root, find_transcripts, stored_path
 from recollect.sessions.unpack import DamagedError
+from recollect.text.confined import RefusedError, check_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,7 +84,7 @@ class SessionBook:
         for failure in failures:
             on_notice(f"{failure.path} {failure.reason}. {failure.action}")
         forgotten = self.forgotten()
-        exports, others = _divided(paths)
+        exports, others = _divided(paths, workspace=self._source.workspace)
         found = _found_at(others) if paths else self._source.all()[0]
         # A copy would no longer tell that its session is excluded.
         wanted = [each for each in found if not each.excluded and each.path not in forgotten]
@@ -203,7 +204,7 @@ class SessionBook:
         ]
 
 
-def _divided(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
+def _divided(paths: Sequence[str], *, workspace: Path) -> tuple[list[Path], list[str]]:
     """Return the data exports among some paths, and the paths that may have transcripts."""
     exports: list[Path] = []
     others: list[str] = []
@@ -211,6 +212,11 @@ def _divided(paths: Sequence[str]) -> tuple[list[Path], list[str]]:
         place = Path(path).expanduser()
         if not place.exists():
             raise NotFoundError(f"{path} does not exist.", action="Correct the path.")
+        try:
+            check_named(place, workspace)
+        except RefusedError as error:
+            action = "If the link is your own, name what it leads to."
+            raise UsageError(f"{path} {error}.", action=action) from error
         if is_export(place):
             exports.append(place)
         if place.is_dir() or not is_export(place):

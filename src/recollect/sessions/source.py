@@ -55,6 +55,11 @@ class SessionSource:
         self._transcripts: dict[str, FoundTranscript] = {}
 
     @property
+    def workspace(self) -> Path:
+        """Return the workspace whose memory this is."""
+        return self._places.workspace
+
+    @property
     def recipe(self) -> str:
         """Identify the rules by which transcripts become chunks and terms."""
         options = self._options

@@ -151,6 +151,17 @@ def read_named(path: Path, workspace: Path | None, *, max_bytes: int) -> bytes:
     return content
 
 
+def check_named(path: Path, workspace: Path) -> None:
+    """Check a file or folder that the user named for a command; see `read_named`.
+
+    Raises:
+        RefusedError: it is in the workspace and leads out of it, or is not a regular file.
+
+    """
+    if _is_named_inside(path, workspace):
+        resolve_inside(path, workspace)
+
+
 def _is_named_inside(path: Path, folder: Path) -> bool:
     """Tell whether a path is below a folder by its name alone, whatever it leads to."""
     named = Path(os.path.abspath(path))  # noqa: PTH100 - pathlib has no such function
