@@ -5,6 +5,7 @@ import { createInterface } from "node:readline/promises";
 
 import { RecollectError } from "./recollect.js";
 import { degradedLines, hitLines, indexLine, statusLines } from "./render.js";
+import { print, terminalJson } from "./terminal.js";
 
 export const DESCRIPTION = "Search, index and inspect the memory that Recollect keeps";
 
@@ -43,7 +44,7 @@ export function registerCommands(program, name, { memoryOf, agentIds, defaultAge
         const answer = { agentId, status: memory.status(), embeddingProbe: asProbe(told.probe), recollect: told };
         shown.push(pending ? { ...answer, notice: pending } : answer);
       }
-      if (options.json) return print(JSON.stringify(shown, null, 2));
+      if (options.json) return print(terminalJson(shown));
       for (const each of shown) {
         if (options.index) print(indexLine(each.agentId, each.recollect));
         print([...statusLines(each), ...(options.fix ? [REPAIR] : []), ""].join("\n"));
@@ -102,8 +103,8 @@ export function registerCommands(program, name, { memoryOf, agentIds, defaultAge
       const maxResults = positiveInteger(options.maxResults);
       const minScore = finite(options.minScore);
       const answer = await memoryOf(options.agent ?? defaultAgent()).answer(query, { maxResults, minScore });
-      if (options.json) return print(JSON.stringify(answer, null, 2));
-      for (const line of degradedLines(answer)) process.stderr.write(`${line}\n`);
+      if (options.json) return print(terminalJson(answer));
+      for (const line of degradedLines(answer)) print(line, process.stderr);
       return print(answer.results.length ? hitLines(answer.results).join("\n") : "No matches.");
     }));
 
@@ -163,14 +164,10 @@ function guarded(action) {
       process.exitCode = 1;
       if (args.at(-2)?.json) {
         const told = { type: "cli_error", message: error.message, action: error.action };
-        print(JSON.stringify({ ok: false, error: told }, null, 2));
+        print(terminalJson({ ok: false, error: told }));
       } else {
-        process.stderr.write(`Error: ${error.message}\n${error.action ? `  → ${error.action}\n` : ""}`);
+        print(`Error: ${error.message}${error.action ? `\n  → ${error.action}` : ""}`, process.stderr);
       }
     }
   };
-}
-
-function print(text) {
-  process.stdout.write(`${text}\n`);
 }

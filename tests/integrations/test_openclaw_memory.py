@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 from tests.integrations.agents import RECOLLECT
+from tests.support.hostile_text import HOSTILE
+
+from recollect.text.terminal import terminal_text
 
 PLUGIN = Path(__file__).parents[2] / "integrations" / "openclaw"
 NODE = shutil.which("node")
@@ -23,6 +26,10 @@ const memoryWith = (query) => createMemory({
 });
 const print = (value) => process.stdout.write(JSON.stringify(value));
 """
+
+EVERYTHING = (
+    f"{HOSTILE}\r\n{''.join(map(chr, range(0x2100)))}\ud800\ufeff\U000e0041\U0001d173👨‍👩‍👧"
+)
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node.js")
 
@@ -49,6 +56,18 @@ def run(embedded_sample: Path, environ: dict[str, str]) -> Any:
         return json.loads(done.stdout)
 
     return run_program
+
+
+def test_the_plugin_shows_a_terminal_what_the_command_shows_it(run: Any) -> None:
+    shown, encoded = run(f"""
+        const {{ terminalText, terminalJson }} = await import("{PLUGIN.as_uri()}/terminal.js");
+        const text = {json.dumps(EVERYTHING)};
+        print([terminalText(text), terminalJson(text)]);
+    """)
+
+    assert terminal_text(EVERYTHING) == shown
+    assert terminal_text(encoded) == encoded
+    assert EVERYTHING == json.loads(encoded)
 
 
 def test_hits_are_as_many_and_as_good_as_asked_or_configured(run: Any) -> None:

@@ -1,8 +1,11 @@
-// Building elements. Text only becomes text nodes: nothing in a note is read as markup.
+// Building elements. Text only becomes text nodes: nothing in a note is read as markup, and nothing in it is
+// invisible or reorders what is around it.
 
 import { skippedLegs } from "./failures.js";
+import { plain } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+const SHOWN = new Set(["title", "aria-label", "alt", "placeholder"]);
 
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
@@ -20,10 +23,12 @@ function fill(element, attributes, children) {
         element.addEventListener(event, listener);
       }
     } else {
-      element.setAttribute(name, value === true ? "" : String(value));
+      const text = value === true ? "" : String(value);
+      element.setAttribute(name, SHOWN.has(name) ? plain(text) : text);
     }
   }
-  element.append(...children.flat(2).filter((child) => child !== null && child !== undefined));
+  const given = children.flat(2).filter((child) => child !== null && child !== undefined);
+  element.append(...given.map((child) => (typeof child === "string" ? plain(child) : child)));
   return element;
 }
 
@@ -82,7 +87,7 @@ function commands(sentence) {
 
 // Tells screen readers what has changed on the page.
 export function announce(sentence) {
-  document.getElementById("announcement").textContent = sentence;
+  document.getElementById("announcement").textContent = plain(sentence);
 }
 
 // Marks the element whose data attribute has this value as the current one.
