@@ -89,6 +89,8 @@ class AsyncMemory:
     reset = _awaited(Memory.reset)
     verify = _awaited(Memory.verify)
     verify_models = _awaited(Memory.verify_models)
+    find_secrets = _awaited(Memory.find_secrets)
+    exposed = _awaited(Memory.exposed)
     verify_store = _awaited(Memory.verify_store)
     finish_in_background = _awaited(Memory.finish_in_background)
     cache_status = _awaited(Memory.cache_status)

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         CacheStatus,
         Difference,
         Excerpt,
+        FoundSecret,
         Recalled,
         Report,
         Staleness,
@@ -689,6 +690,24 @@ class Memory:
         return verify_models(
             partial(self._chain.check_files, held), self._models.reranker.check_files
         )
+
+    @synchronized
+    @rebuilds
+    def find_secrets(self, *, progress: Progress = silent) -> Sequence[FoundSecret]:
+        """Return where notes and facts contain keys or passwords; nothing is changed.
+
+        Transcripts are left out: their secrets are hidden when they are read.
+        """
+        from recollect.ingest.leaks import find_leaks
+
+        sources = [each for each in self._syncer.sources if each.kind is not SourceKind.SESSIONS]
+        return find_leaks(sources, progress=progress)
+
+    def exposed(self) -> Sequence[Path]:
+        """Return the files and folders of the home that other users of the machine can read."""
+        from recollect.text.files import open_to_others
+
+        return open_to_others(self._setup.places.home)
 
     @synchronized
     @rebuilds

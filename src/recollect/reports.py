@@ -199,6 +199,16 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundSecret:
+    """Where a file of the memory contains a secret; never the secret itself."""
+
+    path: str
+    line: int
+    kind: str
+    """For people: `GitHub token`, `password`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Something in an index that disagrees with the files."""
 

@@ -155,6 +155,10 @@ class SessionBook:
         """
         return self._last_copies(self._chosen(names))
 
+    def are_copies_redacted(self) -> bool:
+        """Tell whether the secrets in all imported transcripts are hidden."""
+        return self._archive.is_redacted()
+
     def forgotten(self) -> frozenset[str]:
         """Return the stored paths of the forgotten transcripts."""
         return self._archive.forgotten()

@@ -17,11 +17,11 @@ import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 _OWNER_ONLY = 0o600
 _OWNER_ONLY_FOLDER = 0o700
@@ -119,12 +119,20 @@ def restrict(file: Path) -> None:
             file.chmod(stat.S_IMODE(mode) & ~_OF_OTHERS)
 
 
-def is_open_to_others(path: Path) -> bool:
-    """Tell whether anyone but the owner has permissions for a file or folder."""
-    try:
-        return os.name == "posix" and bool(path.stat().st_mode & _OF_OTHERS)
-    except OSError:
-        return False
+def open_to_others(folder: Path) -> list[Path]:
+    """Return the files and folders in a folder, itself included, that not only the owner can use.
+
+    On Windows, where modes say nothing about that, there are none.
+    """
+    if os.name != "posix":
+        return []
+    found: list[Path] = []
+    for top, _, names in os.walk(folder):
+        for path in (Path(top), *(Path(top, name) for name in names)):
+            with suppress(FileNotFoundError):
+                if path.lstat().st_mode & _OF_OTHERS:
+                    found.append(path)
+    return found
 
 
 def replace_file(

@@ -332,6 +332,7 @@ def test_a_secret_is_found_by_its_name_or_place(text: str) -> None:
         "| Token | Meaning |\n| --- | --- |\n| access_token | the token |",
         "https://user:password@example.com and scheme://<user>:<password>@host",
         "token count: 128000, primary key: id, sort_key=created_at, key: value, public_key",
+        "Behind `password=` nearly everything is one; behind `token:` only what looks random.",
         "the secret of good bread is time; a key insight for 2026-01-02T03:04:05Z",
         "the recovery phrase has twelve words that you write down and never show to anyone at all",
         f"sha256:{'0123456789abcdef' * 4} commit {'0123456789' * 4} id {UUID}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -16,9 +17,10 @@ from recollect.text.conflicts import RESOLVE
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from recollect.memory import Memory
-    from recollect.reports import Difference, Failure, Status
+    from recollect.reports import Difference, Failure, FoundSecret, Status
 
 
 @click.command("status")
@@ -91,12 +93,45 @@ def remove_agent(options: SharedOptions, *, name: str, yes: bool) -> None:
 
 
 @click.command("doctor")
+@click.option("--secrets", is_flag=True, help="Also look for keys and passwords in the notes.")
 @shared_options
-def doctor_command(options: SharedOptions) -> int:
-    """Check the installation, the index and the model; exit 1 if something is broken."""
+def doctor_command(options: SharedOptions, *, secrets: bool) -> int:
+    """Check the installation, the index and the model; exit 1 if something is broken.
+
+    With --secrets it exits 1 as well if notes or facts contain secrets. It names their places and
+    kinds, and changes nothing.
+    """
     checks = examine(options.open_memory)
-    options.print(render.checks_json(checks), render.checks_text(checks))
+    found = None
+    if secrets and not any(check.name == "memory" for check in checks):
+        with options.open_memory() as memory:
+            found = memory.find_secrets()
+            checks += [_secrets(found), _copies(are_redacted=memory.sessions.are_copies_redacted())]
+    options.print(render.checks_json(checks, found), render.checks_text(checks, found or ()))
     return 0 if all(check.works for check in checks) else 1
+
+
+def _secrets(found: Sequence[FoundSecret]) -> Check:
+    if not found:
+        return Check("secrets", works=True, detail="none in notes and facts")
+    files = len({each.path for each in found})
+    return Check(
+        "secrets",
+        works=False,
+        detail=f"{len(found)} in {files} {'file' if files == 1 else 'files'}",
+        action="Replace each by the place where it is kept, and change what was shared.",
+    )
+
+
+def _copies(*, are_redacted: bool) -> Check:
+    if are_redacted:
+        return Check("imported transcripts", works=True, detail="their secrets are hidden")
+    return Check(
+        "imported transcripts",
+        works=False,
+        detail="they are from before secrets were hidden in them",
+        action="Run `recollect sessions import`, which hides them.",
+    )
 
 
 def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[Check]:
@@ -110,6 +145,7 @@ def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[C
             problems = memory.verify_store()
             changed = memory.verify_models()
             ledger = memory.facts.listed(FactFilter()).problems
+            exposed = memory.exposed()
     except RecollectError as error:
         return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
     return [
@@ -120,6 +156,7 @@ def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[C
         _facts(ledger),
         _models(changed),
         _provider(status),
+        _privacy(exposed),
         *(Check("note", works=True, detail=notice) for notice in status.notices),
     ]
 
@@ -196,6 +233,22 @@ def _models(changed: Sequence[Difference]) -> Check:
         first = changed[0]
         return Check("models", works=False, detail=first.reason, action=first.action)
     return Check("models", works=True, detail="no model file differs from its published SHA-256")
+
+
+def _privacy(exposed: Sequence[Path]) -> Check:
+    files = [str(each) for each in exposed if not each.is_dir()]
+    if files:
+        more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
+        return Check(
+            "privacy",
+            works=False,
+            detail=f"other users can read {files[0]}{more}",
+            action=f"Run `chmod -R go= {shlex.quote(str(exposed[0]))}`.",
+        )
+    if exposed:
+        detail = f"other users can list {exposed[0]}, but not read what is in it"
+        return Check("privacy", works=True, detail=detail)
+    return Check("privacy", works=True, detail="only you can read the index and what is with it")
 
 
 def _provider(status: Status) -> Check:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from recollect.shells.render.shared import degradation_json, failure_json, plural, warning_lines
@@ -9,7 +10,7 @@ from recollect.shells.render.shared import degradation_json, failure_json, plura
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recollect.reports import AgentStatus, CacheStatus, Check, Status
+    from recollect.reports import AgentStatus, CacheStatus, Check, FoundSecret, Status
     from recollect.shells.render.shared import Json, Line
 
 _LISTED = 5  # stale files
@@ -68,9 +69,11 @@ def status_json(status: Status) -> Json:
     }
 
 
-def checks_json(checks: Sequence[Check]) -> Json:
-    """Return the contract of `doctor --json`."""
+def checks_json(checks: Sequence[Check], secrets: Sequence[FoundSecret] | None = None) -> Json:
+    """Return the contract of `doctor --json`; `secrets` None if they were not looked for."""
+    found = None if secrets is None else [asdict(each) for each in secrets]
     return {
+        **({} if found is None else {"secrets": found}),
         "ok": all(check.works for check in checks),
         "checks": [
             {
@@ -150,13 +153,15 @@ def _staleness_text(status: Status) -> Iterator[Line]:
         yield from warning_lines(failure.summary, failure.action, indent=_INDENT)
 
 
-def checks_text(checks: Sequence[Check]) -> Iterator[Line]:
+def checks_text(checks: Sequence[Check], secrets: Sequence[FoundSecret] = ()) -> Iterator[Line]:
     """Yield what `doctor` prints."""
     for check in checks:
         style = "" if check.works else "bold red"
         yield f"{'ok  ' if check.works else 'FAIL'} {check.name}: {check.detail}", style
         if check.action and not check.works:
             yield f"     → {check.action}", "red"
+    for secret in secrets:
+        yield f"     {secret.path}:{secret.line}  {secret.kind}", ""
 
 
 def cache_json(cache: CacheStatus | None, *, dropped: int | None = None) -> Json:

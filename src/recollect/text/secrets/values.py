@@ -148,8 +148,8 @@ def _value(text: str, spot: Spot) -> tuple[int, int]:
 def _is_secret(value: str, spot: Spot, *, is_quoted: bool) -> bool:
     is_tight = spot.is_tight or (is_quoted and not spot.is_said)
     least = _LEAST_TIGHT_CHARS if is_tight else _LEAST_CHARS
-    if len(value) < least[spot.name] or is_reference(value):
-        return False
+    if len(value) < least[spot.name] or value[0].isspace() or is_reference(value):
+        return False  # a space: the quote ended something else, as in `password=` here
     if spot.name in (Name.PASSWORD, Name.PASS):
         return _is_password(value, is_tight=is_tight, is_quoted=is_quoted)
     if _NOT_IN_KEYS.search(value) or _IDENTIFIER.match(value):
