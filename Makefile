@@ -79,6 +79,7 @@ faults: $(TESTED)
 fuzz: $(TESTED)
 	$(PIP) 'atheris>=3.0,<4'
 	$(BIN)/python -m tests.campaigns.fuzz
+	$(BIN)/python -m tests.campaigns.damage
 	$(BIN)/python -m tests.campaigns.hostile
 
 agents: $(TESTED)

@@ -15,6 +15,7 @@ from recollect.config import Places
 from recollect.providers.models.files import resolve
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S, MINILM_GGUF, MS_MARCO_MINILM
+from recollect.stores.sqlite import pages
 from recollect.types import silent
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ settings.register_profile(
     "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
 settings.load_profile("default")
+pages.are_available()  # tests that edit an index by hand write its checksums too
 
 
 @pytest.fixture(scope="session")

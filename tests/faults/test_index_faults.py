@@ -176,6 +176,8 @@ def test_an_index_of_a_newer_version_is_refused_and_left_alone(
     with pytest.raises(StoreTooNewError):
         SqliteStore.open(index_file(environ))
     assert 999 == apsw.Connection(str(index_file(environ))).pragma("user_version")
+    assert 0 == run(workspace, environ, "reset", "--yes").returncode
+    assert "a.md" in run(workspace, environ, "search", "apple").stdout
 
 
 def count_of(table: str, environ: dict[str, str]) -> int:

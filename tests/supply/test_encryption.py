@@ -165,3 +165,18 @@ def test_a_password_is_not_a_key(noted: Path, environ: dict[str, str]) -> None:
     assert 2 == code
     assert "must have 64 hexadecimal digits" in told
     assert "hunter2" not in told
+
+
+@needs_ciphers
+def test_an_index_in_plain_goes_from_one_build_to_the_other_and_back(
+    noted: Path, environ: dict[str, str]
+) -> None:
+    command(noted, environ, "index")
+    (noted / "memory" / "two.md").write_text("Another lantern.\n", encoding="utf-8")
+
+    answer = ask(noted, environ, None)  # this build writes no page checksums
+    code, told = command(noted, environ, "verify")
+
+    assert (1, []) == (answer["added"], answer["sound"])
+    assert (0, True) == (code, "matches the files" in told)
+    assert not list(index_of(environ).parent.glob("*damaged*"))

@@ -125,7 +125,10 @@ def check_engine() -> EngineCheck:
             detail=f"SQLite {version} has no FTS5 ({error})",
             action="Reinstall apsw from its wheel: it includes SQLite with FTS5.",
         )
-    return EngineCheck("sqlite", works=True, detail=f"{version} with FTS5")
+    from recollect.stores.sqlite import pages  # noqa: PLC0415 - heavy
+
+    also = "page checksums" if pages.are_available() else "no page checksums"
+    return EngineCheck("sqlite", works=True, detail=f"{version} with FTS5 and {also}")
 
 
 def _kind(address: str | Path) -> tuple[_Kind, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -121,6 +122,20 @@ def test_a_damaged_cache_is_replaced(path: Path) -> None:
 
     assert digests("b") == list(cache.get(SPACE, digests=digests("a", "b"), today=TODAY))
     cache.close()
+
+
+def test_a_damaged_page_starts_the_cache_over_when_it_is_read(path: Path) -> None:
+    with closing(SqliteVectorCache(path, max_bytes=10**9)) as cache:
+        cache.put(SPACE, digests=["aa"], vectors=vectors(1), today=TODAY)
+    sound = path.read_bytes()
+    for place in range(100, len(sound), 1024):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :])
+        with closing(SqliteVectorCache(path, max_bytes=10**9)) as cache:
+            kept = cache.get(SPACE, digests=["aa"], today=TODAY)
+            cache.put(SPACE, digests=["aa"], vectors=vectors(1), today=TODAY)
+
+            assert not kept or np.array_equal(vectors(1)[0], kept["aa"])
+            assert cache.get(SPACE, digests=["aa"], today=TODAY)
 
 
 def test_a_cache_that_cannot_be_opened_is_an_error_of_its_own(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_every_chunk_of_an_older_file_has_its_text_its_day_and_its_vector(
     ids = {row[4]: row[0] for row in before["chunks"]}
 
     with SqliteStore.open(unpacked) as store:
-        for _, space, digest, vector in before["vectors"]:
+        for _, space, digest, vector, *_ in before["vectors"]:
             fingerprint = spaces[space]
             assert isinstance(vector, bytes)
             query = np.frombuffer(vector, dtype=np.float32)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.errors import RecollectError, UsageError
+from recollect.errors import RecollectError, StoreTooNewError, UsageError
 from recollect.shells.cli.output import confirm, write_json, write_lines, write_text
 from recollect.shells.cli.shared import (
     SharedOptions,
@@ -21,6 +21,8 @@ from recollect.shells.cli.shared import (
 from recollect.shells.render import index as render
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from recollect.memory import Memory
     from recollect.reports import Report
 
@@ -98,11 +100,31 @@ def reset_command(options: SharedOptions, *, yes: bool) -> None:
     """Delete the index. Your files are not touched and can be indexed again."""
     if not yes and (options.as_json or not sys.stdin.isatty()):
         raise click.UsageError("reset asks for confirmation: add --yes.")
-    with options.open_memory() as memory:
-        if not yes and not confirm(f"Delete the index of {memory.workspace}?"):
-            write_text("Nothing was deleted.")
-            return
-        memory.reset()
-    options.print(
-        {"ok": True, "agent": memory.agent}, f"The index of {memory.workspace} is now empty."
+    try:
+        with options.open_memory() as memory:
+            workspace, agent = memory.workspace, memory.agent
+            if not yes and not confirm(f"Delete the index of {workspace}?"):
+                write_text("Nothing was deleted.")
+                return
+            memory.reset()
+    except StoreTooNewError:
+        if not yes:
+            raise
+        workspace, agent = _delete_unopened(options)
+    options.print({"ok": True, "agent": agent}, f"The index of {workspace} is now empty.")
+
+
+def _delete_unopened(options: SharedOptions) -> tuple[Path, str]:
+    """Delete an index that this version cannot open; return its workspace and agent."""
+    from recollect.config import Setup  # noqa: PLC0415 - not needed for --help
+    from recollect.config.agents import remove_agent  # noqa: PLC0415
+
+    setup = Setup.of(
+        options.workspace,
+        agent=options.agent,
+        config_file=options.config_file,
+        settings=None,
+        environ=None,
     )
+    remove_agent(setup.agent)
+    return setup.workspace, setup.agent

@@ -7,13 +7,15 @@ embedded again, so a damaged cache is deleted and starts over.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from recollect.errors import StoreCorruptError, StoreReadOnlyError
 from recollect.reports import CacheStatus
 from recollect.stores.base import VectorCache
+from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.connect import (
     SqliteFile,
     alone,
@@ -22,16 +24,20 @@ from recollect.stores.sqlite.connect import (
     translated,
     writing,
 )
+from recollect.stores.sqlite.rows import FLOAT_BYTES, RowError, blob_of, real_of, stack, whole_of
 from recollect.types import Background
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date
     from pathlib import Path
 
     import apsw
 
     from recollect.types import Fingerprint, Vector, Vectors
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
 
 _VERSION = 1
 _SCHEMA = """
@@ -77,6 +83,22 @@ _DROP_OLDEST = """
 _ROOM = 0.9  # trim below the limit, so that the next vector does not trim again
 
 
+def _starts_over(
+    method: Callable[Concatenate[SqliteVectorCache, P], Answer],
+) -> Callable[Concatenate[SqliteVectorCache, P], Answer]:
+    """Return the method wrapped so that a damaged cache is deleted, and the method called again."""
+
+    @wraps(method)
+    def on_sound_file(self: SqliteVectorCache, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        try:
+            return method(self, *args, **kwargs)
+        except StoreCorruptError:
+            self.delete()
+            return method(self, *args, **kwargs)
+
+    return on_sound_file
+
+
 class SqliteVectorCache(SqliteFile, VectorCache):
     """The cache of one home."""
 
@@ -84,6 +106,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
         super().__init__(path)
         self._max_bytes = max_bytes
 
+    @_starts_over
     def get(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], today: date
     ) -> dict[str, Vector]:
@@ -91,12 +114,15 @@ class SqliteVectorCache(SqliteFile, VectorCache):
         with self._reading() as connection:
             space = connection.execute(_SPACE, (str(fingerprint),)).get
             rows = list(connection.execute(_GET, (space, json.dumps(list(digests)))))
+            width = len(blob_of(rows[0][1])) // FLOAT_BYTES if rows else 0
+            vectors = stack([row[1] for row in rows], dimensions=width)
         old = [digest.hex() for digest, _, used_on in rows if used_on != day]
         if old and not connection.readonly("main"):
             with self._writing() as connection:
                 connection.execute(_TOUCH, (space, json.dumps(old), day))
-        return {digest.hex(): np.frombuffer(vector, dtype=np.float32) for digest, vector, _ in rows}
+        return {row[0].hex(): vector for row, vector in zip(rows, vectors, strict=True)}
 
+    @_starts_over
     def put(
         self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors, today: date
     ) -> None:
@@ -112,13 +138,17 @@ class SqliteVectorCache(SqliteFile, VectorCache):
                 ],
             )
 
+    @_starts_over
     def background(self, fingerprint: Fingerprint) -> Background | None:
         with self._reading() as connection:
             row = connection.execute(
                 "SELECT mean, deviation FROM spaces WHERE fingerprint = ?", (str(fingerprint),)
             ).fetchone()
-        return None if row is None or row[0] is None else Background(row[0], row[1])
+            if row is None or row[0] is None:
+                return None
+            return Background(real_of(row[0]), real_of(row[1]))
 
+    @_starts_over
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
         with self._writing() as connection:
             connection.execute(_ADD_SPACE, (str(fingerprint),))
@@ -127,6 +157,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
                 (background.mean, background.deviation, str(fingerprint)),
             )
 
+    @_starts_over
     def status(self) -> CacheStatus | None:
         if not self._path.is_file():
             return None
@@ -138,6 +169,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
             max_bytes=self._max_bytes,
         )
 
+    @_starts_over
     def trim(self) -> int:
         vectors, size_bytes = self._totals()
         if size_bytes <= self._max_bytes:
@@ -150,6 +182,7 @@ class SqliteVectorCache(SqliteFile, VectorCache):
         self._shrink()
         return count + self.trim()
 
+    @_starts_over
     def prune(self, *, unused_since: date | None) -> int:
         if not self._path.is_file():
             return 0
@@ -168,8 +201,9 @@ class SqliteVectorCache(SqliteFile, VectorCache):
     def _totals(self) -> tuple[int, int]:
         with self._reading() as connection:
             row = connection.execute("SELECT vectors, bytes FROM totals").fetchone()
-        assert row is not None  # noqa: S101 - the schema writes it
-        return int(row[0]), int(row[1])
+            if row is None:
+                raise RowError("the totals are missing")
+            return whole_of(row[0]), whole_of(row[1])
 
     def _shrink(self) -> None:
         """Return the space of deleted vectors to the file system."""
@@ -193,15 +227,25 @@ class SqliteVectorCache(SqliteFile, VectorCache):
                 try:
                     return _connected(self._path)  # another process may have replaced it already
                 except StoreCorruptError:
-                    for file in files_of(self._path):
-                        file.unlink(missing_ok=True)
+                    self._unlink()
                     return _connected(self._path)
+
+    def delete(self) -> None:
+        """Delete a damaged file; the next use starts over."""
+        self.close()
+        with translated(self._path), alone(self._path):
+            self._unlink()
+
+    def _unlink(self) -> None:
+        for file in files_of(self._path):
+            file.unlink(missing_ok=True)
 
 
 def _connected(path: Path, *, writable: bool = True) -> apsw.Connection:
     connection = connect(path, writable=writable)
     try:
         with translated(path):
+            pages.check(connection, path=path)
             _create_tables(connection, path=path)
     except BaseException:
         connection.close()

@@ -20,6 +20,7 @@ from recollect.errors import (
     StoreReadOnlyError,
     TermsCorruptError,
 )
+from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.encrypt import unlock
 from recollect.stores.sqlite.rows import RowError, has_phrase, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
@@ -48,6 +49,7 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
 
     """
     with translated(path):
+        pages.are_available()  # loads the extension, before the first file is opened
         if writable:
             _make_private(path)
             with _folder_locked(path, is_exclusive=False):
@@ -146,6 +148,7 @@ def _configure(connection: apsw.Connection, *, writable: bool) -> None:
     connection.create_scalar_function("path_matches", _path_matches, 2, deterministic=True)
     connection.create_scalar_function("has_phrase", has_phrase, 4, deterministic=True)
     if writable:
+        pages.begin(connection)
         _enter_wal(connection)  # readers never wait for the writer
         connection.pragma("synchronous", 1)  # NORMAL is crash-safe under WAL, at a tenth of FULL
 
@@ -239,16 +242,27 @@ def translated(path: Path) -> Iterator[None]:
             f"The index {path} is damaged ({error}).",
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
         ) from error
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", None) != apsw.SQLITE_IOERR_DATA:
+            raise _failed(path, error) from error
+        raise StoreCorruptError(
+            f"The index {path} is damaged (a page does not match its checksum).",
+            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        ) from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, OSError) as error:
         raise StoreReadOnlyError(
             f"The index {path} cannot be opened or written ({error}).",
             action="Make the folder writable, or set RECOLLECT_HOME to a folder that is.",
         ) from error
     except apsw.Error as error:
-        raise StoreError(
-            f"SQLite failed on the index {path} ({error}).",
-            action="Run `recollect doctor` to check the index and the disk.",
-        ) from error
+        raise _failed(path, error) from error
+
+
+def _failed(path: Path, error: apsw.Error) -> StoreError:
+    return StoreError(
+        f"SQLite failed on the index {path} ({error}).",
+        action="Run `recollect doctor` to check the index and the disk.",
+    )
 
 
 def files_of(path: Path) -> list[Path]:

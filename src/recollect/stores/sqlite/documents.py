@@ -58,7 +58,7 @@ _CHUNKS_OF = f"""
     WHERE d.source = ? AND d.path = ? ORDER BY c.id
 """  # noqa: S608 - our own column names
 _LOAD = f"""
-    SELECT {CHUNK_COLUMNS}, c.bag, c.length, v.vector
+    SELECT {CHUNK_COLUMNS}, c.bag, c.length, v.tail, v.vector
     FROM json_each(?) asked
     JOIN chunks c ON c.id = asked.value
     JOIN documents d ON d.id = c.document
@@ -157,15 +157,16 @@ class SqliteDocuments(SqliteFile, DocumentStore):
             rows = list(connection.execute(_LOAD, (json.dumps(list(keys)), str(fingerprint))))
             has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
             stored = [row[-1] for row in rows if row[-1] is not None]
+            tails = [row[-2] for row in rows if row[-1] is not None]
             width = len(blob_of(stored[0])) // FLOAT_BYTES if stored else 0
             vectors = np.zeros((len(rows), width), dtype=np.float32)
-            vectors[has_vector] = stack(stored, dimensions=width)
-            bags = [blob_of(row[-3], entry_bytes=term_counts.ENTRY_BYTES) for row in rows]
+            vectors[has_vector] = stack(stored, tails, dimensions=width)
+            bags = [blob_of(row[-4], entry_bytes=term_counts.ENTRY_BYTES) for row in rows]
             return Loaded(
                 keys=tuple(ChunkKey(row[0]) for row in rows),
                 chunks=tuple(chunk_of(row) for row in rows),
                 counts=term_counts.count(bags, terms),
-                lengths=np.array([whole_of(row[-2]) for row in rows], dtype=np.int64),
+                lengths=np.array([whole_of(row[-3]) for row in rows], dtype=np.int64),
                 vectors=vectors,
                 has_vector=has_vector,
             )

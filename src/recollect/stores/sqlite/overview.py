@@ -56,7 +56,7 @@ _EMBEDDED = """
       AND {condition} ORDER BY c.id
 """
 _PLACES = """
-    SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.heading, c.day, v.vector
+    SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.heading, c.day, v.tail, v.vector
     FROM json_each(?) asked JOIN chunks c ON c.id = asked.value
     JOIN documents d ON d.id = c.document
     JOIN vectors v ON v.space = ? AND v.digest = c.digest ORDER BY asked.key
@@ -108,7 +108,7 @@ class SqliteOverview(SqliteFile, StoreOverview):
             space = space_id(connection, fingerprint)
             rows = list(connection.execute(_PLACES, (json.dumps(list(keys)), space)))
             width = len(blob_of(rows[0][-1])) // FLOAT_BYTES if rows else 0
-            vectors = stack([row[-1] for row in rows], dimensions=width)
+            vectors = stack([row[-1] for row in rows], [row[-2] for row in rows], dimensions=width)
             return [_place_of(row) for row in rows], vectors
 
 
@@ -127,7 +127,7 @@ def _summary_of(
 
 @decoding
 def _place_of(row: Sequence[object]) -> ChunkPlace:
-    key, path, source, start_line, end_line, heading, day, _ = row
+    key, path, source, start_line, end_line, heading, day, *_ = row
     return ChunkPlace(
         ChunkKey(whole_of(key)),
         text_of(path),

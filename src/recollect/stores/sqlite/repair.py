@@ -18,7 +18,14 @@ import numpy as np
 from recollect.stores import term_counts
 from recollect.stores.base import FIELDS
 from recollect.stores.sqlite.documents import INSERT_TERMS
-from recollect.stores.sqlite.rows import CHUNK_COLUMNS, KNOWN, chunk_of, known_of, match_all
+from recollect.stores.sqlite.rows import (
+    CHUNK_COLUMNS,
+    KNOWN,
+    check_tail,
+    chunk_of,
+    known_of,
+    match_all,
+)
 from recollect.stores.sqlite.scan import forget_codes
 from recollect.stores.vectors import encode
 from recollect.text.terms import terms
@@ -60,6 +67,7 @@ _CHUNKS = f"""
 _RECORDS = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
 """  # noqa: S608 - our own column names
+_TAILS = "SELECT tail FROM vectors UNION ALL SELECT tail FROM codes"
 _INSTANCES = """
     SELECT doc, term, col, count(*) FROM instances
     WHERE doc IN (SELECT value FROM json_each(?)) GROUP BY doc, term, col
@@ -208,6 +216,8 @@ def find_broken(connection: apsw.Connection) -> Iterator[str]:
         known_of(row)
     for row in connection.execute(_RECORDS):
         chunk_of(row)
+    for (tail,) in connection.execute(_TAILS):
+        check_tail(tail)
 
 
 def audit(connection: apsw.Connection) -> Iterator[str]:

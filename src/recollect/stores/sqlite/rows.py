@@ -29,11 +29,12 @@ _HEADING_JOINT = "\x1f"  # cannot occur in a heading: control characters are not
 _NEVER = "9999-12-31"  # the end of a fact that has none; a missing beginning is empty
 _STILL = "9999-12-30"  # a moment at which only facts without an end hold
 
+_TAIL = 127  # the default of the columns `tail`: see `schema`
 FLOAT_BYTES = 4
 """Bytes per dimension of a stored vector."""
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
-    "c.speaker, c.moment, c.importance, c.triggers, "
+    "c.speaker, c.moment, c.importance, c.triggers, c.tail, "
     "(SELECT content FROM media WHERE chunk = c.id), "
     "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id)"
 )
@@ -88,6 +89,12 @@ def blob_of(value: object, *, entry_bytes: int = 1) -> bytes:
     return value
 
 
+def check_tail(value: object) -> None:
+    """Check that the end of a row is there: the value of its last column, `tail`."""
+    if value != _TAIL:
+        raise RowError("the end of a row is missing")
+
+
 def real_of(value: object) -> float:
     """Return a number column's value."""
     if not isinstance(value, int | float) or not math.isfinite(value):
@@ -101,8 +108,10 @@ def digests_of(stored: object) -> frozenset[str]:
     return frozenset(map(text_of, json.loads(text_of(stored))))
 
 
-def stack(blobs: Sequence[object], *, dimensions: int) -> Vectors:
+def stack(blobs: Sequence[object], tails: Iterable[object] = (), *, dimensions: int) -> Vectors:
     """Return stored vectors as the rows of a matrix."""
+    if any(tail != _TAIL for tail in tails):
+        raise RowError("the end of a row is missing")
     for blob in blobs:
         if not isinstance(blob, bytes) or len(blob) != dimensions * FLOAT_BYTES:
             raise RowError(f"a vector does not have {dimensions} dimensions")
@@ -127,10 +136,12 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         moment,
         importance,
         triggers,
+        tail,
         media,
         fact,
         *_,
     ) = row
+    check_tail(tail)
     return Chunk(
         path=text_of(path),
         source=SourceKind(text_of(source)),

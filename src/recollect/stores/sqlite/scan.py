@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.rows import RowError, blob_of, scope_sql, stack, whole_of
+from recollect.stores.sqlite.rows import RowError, blob_of, check_tail, scope_sql, stack, whole_of
 from recollect.stores.vectors import closest, encode, hamming, top
 from recollect.types import ChunkKey, Scope
 
@@ -31,9 +31,11 @@ SEGMENT = 1024  # codes per blob: small enough to rewrite on append, large enoug
 _ID_BYTES = 8
 _REGROWTH = 4  # recompute the centre when the space has grown by this factor
 
-_ALL = "SELECT id, vector FROM vectors WHERE +space = ? ORDER BY id"  # the plus forces a scan
-_BY_ID = "SELECT v.id, v.vector FROM json_each(?) asked JOIN vectors v ON v.id = asked.value"
-_SEGMENTS = "SELECT ids, codes FROM codes WHERE space = ? ORDER BY segment"
+_ALL = "SELECT id, vector, tail FROM vectors WHERE +space = ? ORDER BY id"  # the plus forces a scan
+_BY_ID = """
+    SELECT v.id, v.vector, v.tail FROM json_each(?) asked JOIN vectors v ON v.id = asked.value
+"""
+_SEGMENTS = "SELECT ids, codes, tail FROM codes WHERE space = ? ORDER BY segment"
 _CODING = "SELECT vectors, coded, centre FROM spaces WHERE id = ?"
 _SCOPED_IDS = """
     SELECT DISTINCT v.id FROM chunks c
@@ -204,13 +206,13 @@ def _append(
     connection: apsw.Connection,
     *,
     space: int,
-    rows: Iterable[tuple[int, bytes]],
+    rows: Iterable[tuple[int, bytes, int]],
     centre: Vector,
 ) -> None:
     ids, vectors = _columns(rows, dimensions=len(centre))
     codes = encode(vectors, centre)
     tail = connection.execute(
-        "SELECT segment, ids, codes FROM codes WHERE space = ? ORDER BY segment DESC LIMIT 1",
+        "SELECT segment, ids, codes, tail FROM codes WHERE space = ? ORDER BY segment DESC LIMIT 1",
         (space,),
     ).get
     segment, *old = tail
@@ -244,11 +246,12 @@ def _dimensions(connection: apsw.Connection, space: int) -> int:
 
 
 def _columns(
-    rows: Iterable[tuple[int, bytes]], *, dimensions: int
+    rows: Iterable[tuple[int, bytes, int]], *, dimensions: int
 ) -> tuple[npt.NDArray[np.int64], Vectors]:
-    pairs = list(rows)
-    ids = np.array([pair[0] for pair in pairs], dtype=np.int64)
-    return ids, stack([pair[1] for pair in pairs], dimensions=dimensions)
+    stored = list(rows)
+    ids = np.array([row[0] for row in stored], dtype=np.int64)
+    vectors = [row[1] for row in stored]
+    return ids, stack(vectors, (row[2] for row in stored), dimensions=dimensions)
 
 
 def _coding(connection: apsw.Connection, space: int) -> tuple[int, int, bytes | None]:
@@ -261,8 +264,9 @@ def _coding(connection: apsw.Connection, space: int) -> tuple[int, int, bytes | 
 
 
 def _segment(
-    ids: object, codes: object, *, code_bytes: int
+    ids: object, codes: object, tail: object, *, code_bytes: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    check_tail(tail)
     keys = np.frombuffer(blob_of(ids, entry_bytes=_ID_BYTES), dtype=np.int64)
     stored = np.frombuffer(blob_of(codes), dtype=np.uint8)
     if len(stored) != len(keys) * code_bytes:

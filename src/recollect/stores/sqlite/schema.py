@@ -7,6 +7,7 @@ to an earlier model need no second embedding. Binary codes are derived from vect
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreCorruptError, StoreTooNewError
@@ -143,15 +144,26 @@ ALTER TABLE chunks ADD COLUMN importance INTEGER;
 ALTER TABLE chunks ADD COLUMN triggers TEXT NOT NULL DEFAULT '';
 """
 
+# A page of zeroes passes for sound (see `pages`), and as the last page of a long row it would be
+# read as the row's end. That end is `tail`, a byte that is not zero. Postings take one page each.
+_GUARDED = """
+ALTER TABLE chunks ADD COLUMN tail INTEGER NOT NULL DEFAULT 127;
+ALTER TABLE vectors ADD COLUMN tail INTEGER NOT NULL DEFAULT 127;
+ALTER TABLE codes ADD COLUMN tail INTEGER NOT NULL DEFAULT 127;
+INSERT INTO terms (terms, rank) VALUES ('pgsz', 4000);
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
     ("chunks that stand for media files", _MEDIA),
     ("chunks that are facts", _FACTS),
     ("importance and triggers of entries", _ANNOTATED),
+    ("rows that end with a byte", _GUARDED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
 _CREATED = re.compile(r"CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
+_NAMES = tuple(frozenset(_CREATED.findall(sql)) for _, sql in MIGRATIONS)
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
@@ -163,10 +175,10 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
 
     """
     check(connection, path=path)
-    while (version := _version(connection)) < len(MIGRATIONS):
+    while (version := version_of(connection)) < len(MIGRATIONS):
         with writing(connection):
             # Another process may have applied it while this one waited for the lock.
-            if _version(connection) == version:
+            if version_of(connection) == version:
                 connection.execute(MIGRATIONS[version][1])
                 connection.execute(f"PRAGMA user_version = {version + 1}")
 
@@ -180,10 +192,9 @@ def check(connection: apsw.Connection, *, path: Path) -> None:
 
     """
     with reading(connection):
-        version = _version(connection)
+        version = version_of(connection)
         names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema")}
-    wanted = {name for _, sql in MIGRATIONS[:version] for name in _CREATED.findall(sql)}
-    if not wanted <= names or (names and not version):
+    if not names.issuperset(chain.from_iterable(_NAMES[:version])) or (names and not version):
         raise StoreCorruptError(
             f"The file {path} does not have the tables of an index.",
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
@@ -191,9 +202,10 @@ def check(connection: apsw.Connection, *, path: Path) -> None:
     if version > len(MIGRATIONS):
         raise StoreTooNewError(
             f"The index {path} has schema {version}; this version supports {len(MIGRATIONS)}.",
-            action="Upgrade Recollect, or set RECOLLECT_HOME to another folder.",
+            action="Upgrade Recollect, or delete the index with `recollect reset --yes`.",
         )
 
 
-def _version(connection: apsw.Connection) -> int:
+def version_of(connection: apsw.Connection) -> int:
+    """Return how many migrations were applied to a file."""
     return int(str(connection.pragma("user_version")))

@@ -21,7 +21,7 @@ from recollect.errors import (
 )
 from recollect.reports import StoreStatus
 from recollect.stores.base import Store
-from recollect.stores.sqlite import schema
+from recollect.stores.sqlite import pages, schema
 from recollect.stores.sqlite.connect import (
     alone,
     connect,
@@ -43,6 +43,7 @@ from recollect.stores.sqlite.repair import (
     repair,
 )
 from recollect.stores.sqlite.rows import hidden_sql
+from recollect.stores.sqlite.salvage import copied, salvage
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, space_id
 from recollect.types import Scope
@@ -257,6 +258,11 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         self._take_over(fresh)
         return notices
 
+    def adopt(self, kept: Path) -> int:
+        """Take over what cannot be read from the files again; return how many vectors."""
+        with self._writing() as connection:
+            return salvage(kept, connection, engine=self._engine)
+
     def _take_over(self, fresh: SqliteStore) -> None:
         self._opened, fresh._opened = fresh._opened, None
         self._is_writable = fresh.is_writable
@@ -344,7 +350,9 @@ def _replaced(
         kept = _set_aside(path)
         store = SqliteStore.open(path, engine=engine)
         store.is_replacement = True
-    notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files."
+        vectors = store.adopt(kept)
+    also = f" {vectors} sound vectors of it are kept." if vectors else ""
+    notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files.{also}"
     return store, (notice,)
 
 
@@ -376,7 +384,10 @@ def _connected(path: Path, *, engine: Engine, writable: bool) -> apsw.Connection
     try:
         with translated(path):
             if writable:
+                is_ours = pages.check(connection, path=path)
                 schema.migrate(connection, path=path)
+                if not is_ours:
+                    connection = copied(connection, path)
             else:
                 schema.check(connection, path=path)
             engine.prepare(connection)

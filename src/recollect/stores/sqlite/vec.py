@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.rows import scope_sql
+from recollect.stores.sqlite.rows import check_tail, scope_sql
 from recollect.stores.sqlite.scan import NumpyScan, forget_codes
 from recollect.types import ChunkKey
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NAME = "sqlite-vec"
 _NEAREST = """
-    SELECT c.id, 1 - vec_distance_cosine(v.vector, ?) AS cosine FROM chunks c
+    SELECT c.id, 1 - vec_distance_cosine(v.vector, ?) AS cosine, v.tail FROM chunks c
     JOIN documents d ON d.id = c.document
     JOIN vectors v ON v.space = ? AND v.digest = c.digest
     WHERE {condition} ORDER BY cosine DESC, c.id LIMIT ?
@@ -83,6 +83,8 @@ class SqliteVec:
                 _NEAREST.format(condition=condition), (vector.tobytes(), space, *bindings, limit)
             )
         )
+        for row in rows:
+            check_tail(row[2])
         return VectorPool(
             keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
         )

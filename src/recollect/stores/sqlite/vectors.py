@@ -131,12 +131,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
             if row is None:
                 return None
-            _, dimensions, mean, deviation, is_published = row
-            return Space(
-                dimensions=whole_of(dimensions),
-                background=None if mean is None else Background(real_of(mean), real_of(deviation)),
-                is_published=bool(whole_of(is_published)),
-            )
+            return space_of(*row[1:])
 
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
         with self._writing() as connection:
@@ -149,7 +144,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
     def published(self) -> Fingerprint | None:
         with self._reading() as connection:
             found = connection.execute("SELECT fingerprint FROM spaces WHERE is_published").get
-            return None if found is None else _fingerprint_of(found)
+            return None if found is None else fingerprint_of(found)
 
     def publish(self, fingerprint: Fingerprint) -> None:
         with self._writing() as connection:
@@ -217,8 +212,18 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         self._put_meta(f"refused {fingerprint}", json.dumps(sorted(digests)))
 
 
+def space_of(dimensions: object, mean: object, deviation: object, is_published: object) -> Space:
+    """Return a space from its columns."""
+    return Space(
+        dimensions=whole_of(dimensions),
+        background=None if mean is None else Background(real_of(mean), real_of(deviation)),
+        is_published=bool(whole_of(is_published)),
+    )
+
+
 @decoding
-def _fingerprint_of(stored: object) -> Fingerprint:
+def fingerprint_of(stored: object) -> Fingerprint:
+    """Return the fingerprint of its stored form."""
     return Fingerprint.parse(text_of(stored))
 
 

@@ -1,0 +1,72 @@
+"""Page checksums: every page of a file ends with one, and a read of a changed page fails.
+
+SQLite's own extension cksumvfs writes and checks them; apsw's wheels carry it. It guards whatever
+is in the file: rows, indexes, the keyword index, the schema. It takes a page of zeroes for sound,
+so rows that can fill more than one page end with `tail`.
+
+Without the extension, files have no checksums. A file of the other kind is copied when it is
+opened; one that another process has open is left as it is until then.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import apsw
+
+from recollect.errors import StoreCorruptError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_RESERVED_BYTES = 8  # of each page: what cksumvfs needs
+_MARK = 0x52_43_53_31
+"""The `application_id` of a file with checksums: the other sign, a byte of the header, may flip."""
+
+
+@cache
+def are_available() -> bool:
+    """Load the extension into this process; return False if apsw came without it.
+
+    It becomes the default way to open files, under which other shims may be laid.
+    """
+    if hasattr(apsw, "mc_version"):
+        return False  # its ciphers authenticate pages, and need those bytes
+    try:
+        from apsw import sqlite_extra  # noqa: PLC0415 - not in every build
+    except ImportError:
+        return False
+    connection = apsw.Connection(":memory:")
+    try:
+        sqlite_extra.load(connection, "cksumvfs")
+    except (LookupError, OSError, apsw.Error, sqlite_extra.NotAvailable):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def begin(connection: apsw.Connection) -> None:
+    """Give a file that is still empty its checksums."""
+    if are_available() and not connection.pragma("page_count"):
+        connection.reserve_bytes("main", _RESERVED_BYTES)
+        connection.pragma("application_id", _MARK)
+
+
+def check(connection: apsw.Connection, *, path: Path) -> bool:
+    """Return whether a file is of the kind that this process writes.
+
+    Raises:
+        StoreCorruptError: its header says that it has checksums, and that it has none.
+
+    """
+    is_marked = int(str(connection.pragma("application_id"))) == _MARK
+    if not are_available():
+        return not is_marked
+    if is_marked and not int(str(connection.pragma("checksum_verification"))):
+        raise StoreCorruptError(
+            f"The header of the index {path} is damaged.",
+            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        )
+    return is_marked

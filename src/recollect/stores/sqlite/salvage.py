@@ -1,0 +1,160 @@
+"""Takes rows out of one file into another: the sound ones of a damaged file, or all of them.
+
+Vectors cost money or minutes, and open batches are paid for; everything else is read from the
+user's files again. Only a file with page checksums can tell which of its rows are sound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import apsw
+
+from recollect.errors import StoreError
+from recollect.stores.sqlite import pages, schema
+from recollect.stores.sqlite.connect import alone, connect, files_of, writing
+from recollect.stores.sqlite.rows import FLOAT_BYTES, RowError, digests_of, text_of
+from recollect.stores.sqlite.vectors import fingerprint_of, space_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from recollect.stores.sqlite.vectors import Engine
+
+    Row = tuple[object, ...]
+
+
+def _check_meta(key: object, value: object) -> None:
+    text_of(key)
+    text_of(value)
+
+
+def _check_batch(fingerprint: object, name: object, digests: object) -> None:
+    fingerprint_of(fingerprint)
+    text_of(name)
+    digests_of(digests)
+
+
+_SMALL_TABLES: dict[str, tuple[str, Callable[..., object]]] = {
+    "meta": ("key, value", _check_meta),
+    "batches": ("fingerprint, name, digests", _check_batch),
+    "spaces": (
+        "id, fingerprint, dimensions, mean, deviation, is_published",
+        lambda _, fingerprint, *space: (fingerprint_of(fingerprint), space_of(*space)),
+    ),
+}
+_VECTORS = f"""
+    SELECT v.id, v.space, v.digest, v.vector FROM vectors v JOIN spaces s ON s.id = v.space
+    WHERE v.id >= ? AND v.tail = 127 AND length(v.vector) = s.dimensions * {FLOAT_BYTES}
+    ORDER BY v.id
+"""  # noqa: S608 - our own number
+_PUT_VECTOR = "INSERT OR IGNORE INTO vectors (space, digest, vector) VALUES (?, ?, ?)"
+_COUNT = "UPDATE spaces SET vectors = (SELECT count(*) FROM vectors v WHERE v.space = spaces.id)"
+_MAX_ID = 2**62
+_TABLES = """
+    SELECT name FROM main.sqlite_schema
+    WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
+    ORDER BY name = 'totals'  -- which a trigger counts while chunks are copied
+"""
+
+
+def salvage(damaged: Path, connection: apsw.Connection, *, engine: Engine) -> int:
+    """Copy the sound vectors and batches of a damaged file; return how many vectors.
+
+    Runs inside the caller's transaction.
+    """
+    try:
+        old = connect(damaged, writable=True)
+    except StoreError:
+        return 0
+    with contextlib.closing(old):
+        try:
+            can_tell = pages.are_available() and pages.check(old, path=damaged)
+            is_current = schema.version_of(old) == schema.version_of(connection)
+        except (StoreError, apsw.Error):
+            return 0
+        if not can_tell or not is_current:
+            return 0
+        for table, (columns, check) in _SMALL_TABLES.items():
+            marks = ", ".join("?" for _ in columns.split(","))
+            connection.executemany(
+                f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({marks})",  # noqa: S608
+                list(_sound(old, f"SELECT {columns} FROM {table}", check=check)),  # noqa: S608
+            )
+        spaces = {space for (space,) in connection.execute("SELECT id FROM spaces")}
+        before = connection.total_changes()
+        connection.executemany(
+            _PUT_VECTOR, (row for row in _sound_vectors(old) if row[0] in spaces)
+        )
+        count = connection.total_changes() - before
+    connection.execute(_COUNT)
+    for space in spaces:
+        engine.added(connection, space=space, ids=[])
+    return count
+
+
+def _sound(old: apsw.Connection, sql: str, *, check: Callable[..., object]) -> Iterator[Row]:
+    """Yield the rows that can be read, up to the first damaged page."""
+    with contextlib.suppress(apsw.IOError, apsw.CorruptError, UnicodeDecodeError):
+        for row in old.execute(sql):
+            with contextlib.suppress(RowError):
+                check(*row)
+                yield row
+
+
+def _sound_vectors(old: apsw.Connection) -> Iterator[Row]:
+    """Yield all rows outside damaged pages."""
+    start, step = 0, 1
+    while start < _MAX_ID:
+        try:
+            for key, *row in old.execute(_VECTORS, (start,)):
+                yield tuple(row)
+                start, step = int(str(key)) + 1, 1
+        except (apsw.IOError, apsw.CorruptError):
+            # How many rows the page has cannot be known: farther each time, until one is read.
+            start += step
+            step *= 2
+        else:
+            return
+
+
+def copied(connection: apsw.Connection, path: Path) -> apsw.Connection:
+    """Copy a file into one that has page checksums as this process writes them, in its place.
+
+    A file that another process uses is left as it is, and so is one that has no room beside it.
+    """
+    fresh = path.with_name(f"{path.name}.copy")
+    with alone(path):
+        try:
+            if connection.pragma("journal_mode", "delete") != "delete":
+                return connection
+        except apsw.BusyError:
+            return connection
+        connection.close()
+        try:
+            _remove(fresh)
+            _copy(path, fresh)
+            fresh.replace(path)
+        except (apsw.FullError, OSError):
+            _remove(fresh)
+        return connect(path, writable=True)
+
+
+def _copy(path: Path, fresh: Path) -> None:
+    connection = connect(fresh, writable=True)
+    with contextlib.closing(connection):
+        schema.migrate(connection, path=fresh)
+        connection.pragma("foreign_keys", False)  # rows come table by table
+        connection.execute("ATTACH ? AS old", (str(path),))
+        with writing(connection):
+            for (table,) in list(connection.execute(_TABLES)):
+                connection.execute(
+                    f"DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM old.{table}"  # noqa: S608
+                )
+
+
+def _remove(path: Path) -> None:
+    for file in files_of(path):
+        file.unlink(missing_ok=True)

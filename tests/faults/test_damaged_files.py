@@ -1,0 +1,124 @@
+"""A few hundred damaged files; `make fuzz` has all of them (tests/campaigns/damage.py)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import apsw
+import numpy as np
+import pytest
+from tests.support.damaged_files import PAGE, Ground, Outcome, cases
+
+from recollect.errors import StoreCorruptError
+from recollect.stores.sqlite import SqliteStore, open_file
+from recollect.stores.sqlite.scan import NumpyScan
+from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPACE = Fingerprint("openai", "large", 1500, "-")
+
+
+def test_a_damaged_file_is_repaired_and_answers_as_the_sound_one(tmp_path: Path) -> None:
+    ground, outcome = Ground(tmp_path / "ground"), Outcome()
+
+    for case in cases(ground, every=1501, others=15, seed=7):
+        outcome.add(case, ground)
+
+    assert [] == outcome.failures
+    assert outcome.rebuilt["flipped bits"] > outcome.cases["flipped bits"] / 2
+    assert outcome.rebuilt["zeroed blocks"]
+
+
+@pytest.fixture
+def long_rows(tmp_path: Path) -> Path:
+    """An index whose chunks, vectors and codes each take more than a page."""
+    path = tmp_path / "long.sqlite"
+    with SqliteStore.open(path, engine=NumpyScan(exact_limit=4)) as store:
+        fill(store)
+    return path
+
+
+def fill(store: SqliteStore) -> None:
+    chance = np.random.default_rng(7)
+    for number in range(12):
+        text = f"Lantern {number}. " + " ".join(f"w{number}x{word}" for word in range(900))
+        chunk = Chunk(f"{number}.md", SourceKind.MEMORY, 1, 2, text)
+        document = Document(
+            path=f"{number}.md",
+            source=SourceKind.MEMORY,
+            text=text,
+            digest=f"{number}",
+            stat=Stat(1, 1),
+            when=None,
+            is_settled=True,
+        )
+        store.put(document, [chunk], recipe="r")
+        vector = chance.standard_normal((1, 1500)).astype(np.float32)
+        vector /= np.linalg.norm(vector)
+        store.put_vectors(SPACE, digests=[chunk.digest], vectors=vector)
+
+
+def read(store: SqliteStore) -> object:
+    query = np.full(1500, 1500**-0.5, dtype=np.float32)
+    nearest = store.nearest(SPACE, vector=query, scope=Scope(), limit=12)
+    pool = store.keyword(["lantern", "w7x3", "w11x899"], scope=Scope(), limit=20)
+    loaded = store.load(sorted(nearest.keys), terms=["lantern", "w7x3"], fingerprint=SPACE)
+    return nearest, pool, loaded.chunks, loaded.counts.tolist(), loaded.vectors.tolist()
+
+
+def test_a_page_of_zeroes_is_noticed_wherever_it_is(long_rows: Path) -> None:
+    with SqliteStore.open(long_rows, engine=NumpyScan(exact_limit=4)) as store:
+        expected = read(store)
+    sound = long_rows.read_bytes()
+    noticed = 0
+    for start in range(0, len(sound), PAGE):
+        long_rows.write_bytes(sound[:start] + bytes(PAGE) + sound[start + PAGE :])
+        try:
+            with SqliteStore.open(long_rows, engine=NumpyScan(exact_limit=4)) as store:
+                store.repair()
+                assert expected == read(store), f"page {start // PAGE + 1}"
+        except StoreCorruptError:
+            noticed += 1
+
+    assert noticed > len(sound) / PAGE / 2
+
+
+def test_sound_vectors_of_a_damaged_file_are_kept(long_rows: Path) -> None:
+    connection = apsw.Connection(str(long_rows))
+    # The page of a vector in the middle.
+    page = connection.execute(
+        "SELECT pageno FROM dbstat WHERE name = 'vectors' AND pagetype = 'leaf' LIMIT 1 OFFSET 2"
+    ).get
+    connection.close()
+    content = bytearray(long_rows.read_bytes())
+    content[(page - 1) * PAGE + 2000] ^= 1
+    long_rows.write_bytes(content)
+
+    store, _ = open_file(long_rows, engine=NumpyScan(exact_limit=4))
+    with store:
+        with pytest.raises(StoreCorruptError) as raised:
+            read(store)
+        notices = store.recover(raised.value)
+        fill(store)
+
+        assert "sound vectors of it are kept" in notices[0]
+        assert 12 == store.status(SPACE).vectors
+        assert store.is_replacement
+
+
+def test_an_index_that_another_process_uses_gets_its_checksums_later(tmp_path: Path) -> None:
+    path = tmp_path / "plain.sqlite"
+    with SqliteStore.open(path, engine=NumpyScan()) as store:
+        fill(store)
+    plain = apsw.Connection(str(path))
+    plain.pragma("application_id", 0)  # what a file of an earlier version says
+
+    with SqliteStore.open(path) as store:
+        assert 0 == store._connection.pragma("application_id")
+    plain.close()
+    with SqliteStore.open(path) as store:
+        assert 0 != store._connection.pragma("application_id")
+        assert 12 == store.status(SPACE).vectors
+        assert [] == store.audit()
