@@ -6,17 +6,17 @@ import json
 import re
 import shlex
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.support.commands import recollect_command
 
 from recollect import Memory, NotFoundError
-from recollect.errors import UsageError
+from recollect.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 BOTH = {"sources": ["memory", "sessions"], "provider": "none"}
 
@@ -361,3 +361,23 @@ def test_the_commands_list_import_and_forget(
     assert 1 == unknown.returncode
     assert "sessions list" in unknown.stderr
     assert "forgotten" in after
+
+
+@pytest.mark.parametrize("damage", ["[", "{}"])
+def test_a_damaged_list_of_forgotten_transcripts_brings_none_of_them_back(
+    workspace: Path, environ: dict[str, str], claude: Path, damage: str
+) -> None:
+    with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
+        memory.sync()
+        memory.sessions.forget(["5f0c"])
+        [listed] = Path(environ["RECOLLECT_HOME"]).rglob("forgotten.json")
+        listed.write_text(damage, encoding="utf-8")
+
+        results = memory.search("spare key barrel")
+
+        assert () == results.hits
+        assert any("forgotten" in notice and "backup" in notice for notice in results.notices)
+        with pytest.raises(StoreError, match="forgotten"):
+            memory.sessions.forgotten()
+
+    assert claude.is_file()

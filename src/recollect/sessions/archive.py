@@ -12,6 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.errors import StoreError
 from recollect.reports import Failure
 from recollect.sessions.mask import masked, masked_row
 from recollect.sessions.names import COMPRESSED, is_transcript_name
@@ -114,11 +115,24 @@ class Archive:
             delete_file(found.file)
 
     def forgotten(self) -> frozenset[str]:
-        """Return the stored paths of transcripts that must not be indexed again."""
+        """Return the stored paths of transcripts that must not be indexed again.
+
+        Raises:
+            StoreError: the list is damaged.
+
+        """
+        file = self.folder / _FORGOTTEN
         try:
-            listed = json.loads((self.folder / _FORGOTTEN).read_text(encoding="utf-8"))
+            listed = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return frozenset()
+        except ValueError:
+            listed = None
+        if not isinstance(listed, list):
+            raise StoreError(
+                f"{file}, the list of forgotten transcripts, is damaged.",
+                action="Restore it from a backup. If you delete it, what was forgotten is found.",
+            )
         return frozenset(map(str, listed))
 
     def write_forgotten(self, paths: Iterable[str]) -> None:

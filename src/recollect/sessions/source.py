@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError
+from recollect.errors import NotFoundError, StoreError
 from recollect.ingest.read import UnreadableError
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
@@ -68,7 +68,11 @@ class SessionSource:
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return the transcripts of this memory that were not forgotten."""
         found, failures = self.all()
-        forgotten = self.archive.forgotten()
+        try:
+            forgotten = self.archive.forgotten()
+        except StoreError as error:
+            # What is indexed stays; nothing is read, for it may be what was forgotten.
+            return [], [*failures, Failure(_TOP, f"is not read: {error.message}", error.action)]
         self._transcripts = {each.path: each for each in found if each.path not in forgotten}
         if failures:
             # A folder that cannot be listed now must not empty the index of its conversations.

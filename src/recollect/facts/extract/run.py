@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, SecretError, UsageError, explains_system_failures
+from recollect.errors import (
+    NotFoundError,
+    SecretError,
+    StoreError,
+    UsageError,
+    explains_system_failures,
+)
 from recollect.facts.extract.ask import ask
 from recollect.facts.extract.plan import plan_extraction
 from recollect.facts.record import Provenance
@@ -167,6 +173,13 @@ class Extractor:
             done = json.loads(self._state.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
+        except ValueError:
+            done = None
+        if not isinstance(done, dict):
+            raise StoreError(
+                f"{self._state}, the list of files that were sent already, is damaged.",
+                action="Delete it; then every file is sent again.",
+            )
         return {str(path): str(digest) for path, digest in done.items()}
 
     def _mark_done(self, files: Iterable[PlannedFile]) -> None:
