@@ -185,6 +185,8 @@ def test_a_secret_is_refused_by_its_kind_unless_it_is_forced(
     assert (400, "secret") == (refused.status_code, refused.json()["error"]["type"])
     assert "a secret (password)" in refused.text
     assert "Blue-Whale" not in refused.text
+    assert 'send "force": true' in refused.json()["error"]["action"]
+    assert "--force" not in refused.text
     assert ([], 201) == (before, forced.status_code)
 
 

@@ -137,7 +137,7 @@ def test_remember_proposes_the_command_that_merges(run: Run) -> None:
     shown = run("remember", REWORDED)
     known = json.loads(run("remember", "Every deploy happens on Friday", "--json").stdout)
 
-    assert "but it may say the same as (the same words in another form or order)" in shown.stdout
+    assert "but it may repeat this fact (the same words in another form or order):" in shown.stdout
     assert {KNOWN, REWORDED} == {each["text"] for each in known["duplicates"]}
     assert {each["command"] for each in known["duplicates"]} <= {*known["commands"]}
 

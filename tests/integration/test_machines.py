@@ -237,9 +237,55 @@ def test_a_line_that_both_edited_stays_in_both_forms_and_is_reported(machines: M
     assert ["The kettle is green", "The kettle is white"] == laptop.texts
     [(place, reason)] = laptop.problems
     assert place.startswith(f"{LEDGER}:")
-    assert reason.endswith("and other words: both count")
+    assert reason.endswith("but a different text; both are kept")
     assert ["The kettle is green"] == laptop.finds("green")
     assert ["The kettle is white"] == laptop.finds("white")
+
+
+def test_an_edited_line_that_the_other_superseded_is_valid_and_contradicts(machines: Make) -> None:
+    desk, laptop = machines(union=True, known="")
+    subject = {"entity": "dentist", "key": "name"}
+    old = desk.remember("The dentist is Dr Holmm", value="Holmm", **subject)
+    desk.push()
+    laptop.git("pull", "-q", "origin", "main")
+    newer = laptop.remember("The dentist is Dr Ek", value="Ek", **subject)
+    laptop.push()
+    desk.write(LEDGER, desk.read(LEDGER).replace("Holmm", "Holm"))
+
+    desk.merge()
+
+    assert ["The dentist is Dr Ek", "The dentist is Dr Holm"] == desk.texts
+    assert "The dentist is Dr Holm" in desk.finds("dentist Holm")
+    with desk.open() as memory:
+        listing = memory.facts.listed(FactFilter())
+        history = memory.facts.history(newer)
+    edited = next(fact.id for fact in listing.facts if fact.value == "Holm")
+    assert {edited, newer} == set(listing.contradicting)
+    assert [(old, "Holmm"), (newer, "Ek")] == [(fact.id, fact.value) for fact in history]
+    [(_, reason)] = desk.problems
+    assert reason.endswith("but a different text; both are kept")
+    with desk.open() as memory:
+        memory.facts.supersede(edited, by=newer)
+    assert ["The dentist is Dr Ek"] == desk.texts
+    assert [] == desk.problems
+
+
+def test_a_fact_that_one_forgot_and_the_other_repeated_comes_back_if_it_is_said_again(
+    machines: Make,
+) -> None:
+    desk, laptop = machines(union=True)
+    with desk.open() as memory:
+        [known] = memory.facts.all()
+        memory.facts.forget(known.id)
+    desk.push()
+    laptop.remember("The kettle is blue", entity="kettle")
+
+    laptop.merge()
+
+    assert [] == laptop.texts
+    laptop.remember("The kettle is blue")
+    assert ["The kettle is blue"] == laptop.texts
+    assert ["The kettle is blue"] == laptop.finds("kettle")
 
 
 def test_a_forgotten_fact_does_not_come_back_with_a_merge(machines: Make) -> None:

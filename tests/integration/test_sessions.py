@@ -357,7 +357,7 @@ def test_the_commands_list_import_and_forget(
     assert 'sources = ["memory", "sessions"]' in off.stderr
     assert ["indexed"] == [each["state"] for each in listed["sessions"]]
     assert imported["imported"] == forgotten["forgotten"]
-    assert "user,assistant, 2026-02-01T09:00:00Z" in shown
+    assert "user, assistant, 2026-02-01T09:00:00Z" in shown
     assert 1 == unknown.returncode
     assert "sessions list" in unknown.stderr
     assert "forgotten" in after

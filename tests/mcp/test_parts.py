@@ -231,7 +231,7 @@ def test_what_cannot_be_read_is_said_in_openclaws_shape() -> None:
     answer = excerpt_failed("a.md", NotFoundError("There is no a.md.", action="Use another."))
 
     assert answer.is_error
-    assert answer.structured | {"path": "a.md", "text": "", "disabled": True} == answer.structured
+    assert answer.structured | {"path": "a.md", "text": "", "disabled": False} == answer.structured
     assert "There is no a.md." == answer.structured["error"]
 
 

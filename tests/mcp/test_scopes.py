@@ -143,7 +143,8 @@ def test_a_secret_is_refused_by_its_kind_unless_it_is_forced(
 
         assert refused.is_error
         assert "a secret (password)" in shown
-        assert "force" in shown
+        assert "ask the user first, then pass force: true" in shown
+        assert "--force" not in shown
         assert "Blue-Whale" not in shown
         assert not [*(workspace / "memory" / "facts").glob("*.md")]
 

@@ -167,7 +167,7 @@ def test_a_file_outside_of_memory_is_not_read(
         structured: dict[str, Any] = result.structured_content
 
         assert result.is_error
-        assert (path, "", True, "not_found") == (
+        assert (path, "", False, "not_found") == (
             structured["path"], structured["text"], structured["disabled"], structured["status"],
         )  # fmt: skip
         assert structured["error"]

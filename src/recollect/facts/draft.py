@@ -94,14 +94,29 @@ class _Collected:
         first = self.places[fact.id]
         both = merged(self.facts[fact.id], fact)
         if both is None:
-            other = renamed(fact)
-            while other.id in self.facts:
-                other = replace(other, id=next_id(other.id))
-            self.facts[other.id], self.places[other.id] = other, place
+            self._add_other(fact, place)
             return [_repeated(place, first=first)]
         self.facts[fact.id], differing = both
         self.copies.setdefault(fact.id, []).append(place)
         return [_repeated(place, first=first, differing=differing)] if differing else []
+
+    def _add_other(self, fact: Fact, place: Place) -> None:
+        """Take in a fact whose id another statement has.
+
+        The superseded one keeps the id, by which its successor names it: the other is valid.
+        """
+        known = self.facts[fact.id]
+        copies: list[Place] = []
+        if fact.superseded_by and not known.superseded_by:
+            copies = self.copies.pop(fact.id, [])
+            place, self.places[fact.id] = self.places[fact.id], place
+            fact, self.facts[fact.id] = known, fact
+        other = renamed(fact)
+        while other.id in self.facts:
+            other = replace(other, id=next_id(other.id))
+        self.facts[other.id], self.places[other.id] = other, place
+        if copies:
+            self.copies[other.id] = copies
 
 
 class Draft:
@@ -241,12 +256,12 @@ def _broken_chains(facts: Mapping[str, Fact], places: Mapping[str, Place]) -> li
 
 
 def _repeated(place: Place, *, first: Place, differing: tuple[str, ...] = ()) -> Problem:
-    what = f"another {', '.join(differing)}, which is ignored" if differing else "other words"
-    reason = f"has the same id as {first.file}:{first.line} and {what}"
+    ignored = f"another {', '.join(differing)}, which is ignored"
+    what = ignored if differing else "a different text; both are kept"
     return Problem(
         place.file,
         place.line,
-        reason if differing else f"{reason}: both count",
+        f"has the id of {first.file}:{first.line} but {what}",
         "Remove one of them, or the comment of the newer one.",
     )
 

@@ -10,7 +10,7 @@ from recollect.text.secrets import find_secrets
 if TYPE_CHECKING:
     from recollect.facts.record import Fact
 
-_INSTEAD = "Save where it is kept instead of what it is."
+SAVE_PLACE = "Save where it is kept instead of what it is."
 
 
 def secrets_of(fact: Fact) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def refuse_secrets(fact: Fact) -> None:
         raise SecretError(
             f"This contains a secret ({', '.join(kinds)}) and was not saved: facts are stored in"
             " clear text and searched.",
-            action=f"{_INSTEAD} To save it all the same, use force (`--force`).",
+            action=f"{SAVE_PLACE} To save it anyway, use `--force` (in Python `force=True`).",
         )
 
 

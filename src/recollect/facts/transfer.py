@@ -1,7 +1,7 @@
 """Exports and imports facts as JSON Lines: one fact per line, every field named.
 
 Importing is strict: one wrong line rejects the whole file, and the error lists all wrong lines,
-because half an import is worse than none. Ids are kept.
+because half an import is worse than none. Ids are kept; a fact without one gets one by its words.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from recollect.facts.record import (
     DEFAULT_CATEGORY,
     Fact,
     Provenance,
+    derive_id,
     member_of,
     moment_of,
     moment_text,
@@ -173,15 +174,16 @@ def _fact(fields: object) -> Fact:
                 f"unknown field {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
             )
     read = _JsonFields(fields)
+    text, scope = read.text("text"), FactScope.parse(read.text("scope", str(GLOBAL)))
     return Fact(
-        id=read.text("id"),
-        text=read.text("text"),
+        id=read.text("id", "") or derive_id(f"imported {scope} {text}"),
+        text=text,
         category=read.text("category", DEFAULT_CATEGORY),
         entity=read.text("entity", ""),
         key=read.text("key", ""),
         value=read.text("value", ""),
         tags=read.texts("tags"),
-        scope=FactScope.parse(read.text("scope", str(GLOBAL))),
+        scope=scope,
         decay=member_of(DecayClass, read.text("decayClass", DecayClass.PERMANENT)),
         confidence=read.number("confidence", 1.0),
         valid_from=read.moment("validFrom"),

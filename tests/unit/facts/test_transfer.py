@@ -64,6 +64,15 @@ def test_what_a_line_leaves_out_is_as_usual() -> None:
     assert (Fact(id=A, text="x"),) == imported([json.dumps({"id": A, "text": "x"})])
 
 
+def test_a_line_without_an_id_gets_the_same_one_each_time() -> None:
+    lines = [json.dumps({"text": text}) for text in ("The lamp is warm", "The lamp is cold")]
+
+    first, again = imported(lines), imported(lines)
+
+    assert ["The lamp is warm", "The lamp is cold"] == [fact.text for fact in first]
+    assert first == again
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [

@@ -343,3 +343,27 @@ def test_a_secret_is_found_by_its_name_or_place(text: str) -> None:
 )  # fmt: skip
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert [] == find_secrets(text)
+
+
+@pytest.mark.parametrize("name", ["password", "Passphrase", "Passwort", "wifi password"])
+def test_a_passphrase_joined_by_hyphens_is_found_behind_a_name(name: str) -> None:
+    text = f"{name}: correct-horse-battery"
+
+    assert ["password"] == [each.kind for each in find_secrets(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: see 1Password",
+        "password: required",
+        "password is on the fridge",
+        "password: one-time-only",
+        "password: not-yet-set",
+        "password: case-sensitive",
+        "Passwort: up-to-date",
+        "the password is company-wide-policy material",
+    ],
+)
+def test_what_is_said_about_a_password_is_no_passphrase(text: str) -> None:
+    assert [] == find_secrets(text)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from recollect.errors import NotFoundError, UsageError
+from recollect.errors import NotFoundError, SecretError, UsageError
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, ID_PATTERN, MOST_FACT_CHARS
+from recollect.facts.refuse import SAVE_PLACE
 from recollect.facts.rules import Verdict
 from recollect.shells.http.errors import JsonResponse, RequestError
 from recollect.shells.http.models import (
@@ -225,7 +226,11 @@ async def remember(state: ServerState, given: RememberParameters) -> Response:
         )
         return render_facts.remembered_json(remembered, program=state.program)
 
-    shown = await state.memory.run(work)
+    try:
+        shown = await state.memory.run(work)
+    except SecretError as error:
+        action = f'{SAVE_PLACE} To save it anyway, send "force": true.'
+        raise SecretError(error.message, action=action) from error
     if shown["verdict"] == Verdict.FORGOTTEN:
         return JsonResponse(shown, status=201)
     state.note_write()

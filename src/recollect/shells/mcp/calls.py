@@ -6,8 +6,9 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import RecollectError, UsageError, WorkspaceError
+from recollect.errors import RecollectError, SecretError, UsageError, WorkspaceError
 from recollect.facts.record import Provenance
+from recollect.facts.refuse import SAVE_PLACE
 from recollect.shells.mcp import render
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of
@@ -38,6 +39,7 @@ _BUG = RecollectError(
     "Something unexpected went wrong.",
     action="Tell the user that the server's stderr has the details.",
 )
+_ASK_FIRST = f"{SAVE_PLACE} To save it anyway, ask the user first, then pass force: true."
 _LOG = logging.getLogger(__name__)
 
 
@@ -106,7 +108,10 @@ class Calls:
                 force=bool(given.values.get("force")),
             )
 
-        return render.remembered_result(await self._served.run(work))
+        try:
+            return render.remembered_result(await self._served.run(work))
+        except SecretError as error:
+            raise SecretError(error.message, action=_ASK_FIRST) from error
 
     async def memory_forget(self, given: Arguments) -> ToolResult:
         """Forget a fact."""

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import RecollectError
+from recollect.errors import NotFoundError, RecollectError, UsageError
 from recollect.shells.mcp.resources import uri_of
 from recollect.shells.render.facts import fact_json, remembered_notices
 from recollect.shells.render.index import outcome_json
@@ -301,7 +301,7 @@ def _hit_shape(hit: Hit, snippet: str) -> Shape:
 def _hit_text(hit: Hit, snippet: str) -> str:
     marks = [on_one_line(hit.citation)]
     marks += [str(hit.date)] if hit.date else []
-    marks += [f"said by {hit.speaker}"] if hit.speaker else []
+    marks += [f"said by {hit.speaker.replace(',', ', ')}"] if hit.speaker else []
     marks += [f"fact {hit.fact.id}"] if hit.fact else []
     is_outdated = hit.superseded_by or (hit.fact is not None and hit.fact.superseded_by)
     marks += ["outdated"] if is_outdated else []
@@ -367,7 +367,7 @@ def excerpt_failed(path: str, error: RecollectError) -> ToolResult:
     shape: Shape = {
         "path": path,
         "text": "",
-        "disabled": True,
+        "disabled": not isinstance(error, NotFoundError | UsageError),
         "status": "not_found" if error.kind == "not_found" else "error",
         "error": error.message,
         "action": error.action,

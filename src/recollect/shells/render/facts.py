@@ -201,7 +201,7 @@ def remembered_text(remembered: Remembered, *, program: str) -> Iterator[Line]:
         yield "  but it contradicts:", "dim"
         yield from _below(remembered.contradicts)
     if decision.duplicates:
-        yield f"  but it may say the same as ({decision.duplicates[0].reason})", "dim"
+        yield f"  but it may repeat this fact ({decision.duplicates[0].reason}):", "dim"
         yield from _below(each.fact for each in decision.duplicates)
     for command, when in _proposals(remembered, program):
         yield f"  → `{command}` {when}", "yellow"

@@ -136,7 +136,7 @@ def results_text(results: Results) -> Iterator[Line]:
     for hit in results.hits:
         yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
         if hit.speaker:
-            yield f"{hit.speaker}, {hit.moment}", "cyan"
+            yield f"{hit.speaker.replace(',', ', ')}, {hit.moment}", "cyan"
         if hit.fact is not None and hit.fact.superseded_by:
             yield f"superseded by {hit.fact.superseded_by}", "yellow"
         if hit.superseded_by:

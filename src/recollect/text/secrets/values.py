@@ -111,6 +111,13 @@ secretbytes
 """
 _ORDINARY_WORDS = frozenset(_ORDINARY.split())
 """Words that describe a secret instead of being one."""
+_DESCRIBING = """
+see ask yet one two per time user users admin case least must with from than based
+"""
+_DESCRIBING_WORDS = (_ORDINARY_WORDS - {"correct"}).union(_DESCRIBING.split())
+"""Words of an attribute, such as `one-time-only`, and not of a passphrase."""
+_PHRASE_WORDS = 3
+_PHRASE_WORD_CHARS = 3
 _CLASSES = str.maketrans(
     {
         **dict.fromkeys(string.ascii_lowercase, "a"),
@@ -151,7 +158,8 @@ def _is_secret(value: str, spot: Spot, *, is_quoted: bool) -> bool:
     if len(value) < least[spot.name] or value[0].isspace() or is_reference(value):
         return False  # a space: the quote ended something else, as in `password=` here
     if spot.name in (Name.PASSWORD, Name.PASS):
-        return _is_password(value, is_tight=is_tight, is_quoted=is_quoted)
+        is_phrase = not spot.is_said and _is_passphrase(value)
+        return is_phrase or _is_password(value, is_tight=is_tight, is_quoted=is_quoted)
     if _NOT_IN_KEYS.search(value) or _IDENTIFIER.match(value):
         return False
     return is_irregular(value) if spot.name is Name.NEAR else looks_random(value)
@@ -165,6 +173,15 @@ def _is_password(value: str, *, is_tight: bool, is_quoted: bool) -> bool:
     if _IDENTIFIER.match(value) and not value[-1].isdigit():
         return False
     return _has_digit(value) or _is_mixed(value) or any(char in _MARKS for char in value)
+
+
+def _is_passphrase(value: str) -> bool:
+    """Tell whether a value is three or more words joined by hyphens that describe nothing."""
+    words = value.lower().split("-")
+    is_joined = len(words) >= _PHRASE_WORDS and all(
+        len(word) >= _PHRASE_WORD_CHARS and word.isalpha() for word in words
+    )
+    return is_joined and _DESCRIBING_WORDS.isdisjoint(words)
 
 
 def is_reference(value: str) -> bool:
