@@ -49,13 +49,15 @@ def main() -> int:
 
 def _print(outcome: Outcome, *, index_bytes: int) -> None:
     print(f"An index of {index_bytes} bytes, damaged {outcome.cases.total()} times:")
-    print("| damage | files | no trace in what was read | repaired in place | rebuilt | failed |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print("| damage | files | not in what was read | repaired | rebuilt | other answer | failed |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for kind, count in outcome.cases.items():
         failed = sum(failure.startswith(f"{kind} ") for failure in outcome.failures)
-        repaired, rebuilt = outcome.repaired[kind], outcome.rebuilt[kind]
-        rest = count - repaired - rebuilt - failed
-        print(f"| {kind} | {count} | {rest} | {repaired} | {rebuilt} | {failed} |")
+        repaired, rebuilt, misled = (
+            part[kind] for part in (outcome.repaired, outcome.rebuilt, outcome.misled)
+        )
+        rest = count - repaired - rebuilt - misled - failed
+        print(f"| {kind} | {count} | {rest} | {repaired} | {rebuilt} | {misled} | {failed} |")
     for failure in outcome.failures:
         print(failure)
 

@@ -42,6 +42,7 @@ EMBED_SECONDS = 3.0
 """How long it embeds: a server that hangs must not hang a search."""
 FIRST_EMBED_SECONDS = 20.0
 """The same on an empty store: most memories are ready by then, a large one answers by keyword."""
+_MOST_REPAIRS = 2  # of the keyword index alone, then of the whole store
 _NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
 _NAMED_FILES = 10
 
@@ -238,11 +239,12 @@ class Syncer:
     def _repairing(self, work: Callable[[], Answer]) -> Answer:
         """Do the work; if the store is damaged, repair or replace it and do the work again."""
         self._notices += self.store.follow()
-        try:
-            return work()
-        except StoreCorruptError as error:
-            self._notices += self.store.recover(error)
-            return work()
+        for _ in range(_MOST_REPAIRS):
+            try:
+                return work()
+            except StoreCorruptError as error:
+                self._notices += self.store.recover(error)
+        return work()
 
     def _sync(self, options: SyncOptions) -> Report:
         """Read what changed, then embed what has no vector."""

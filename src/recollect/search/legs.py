@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.errors import ProviderError, TermsCorruptError
+from recollect.errors import ProviderError, StoreCorruptError, TermsCorruptError
 from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
 from recollect.search.question import term_question
@@ -204,6 +204,7 @@ def weigh_evidence(
     """Let every leg score the whole union: evidence is looked up, never assumed to be zero."""
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
     _require_same_terms(loaded, question=question, corpus=pools.keyword.corpus)
+    _require_same_chunks(loaded, pools)
     legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
@@ -221,6 +222,24 @@ def weigh_evidence(
         inside = np.array([days.holds(chunk.when) for chunk in loaded.chunks], dtype=np.bool_)
         legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
     return Evidence(question, loaded, pools.keyword.corpus, legs)
+
+
+def _require_same_chunks(loaded: Loaded, pools: Pools) -> None:
+    """Check that the store has every chunk that a leg proposed, and its vector.
+
+    Raises:
+        StoreCorruptError: it has not; all of this happens on one snapshot.
+
+    """
+    lost = set(pools.keys).difference(loaded.keys)
+    if pools.vector is not None:
+        embedded = {key for key, has in zip(loaded.keys, loaded.has_vector, strict=True) if has}
+        lost.update(set(pools.vector.keys).difference(embedded))
+    if lost:
+        raise StoreCorruptError(
+            f"The index is damaged: {len(lost)} of the chunks that were found are not there.",
+            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        )
 
 
 def _require_same_terms(loaded: Loaded, *, question: QueryTerms, corpus: Corpus) -> None:

@@ -34,7 +34,15 @@ _BUSY_TIMEOUT_MS = 30_000  # a writer holds the file for one document at a time,
 _WAL_SWITCH_ATTEMPTS = 50  # switching to WAL ignores the busy timeout, so we retry
 _WAL_SWITCH_PAUSE_SECONDS = 0.05
 _CACHE_KIB = 32_000
+_WRONG_JSON = ("JSON cannot hold", "malformed JSON")  # of stored values: those we bind are right
 _VFS_WITHOUT_LOCKS = "win32-none" if sys.platform == "win32" else "unix-none"
+_DAMAGE = (
+    apsw.CorruptError,
+    apsw.NotADBError,
+    apsw.ConstraintError,  # tables that contradict each other
+    RowError,
+    UnicodeDecodeError,  # what is not UTF-8 cannot have been stored as it is now
+)
 _patience_ms: ContextVar[int] = ContextVar("_patience_ms", default=_BUSY_TIMEOUT_MS)
 _is_alone: ContextVar[bool] = ContextVar("_is_alone", default=False)
 _creating = threading.Lock()
@@ -231,34 +239,33 @@ def translated(path: Path) -> Iterator[None]:
             f"No space left while writing the index {path} ({error}).",
             action="Free disk space and run `recollect index` again; what was indexed is intact.",
         ) from error
-    # A text that is not UTF-8 cannot have been stored as it is now.
-    except (apsw.CorruptError, apsw.NotADBError, RowError, UnicodeDecodeError) as error:
-        if getattr(error, "extendedresult", None) == apsw.SQLITE_CORRUPT_VTAB:
-            raise TermsCorruptError(
-                f"The keyword index of {path} is damaged ({error}).",
-                action="Run `recollect index --force`: it is rebuilt from the chunks.",
-            ) from error
-        raise StoreCorruptError(
-            f"The index {path} is damaged ({error}).",
-            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
-        ) from error
-    except apsw.IOError as error:
-        if getattr(error, "extendedresult", None) != apsw.SQLITE_IOERR_DATA:
-            raise _failed(path, error) from error
-        raise StoreCorruptError(
-            f"The index {path} is damaged (a page does not match its checksum).",
-            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
-        ) from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, OSError) as error:
         raise StoreReadOnlyError(
             f"The index {path} cannot be opened or written ({error}).",
             action="Make the folder writable, or set RECOLLECT_HOME to a folder that is.",
         ) from error
-    except apsw.Error as error:
-        raise _failed(path, error) from error
+    except (apsw.Error, RowError, UnicodeDecodeError) as error:
+        raise _explained(path, error) from error
 
 
-def _failed(path: Path, error: apsw.Error) -> StoreError:
+def _explained(path: Path, error: Exception) -> StoreError:
+    """Return the damage that an error tells of, or another failure."""
+    code = getattr(error, "extendedresult", None)
+    if code == apsw.SQLITE_CORRUPT_VTAB or str(error).startswith("invalid fts5 file format"):
+        return TermsCorruptError(
+            f"The keyword index of {path} is damaged ({error}).",
+            action="Run `recollect index --force`: it is rebuilt from the chunks.",
+        )
+    reason = "a page does not match its checksum" if code == apsw.SQLITE_IOERR_DATA else str(error)
+    if (
+        isinstance(error, _DAMAGE)
+        or code == apsw.SQLITE_IOERR_DATA
+        or reason.startswith(_WRONG_JSON)
+    ):
+        return StoreCorruptError(
+            f"The index {path} is damaged ({reason}).",
+            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        )
     return StoreError(
         f"SQLite failed on the index {path} ({error}).",
         action="Run `recollect doctor` to check the index and the disk.",

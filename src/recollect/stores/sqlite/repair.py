@@ -21,10 +21,13 @@ from recollect.stores.sqlite.documents import INSERT_TERMS
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     KNOWN,
+    RowError,
+    blob_of,
     check_tail,
     chunk_of,
     known_of,
     match_all,
+    text_of,
 )
 from recollect.stores.sqlite.scan import forget_codes
 from recollect.stores.vectors import encode
@@ -130,7 +133,10 @@ def _lost_terms(connection: apsw.Connection) -> bool:
         return False
     starts = {first + (last - first) * at // (_SAMPLED_CHUNKS - 1) for at in range(_SAMPLED_CHUNKS)}
     for start in starts:
-        key, text, packed = connection.execute(_SAMPLE, (start,)).get
+        row = connection.execute(_SAMPLE, (start,)).fetchone()
+        if row is None:
+            raise RowError("the last chunk is missing")
+        key, text, packed = row[0], text_of(row[1]), blob_of(row[2])
         if len(packed) % term_counts.ENTRY_BYTES:
             return True
         # The rules may have changed since: only terms that were stored count.
