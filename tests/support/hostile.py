@@ -278,7 +278,11 @@ _PROCESS = re.compile(r"/proc/[0-9]+/stat")
 """Tells whether another process is still alive."""
 ALLOWED = tuple(
     {
-        *(str(Path(path).resolve()) for path in sysconfig.get_paths().values()),
+        *(
+            str(Path(path).resolve())
+            for path in (*sysconfig.get_paths().values(), *sys.path)
+            if path
+        ),
         sys.prefix,
         sys.base_prefix + "/lib",
         str(ROOT),

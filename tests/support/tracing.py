@@ -34,6 +34,7 @@ _EVENTS = {
 _KEEPS_LINKS = {"os.rmdir", "os.remove", "os.rename", "os.link", "os.symlink"}
 _FLAGS = 2
 _base = threading.local()
+_plain_open = os.open
 
 
 def start(report: str) -> None:
@@ -47,7 +48,16 @@ def start(report: str) -> None:
         os.write(descriptor, json.dumps(line).encode() + b"\n")
 
     def note(event: str, arguments: tuple[object, ...]) -> None:
-        for path in arguments[: _EVENTS.get(event, 0)]:
+        if event not in _EVENTS or getattr(_base, "is_noting", False):
+            return
+        _base.is_noting = True
+        try:
+            take(event, arguments)
+        finally:
+            _base.is_noting = False
+
+    def take(event: str, arguments: tuple[object, ...]) -> None:
+        for path in arguments[: _EVENTS[event]]:
             resolved = _resolved(event, path, arguments)
             if resolved is not None and (event, resolved) not in seen:
                 seen.add((event, resolved))
@@ -70,8 +80,20 @@ def _resolved(event: str, path: object, arguments: tuple[object, ...]) -> str | 
     named = os.path.join(getattr(_base, "folder", None) or os.getcwd(), os.fsdecode(path))
     flags = arguments[_FLAGS] if event == "open" else 0
     if event in _KEEPS_LINKS or (isinstance(flags, int) and flags & os.O_NOFOLLOW):
-        return os.path.join(os.path.realpath(os.path.dirname(named)), os.path.basename(named))
-    return os.path.realpath(named)
+        return os.path.join(_real(os.path.dirname(named)), os.path.basename(named))
+    return _real(named)
+
+
+def _real(path: str) -> str:
+    """Return what a path leads to, as the system resolves it: fast even for a thousand folders."""
+    try:
+        descriptor = _plain_open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:  # it does not exist, or not yet
+        return os.path.realpath(path)
+    try:
+        return _target(f"/proc/self/fd/{descriptor}") or path
+    finally:
+        os.close(descriptor)
 
 
 def _target(link: str) -> str | None:
@@ -83,14 +105,13 @@ def _target(link: str) -> str | None:
 
 def _tell_folders_of_opens() -> None:
     """Let the hook know which folder an open is relative to: the event does not say."""
-    plain = os.open
 
     def told(
         path: StrOrBytesPath, flags: int, mode: int = 0o777, *, dir_fd: int | None = None
     ) -> int:
         _base.folder = None if dir_fd is None else _target(f"/proc/self/fd/{dir_fd}")
         try:
-            return plain(path, flags, mode, dir_fd=dir_fd)
+            return _plain_open(path, flags, mode, dir_fd=dir_fd)
         finally:
             _base.folder = None
 
