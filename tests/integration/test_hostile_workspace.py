@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -17,7 +18,6 @@ from recollect.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 SECRET = "the vault opens with marzipan"  # noqa: S105 - a sentence
 FACT = "- Ada prefers dark mode"
@@ -420,3 +420,19 @@ def test_many_traps_do_not_flood_every_answer(
 
     assert "90 more files are not up to date: `recollect index` names them all." in notices
     assert len(notices) < 20
+
+
+def test_files_whose_names_are_no_text_are_told_and_the_rest_is_found(
+    run: Run, workspace: Path
+) -> None:
+    (workspace / "memory/facts/sub").mkdir(parents=True)
+    (workspace / "memory/facts/preference.md").write_text(FACT, encoding="utf-8")
+    for folder_ in ("memory", "memory/facts", "memory/facts/sub"):
+        Path(os.fsdecode(os.fsencode(workspace / folder_) + b"/\xff\xfe.md")).touch()
+
+    done = run("index")
+
+    assert 0 == done.returncode, said(done)
+    assert 3 == said(done).count("has a name that is not valid UTF-8")
+    assert "dark mode" in run("search", "Ada").stdout
+    assert 0 == run("remember", "Ada likes tea").returncode

@@ -29,11 +29,13 @@ from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreRe
 from recollect.facts.draft import Draft, state_of
 from recollect.facts.page import BulletIds, Problem, parse_page
 from recollect.text.confined import (
+    NOT_TEXT,
     RefusedError,
     TooLargeError,
     make_folder_inside,
     read_inside,
     resolve_inside,
+    shown_instead,
 )
 from recollect.text.files import PartlyWrittenError, replace_files
 from recollect.types import Stat, digest_of
@@ -124,7 +126,7 @@ class Ledger:
         return replace(state, digests=files.digests())
 
     def strays(self) -> tuple[str, ...]:
-        """Return the paths of Markdown files in subfolders, which are not read."""
+        """Return the paths of Markdown files that are not read: for their folder or their name."""
         return tuple(_strays(self._folder))
 
     def stats(self) -> dict[str, Stat]:
@@ -221,8 +223,7 @@ class _LedgerFiles:
         derive = BulletIds()
         for name in names:
             files.pages[name] = parse_page(name, files._contents[name].text, derive=derive)
-        for path in _strays(folder):
-            files.unusable[path] = Problem(path, 0, *_STRAY)
+        files.unusable |= _strays(folder)
         files.forgotten = frozenset(files._contents.get(FORGOTTEN, _ABSENT).text.split())
         return files
 
@@ -278,6 +279,7 @@ def _names(folder: Path) -> list[str]:
         name
         for name in names
         if name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
+        if shown_instead(name) is None
     )
 
 
@@ -291,9 +293,12 @@ def _identities(folder: Path) -> dict[str, tuple[int, int, int]]:
     return found
 
 
-def _strays(folder: Path) -> list[str]:
-    """Return the Markdown files in subfolders; a folder that cannot be listed has none."""
-    found: list[str] = []
+def _strays(folder: Path) -> dict[str, Problem]:
+    """Return the Markdown files that are not read, and why; a folder that is not listed has none.
+
+    They are in subfolders, or their names are not text.
+    """
+    found: dict[str, Problem] = {}
     folders = [""]
     while folders:
         below = folders.pop()
@@ -305,9 +310,13 @@ def _strays(folder: Path) -> list[str]:
                 if entry.is_dir(follow_symlinks=False):
                     if path.count("/") < _MAX_DEPTH:
                         folders.append(path)
-                elif below and entry.name.lower().endswith(".md"):
-                    found.append(path)
-    return sorted(found)
+                elif entry.name.lower().endswith(".md"):
+                    shown = shown_instead(path)
+                    if shown is not None:
+                        found[shown] = Problem(shown, 0, *NOT_TEXT)
+                    elif below:
+                        found[path] = Problem(path, 0, *_STRAY)
+    return dict(sorted(found.items()))
 
 
 def _read_content(file: Path) -> _Content:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.reports import Failure
-from recollect.text.confined import is_inside, scan_inside
+from recollect.text.confined import NOT_TEXT, is_inside, scan_inside, shown_instead
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ class FolderSearch:
         path = entry.name if folder.path == "." else f"{folder.path}/{entry.name}"
         if not (is_link or is_folder or self._is_wanted(path)) or self._is_excluded(path):
             return
-        if not self._is_nameable(path):
+        if shown := shown_instead(path):
+            self._fail(shown, *NOT_TEXT)
             return
         place = _Place(
             path,
@@ -175,17 +176,6 @@ class FolderSearch:
             return
         stat = Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
         self.seen.append(Seen(place.path, place.file, place.real, self._boundary_path, stat))
-
-    def _is_nameable(self, path: str) -> bool:
-        if path.isascii():
-            return True
-        try:
-            path.encode()
-        except UnicodeEncodeError:
-            shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-            self._fail(shown, "has a name that is not valid UTF-8", "Rename it.")
-            return False
-        return True
 
     def _fail(self, path: str, reason: str, action: str) -> None:
         self.failures.append(Failure(path, reason, action))

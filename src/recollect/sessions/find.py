@@ -27,7 +27,7 @@ from recollect.sessions.names import (
 from recollect.sessions.openclaw import excluded_sessions
 from recollect.sessions.openclaw_database import agent_of_database, is_database, list_sessions
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.text.confined import read_inside
+from recollect.text.confined import NOT_TEXT, read_inside, shown_instead
 from recollect.types import Stat
 
 if TYPE_CHECKING:
@@ -221,11 +221,10 @@ class _Finder:
         if earlier is not None:
             reason = f"would be stored as {path}, like {earlier.file}"
             self._fail(str(file), reason, "Rename one of them.")
-        elif _is_nameable(path):
+        elif shown_instead(path) is None:
             self.found[path] = FoundTranscript(path, file, stat, form, agent, excluded)
         else:
-            shown = os.fsencode(file).decode("utf-8", "backslashreplace")
-            self._fail(shown, "has a name that is not valid UTF-8", "Rename it.")
+            self._fail(shown_instead(str(file)) or path, *NOT_TEXT)
 
     def _excluded_in(self, folder: Path) -> dict[str, str]:
         if folder not in self._excluded:
@@ -272,11 +271,3 @@ def _stored(name: str, file: Path, form: TranscriptFormat, agent: str | None) ->
 def stored_path(form: TranscriptFormat, name: str) -> str:
     """Return the stored path of a transcript whose folder tells nothing about it."""
     return "/".join([_TOP, form.value, _UNSAFE.sub("_", name)])
-
-
-def _is_nameable(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -186,6 +186,21 @@ def read_bounded(stream: BinaryIO, *, max_bytes: int) -> bytes:
     return content
 
 
+NOT_TEXT = ("has a name that is not valid UTF-8", "Rename it.")
+"""Reason and next step for a file whose name is only bytes, which no store can hold."""
+
+
+def shown_instead(path: str) -> str | None:
+    """Return how to show a path that is not valid UTF-8; None if it can be used as it is."""
+    if path.isascii():
+        return None
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return None
+
+
 def too_large(max_bytes: int) -> str:
     """Return the reason to give for a file that has more bytes than it may."""
     mebibytes = max_bytes / 1024**2
