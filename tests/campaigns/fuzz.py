@@ -19,11 +19,16 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "tests" / "fixtures" / "fuzz"
 _INPUTS = 1_000_000
-_MAX_BYTES = 512
+_MAX_BYTES = 192
 _FIRST_INPUTS = 64
 _TIMEOUT_SECONDS = 20  # of one input: beyond it, its time is not proportional to its size
 _MEMORY_MB = 2048
@@ -36,7 +41,7 @@ def main() -> int:
     if options.worker:
         run_worker(options.worker, options.folder, options.inputs, options.seconds)
         return 0
-    from tests.support.fuzz_targets import TARGETS  # noqa: PLC0415 - the worker instruments it
+    from tests.support.fuzz_targets import TARGETS  # noqa: PLC0415 - takes a while
 
     chosen = {name: each for name, each in TARGETS.items() if options.only in (None, name)}
     shares = sum(each.share for each in chosen.values())
@@ -115,12 +120,12 @@ def crashes_of(folder: Path, name: str) -> list[Path]:
 def run_worker(name: str, folder: Path, count: int, seconds: int) -> None:
     """Fuzz one target until it had its inputs. Does not return: libFuzzer ends the process."""
     import atheris  # type: ignore[import-untyped]  # noqa: PLC0415 - needed here only
-
-    with atheris.instrument_imports(include=["recollect", "tests.support"]):
-        from tests.support.fuzz_targets import TARGETS  # noqa: PLC0415
-        from tests.support.fuzzing import random_inputs  # noqa: PLC0415
+    from tests.support.fuzz_targets import TARGETS  # noqa: PLC0415
+    from tests.support.fuzzing import random_inputs  # noqa: PLC0415
 
     target = TARGETS[name]
+    for function in functions_of(target.places):
+        atheris.instrument_func(function)
     crashes = folder / "crashes" / name
     corpus = folder / "corpus" / name
     seeds = FIXTURES / name
@@ -152,6 +157,19 @@ def run_worker(name: str, folder: Path, count: int, seconds: int) -> None:
     ]  # fmt: skip
     atheris.Setup(arguments, feed)
     atheris.Fuzz()
+
+
+def functions_of(places: Iterable[str]) -> Iterator[FunctionType]:
+    """Yield the functions of modules and packages: what is watched for new code."""
+    for module in list(sys.modules.values()):
+        name = module.__name__.replace(".", "/").removeprefix("recollect/")
+        if any(f"{name}.py" == place or f"{name}/".startswith(f"{place}/") for place in places):
+            for value in vars(module).values():
+                members = vars(value).values() if isinstance(value, type) else [value]
+                for each in members:
+                    inner = getattr(each, "fget", None) or getattr(each, "__func__", each)
+                    if isinstance(inner, FunctionType) and inner.__module__ == module.__name__:
+                        yield inner
 
 
 if __name__ == "__main__":

@@ -298,7 +298,7 @@ def test_doctor_is_content_with_a_working_installation(
     answer = cli.json("doctor")
 
     assert answer["ok"]
-    assert ["python", "sqlite", "workspace", "index", "notes", "facts", "provider"] == [
+    assert ["python", "sqlite", "workspace", "index", "notes", "facts", "models", "provider"] == [
         check["name"] for check in answer["checks"]
     ]
 

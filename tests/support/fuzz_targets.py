@@ -88,6 +88,8 @@ class Target:
     """Something to feed, and the words that it looks for."""
 
     run: Callable[[Choices], None]
+    places: tuple[str, ...]
+    """Modules and packages that it is meant for."""
     words: tuple[str, ...]
     share: int = 1
     """How many inputs it gets, so that each target gets about the same time."""
@@ -107,7 +109,7 @@ def target(
     """Register a target that looks for the words in these modules, and some more."""
 
     def register(run: Callable[[Choices], None]) -> None:
-        TARGETS[run.__name__] = Target(run, (*words_of(*places), *words), share)
+        TARGETS[run.__name__] = Target(run, places, (*words_of(*places), *words), share)
 
     return register
 
@@ -204,7 +206,7 @@ def claude_ai_transcript(choices: Choices) -> None:
     _transcript(choices, TranscriptFormat.CLAUDE_AI)
 
 
-@target("sessions/clean.py", "text/redact.py", "text/markers.py", share=80)
+@target("sessions/clean.py", "text/redact.py", "text/secrets", share=80)
 def messages(choices: Choices) -> None:
     text = choices.raw_or_text()
     without_internal_context(without_blocks(text, RECALLED))
@@ -321,7 +323,7 @@ def _toml_value(choices: Choices) -> str:
     return json.dumps(value) if value is not None else choices.word()
 
 
-@target("config/schema.py", share=40)
+@target("config/edit.py", "config/schema.py", share=40)
 def settings_edit(choices: Choices) -> None:
     file = folder() / "edited.toml"
     file.write_text(_toml(choices), encoding="utf-8", errors="replace")
@@ -431,7 +433,7 @@ _GLOB_PARTS = (
 )  # fmt: skip
 
 
-@target("ingest/walk.py", share=30)
+@target("text/ignore.py", "ingest/walk.py", share=30)
 def ignore_file(choices: Choices) -> None:
     lines = [
         "".join(choices.one_of(_GLOB_PARTS) for _ in range(choices.below(12))) for _ in range(4)
@@ -456,7 +458,9 @@ def output(choices: Choices) -> None:
     assert shown == terminal_text(shown)
     assert not _CONTROL.search(shown)
     assert "\n" not in terminal_line(text)
-    assert text == json.loads(terminal_json(json.dumps(text, ensure_ascii=False)))
+    read = json.loads(terminal_json(json.dumps(text, ensure_ascii=False)))
+    # To JSON, two surrogates side by side are one character.
+    assert text.encode("utf-16", "surrogatepass") == read.encode("utf-16", "surrogatepass")
 
 
 @target("evaluate/cases.py", share=85)

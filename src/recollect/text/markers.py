@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TAGS = (
     # Blocks of programs that recall memory or remind the model of something
-    "recollect-memory", "relevant-memories", "recalled-context", "active-memory-plugin",
+    "relevant-memories", "recalled-context", "active-memory-plugin",
     "claude-mem-context", "supermemory-context", "hindsight-memories", "system-reminder",
     "begin-openclaw-internal-context", "end-openclaw-internal-context",
     "external-untrusted-content", "end-external-untrusted-content", "environment-context",
@@ -95,6 +95,8 @@ def _marker(pattern: str, replacement: str) -> Marker:
 
 
 MARKERS = (
+    # Our own tag, whatever follows it
+    _marker(rf"({_LESS})(?=\s*{_SLASH}recollect[-_\s]*memory)", _ANGLE),
     # <system>, < / tool_use>, <ns:invoke, <function=name>, <<SYS>>
     _marker(
         rf"({_LESS})(?=\s*{_SLASH}(?:[\w.-]{{1,40}}\s*:\s*)?(?:{_either(TAGS)})(?![\w-]))", _ANGLE

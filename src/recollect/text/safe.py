@@ -38,10 +38,14 @@ _INVISIBLE = re.compile(f"[{INVISIBLE}]+")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _LONE_SURROGATE = re.compile(f"[{LONE_SURROGATES}]")
-_SELECTORS = re.compile("([\x00-\x22\x24-\x29+-/:-\x7f]?)([\ufe00-\ufe0f\U000e0100-\U000e01ef]+)")
-"""Variation selectors, after an ASCII character that has no emoji style (# * 0 to 9 have one)."""
-_JOINERS = re.compile("([^\\s\x00-\x7f\u200c\u200d]?)[\u200c\u200d]+(?=([^\\s\x00-\x7f])?)")
-"""Emoji and some scripts need joiners between their characters; ASCII and spaces never do."""
+_JOINERS = "\u200c\u200d"
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_HELPERS = re.compile(
+    f"([^{_JOINERS}{_SELECTORS}]?)([{_JOINERS}{_SELECTORS}]+)(?=([^\\s\x00-\x7f])?)"
+)
+"""Joiners and variation selectors, with what is before and behind them."""
+_STYLES = "\ufe0e\ufe0f"
+_STYLED_ASCII = frozenset("#*0123456789")
 _FENCE = re.compile("`{3,}|~{3,}")
 _COMMENT_START = re.compile("([<＜﹤])!--")
 _COMMENT_END = re.compile("--(!?)([>＞﹥])")
@@ -111,20 +115,20 @@ def _visible(text: str) -> str:
     if text.isascii():
         return text
     text = _INVISIBLE.sub("", _LONE_SURROGATE.sub("\ufffd", text))
-    text = _SELECTORS.sub(_one_selector, text)
-    return _JOINERS.sub(_one_joiner, text)
+    return _HELPERS.sub(_needed_helpers, text)
 
 
-def _one_selector(run: re.Match[str]) -> str:
-    """Keep the choice between text and emoji style; a run of selectors is a hidden message."""
-    before, selectors = run.groups()
-    return selectors[0] if not before and selectors[0] in "\ufe0e\ufe0f" else before
+def _needed_helpers(found: re.Match[str]) -> str:
+    """Keep one style and one joiner where a character needs them; more are a hidden message.
 
-
-def _one_joiner(run: re.Match[str]) -> str:
-    before = run[1]
-    is_between = before and run[2]
-    return run[0][: len(before) + 1] if is_between else before
+    Emoji and some scripts need joiners between their characters; ASCII and spaces never do.
+    """
+    before, run, behind = found.groups()
+    has_style = run[0] in _STYLES and (before > "\x7f" or before in _STYLED_ASCII)
+    style = run[0] if has_style and not before.isspace() else ""
+    joiner = next((each for each in run if each in _JOINERS), "")
+    is_between = before > "\x7f" and not before.isspace() and behind
+    return f"{before}{style}{joiner if is_between else ''}"
 
 
 def _unfenced(fence_: re.Match[str]) -> str:

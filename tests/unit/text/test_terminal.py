@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from recollect.text.terminal import terminal_json, terminal_line, terminal_text
 
-ANY_TEXT = st.text(st.characters(categories=None))  # lone surrogates, too
+# Lone surrogates, too, but not two side by side, which are one character to JSON.
+ANY_TEXT = st.text(st.characters(categories=None)).map(
+    lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+)
 
 
 @pytest.mark.parametrize(
