@@ -298,9 +298,9 @@ def test_doctor_is_content_with_a_working_installation(
     answer = cli.json("doctor")
 
     assert answer["ok"]
-    assert ["python", "sqlite", "workspace", "index", "notes", "facts", "models", "provider"] == [
-        check["name"] for check in answer["checks"]
-    ]
+    assert [
+        "python", "sqlite", "workspace", "index", "notes", "facts", "models", "provider", "privacy",
+    ] == [check["name"] for check in answer["checks"]]  # fmt: skip
 
 
 def test_doctor_exits_with_one_when_there_is_nothing_to_remember(cli: Cli) -> None:
