@@ -30,6 +30,8 @@ class Failure:
     """True if a setting leaves the file out: what is stored of it is dropped."""
     setting: str = ""
     """The setting that names the path, if the path is wrong there; empty for a file."""
+    is_stored: bool = False
+    """True if an earlier version of it stays in the index."""
 
     @property
     def summary(self) -> str:
@@ -37,6 +39,16 @@ class Failure:
         if self.setting:
             return f"{self.setting}: {self.path} {self.reason}"
         return f"{self.path}: {self.reason}"
+
+    @property
+    def notice(self) -> str:
+        """What the index lacks by it, why, and what to do, in sentences."""
+        if self.setting:
+            return f"{self.summary}. {self.action}"
+        if self.is_entry:
+            return f"{self.path} {self.reason}. {self.action}"
+        lack = "is not up to date" if self.is_stored else "is not indexed"
+        return f"{self.path} {lack}: it {self.reason}. {self.action}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +208,8 @@ class Check:
     works: bool
     detail: str
     action: str | None = None
+    is_warning: bool = False
+    """True if it works, and the user should know something about it."""
 
 
 @dataclass(frozen=True, slots=True)

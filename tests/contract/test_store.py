@@ -1011,7 +1011,7 @@ def test_after_recovery_the_store_is_empty_and_works_or_the_damage_is_raised(
 
     assert was_empty
     assert ["banana"] == found(store)
-    assert notice.startswith("It is damaged. It was set aside")
+    assert notice.startswith("It was damaged. It was set aside")
 
 
 def test_a_closed_store_cannot_be_used(store: Store) -> None:

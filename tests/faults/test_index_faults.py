@@ -275,3 +275,52 @@ def test_opening_and_closing_fifty_times_leaks_no_descriptor(
             before = len(list(descriptors.iterdir()))
 
     assert before == len(list(descriptors.iterdir()))
+
+
+def test_doctor_warns_of_an_index_that_was_set_aside(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    environ["RECOLLECT_PROVIDER"] = "none"
+    write("memory/a.md", "The harbour opens at six.\n")
+    run(workspace, environ, "index")
+    file = index_file(environ)
+    file.write_bytes(b"no database\n" * 1_000)
+
+    text = run(workspace, environ, "doctor").stdout
+
+    [note] = [line for line in text.splitlines() if " note: " in line]
+    assert note.startswith(f"warn note: The index {file} was damaged (")
+    assert "It was set aside as" in note
+    assert "is being rebuilt from the files." in note
+
+
+def test_doctor_counts_the_files_that_an_empty_index_lacks(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    environ["RECOLLECT_PROVIDER"] = "none"
+    for name in ("a", "b"):
+        write(f"memory/{name}.md", "The harbour opens at six.\n")
+
+    text = run(workspace, environ, "doctor").stdout
+    shown = json.loads(run(workspace, environ, "doctor", "--json").stdout)
+
+    assert f"warn index: 0 chunks in {index_file(environ)}, intact; 2 files not indexed" in text
+    assert ["index"] == [each["name"] for each in shown["checks"] if each["warning"]]
+    assert shown["ok"]
+
+
+def test_a_folder_in_the_place_of_the_index_is_said_to_be_one(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    environ["RECOLLECT_PROVIDER"] = "none"
+    write("memory/a.md", "The harbour opens at six.\n")
+    run(workspace, environ, "index")
+    file = index_file(environ)
+    file.unlink()
+    file.mkdir()
+
+    done = run(workspace, environ, "search", "harbour")
+
+    assert 1 == done.returncode
+    assert f"The index {file} is a folder" in done.stderr
+    assert "Rename or remove that folder" in done.stderr

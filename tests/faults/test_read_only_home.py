@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 from tests.support.contents import index_file
-from tests.support.read_only import on_read_only
+from tests.support.read_only import not_writable, on_read_only, without_override
 
 from recollect import Memory
 from recollect.stores.sqlite import SqliteStore
@@ -106,3 +106,41 @@ def test_a_search_on_a_read_only_disk_sees_what_a_killed_process_had_committed(
 
     assert 0 == done.returncode, done.stderr
     assert ["memory/b.md"] == [hit["path"] for hit in json.loads(done.stdout)["results"]]
+
+
+@pytest.mark.parametrize("is_left_open", [False, True], ids=["closed", "killed"])
+def test_a_home_without_the_permission_to_write_can_be_searched(
+    workspace: Path,
+    environ: dict[str, str],
+    write: Callable[[str, str], Path],
+    tmp_path: Path,
+    *,
+    is_left_open: bool,
+) -> None:
+    environ["RECOLLECT_PROVIDER"] = "none"
+    home = Path(environ["RECOLLECT_HOME"])
+    write("memory/a.md", "The harbour opens at six.\n")
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+        if is_left_open:
+            home = shutil.copytree(home, tmp_path / "left")
+            environ["RECOLLECT_HOME"] = str(home)
+
+    def run(*arguments: str) -> str:
+        command = [*without_override(), sys.executable, "-m", "recollect", "-w", str(workspace)]
+        done = subprocess.run(
+            [*command, *arguments], env=environ, capture_output=True, text=True, check=False
+        )
+        assert 0 == done.returncode, done.stdout + done.stderr
+        return done.stdout
+
+    with not_writable(home):
+        found = json.loads(run("search", "harbour", "--json"))
+        status, doctor, agents = run("status"), run("doctor"), run("agents")
+        run("verify")
+
+    assert ["memory/a.md"] == [hit["path"] for hit in found["results"]]
+    assert "1 file, 1 chunk" in status
+    assert "\nwarn note: The index" in doctor
+    assert "can only be read" in doctor
+    assert "1 file, 1 chunk" in agents

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.commands import recollect_command
@@ -13,7 +14,6 @@ from recollect import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 KEYWORDS = {"provider": "none"}
 
@@ -121,3 +121,21 @@ def test_an_index_that_another_workspace_takes_over_says_so(
 
     told = f"This index was built for {workspace}; it is now used for {other}."
     assert told in taken.stderr
+
+
+def test_an_index_that_cannot_be_read_is_not_said_to_be_empty(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The lighthouse shines.\n")
+    with Memory.open(workspace, environ=environ, settings=KEYWORDS) as memory:
+        memory.sync()
+        file = Path(memory.status().store.location)
+    file.write_bytes(b"no database\n" * 1_000)
+
+    done = run(environ, "agents")
+
+    assert 0 == done.returncode
+    assert f"{file.stem}  cannot be read, " in done.stdout
+    assert "is damaged" in done.stdout
+    assert "0 files" not in done.stdout
+    assert "unknown workspace" not in done.stdout

@@ -206,7 +206,7 @@ def test_a_file_of_the_ledger_that_cannot_be_read_keeps_what_is_indexed_of_it(
     searched = run("search", "tea")
 
     assert "Tea is in the tin" in searched.stdout
-    assert "memory/facts/other.md is not up to date: " in searched.stderr
+    assert "memory/facts/other.md is not up to date: it " in searched.stderr
 
 
 @pytest.mark.parametrize(

@@ -436,3 +436,35 @@ def test_files_whose_names_are_no_text_are_told_and_the_rest_is_found(
     assert 3 == said(done).count("has a name that is not valid UTF-8")
     assert "dark mode" in run("search", "Ada").stdout
     assert 0 == run("remember", "Ada likes tea").returncode
+
+
+def test_a_link_out_names_what_to_add_itself(run: Run, workspace: Path, outside: Path) -> None:
+    (workspace / "memory/diary.md").symlink_to(outside / "diary.md")
+    (workspace / "memory/all").symlink_to(outside)
+
+    told = said(run("search", "lamp"))
+
+    for name, target, kind in (
+        ("diary.md", outside / "diary.md", "file"),
+        ("all", outside, "folder"),
+    ):
+        assert (
+            f"memory/{name} is not indexed: it is a link that leaves the folder: {target}. "
+            f"If the link is your own, add that {kind} itself to extra_paths."
+        ) in told
+
+
+def test_a_file_that_was_indexed_is_not_up_to_date_and_a_new_one_not_indexed(
+    run: Run, workspace: Path
+) -> None:
+    old = workspace / "memory/old.md"
+    old.write_text("The lamp is lit.\n", encoding="utf-8")
+    run("index")
+    old.unlink()
+    os.mkfifo(old)
+    os.mkfifo(workspace / "memory/pipe.md")
+
+    told = said(run("search", "lamp"))
+
+    assert "memory/old.md is not up to date: it is not a regular file. Rename" in told
+    assert "memory/pipe.md is not indexed: it is not a regular file. Rename" in told

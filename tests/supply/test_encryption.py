@@ -180,3 +180,19 @@ def test_an_index_in_plain_goes_from_one_build_to_the_other_and_back(
     assert (1, []) == (answer["added"], answer["sound"])
     assert (0, True) == (code, "matches the files" in told)
     assert not list(index_of(environ).parent.glob("*damaged*"))
+
+
+def test_a_key_without_ciphers_and_without_an_index_can_be_unset(
+    noted: Path, environ: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        [*recollect_command(), "-w", str(noted), "search", "lantern"],
+        env={**environ, "RECOLLECT_KEY": KEY},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 1 == done.returncode
+    assert "apsw-sqlite3mc`, or unset RECOLLECT_KEY." in done.stderr
+    assert "delete" not in done.stderr

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Files = dict[str, str]
 
 _SHOWN_CHARS = 400
-_BEHIND = ("not up to date", "is not updated", "not read yet")
+_BEHIND = ("not up to date", "is not indexed", "is not updated", "not read yet")
 """Said with an answer that could not look at the newest state of the files."""
 _SOME_FAILED = re.compile(r"[1-9]\d* failed")
 _MISUSED = "Error: Invalid value for"  # a folder that cannot be looked at; click says so

@@ -32,7 +32,7 @@ LOST = "lost"
 OWNER, AGENT = 1.0, 0.9
 """Confidence of facts by the command line or HTTP, and of facts by MCP."""
 _SHOWN = 12
-_BEHIND = ("is not up to date", "are not read yet")
+_BEHIND = ("is not up to date", "is not indexed", "are not read yet")
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,8 @@ class FactsSource:
             ledger.check()
         except StoreError as error:
             self._recipe = _RULES
-            return [], [Failure(FACTS_FOLDER, error.message.rstrip("."), error.action)]
+            reason = error.message.removeprefix(f"{self._folder} ").rstrip(".")
+            return [], [Failure(FACTS_FOLDER, reason, error.action)]
         stats = ledger.stats()
         found = [
             Found(f"{FACTS_FOLDER}/{name}", self._folder / name, self._folder, stat, self.kind)

@@ -7,8 +7,9 @@ in `vectors`.
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.read import UnreadableError
@@ -99,7 +100,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         moved=counts["moved"],
         removed=len(plan.gone) - counts["moved"],
         unchanged=plan.unchanged + counts["unchanged"],
-        failed=(*plan.failed, *failed),
+        failed=_with_stored([*plan.failed, *failed], known),
         left=counts["left"],
     )
 
@@ -151,6 +152,22 @@ def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
     kinds = {source.kind for source in sources}
     gone += [own for own in known.values() if own.source not in kinds]
     return Plan(tuple(suspects), tuple(gone), unchanged, tuple(failed))
+
+
+def _with_stored(failed: Sequence[Failure], known: Stored) -> tuple[Failure, ...]:
+    """Note of which failures an earlier version stays in the index."""
+    paths = sorted(path for _, path in known) if failed else []
+
+    def is_stored(failure: Failure) -> bool:
+        return failure.is_stored or any(
+            _is_inside(path, (failure.path,))
+            for start in (failure.path, f"{failure.path}/")
+            for path in paths[bisect_left(paths, start) :][:1]
+        )
+
+    return tuple(
+        replace(each, is_stored=not each.is_left_out and is_stored(each)) for each in failed
+    )
 
 
 def _is_same(found: Found, known: Known | None, recipe: str) -> bool:

@@ -150,11 +150,9 @@ class FolderSearch:
         place = _Place(link.path, link.file, real, link.depth)
         if not is_inside(real, self._boundary):
             reason = f"is a link that leaves the folder: {real}"
-            self._fail(
-                link.path,
-                reason,
-                "If the link is your own, add the folder it leads to to extra_paths.",
-            )
+            kind = "folder" if is_folder else "file"
+            action = f"If the link is your own, add that {kind} itself to extra_paths."
+            self._fail(link.path, reason, action)
         elif is_folder:
             self._enter(place)
         else:

@@ -97,15 +97,12 @@ class Freshness:
         yield from self.report.notices
         entries = [failure for failure in self.report.failed if failure.is_entry]
         for failure in entries[:_NAMED_ENTRIES]:
-            yield f"{failure.path} {failure.reason}. {failure.action}"
+            yield failure.notice
         if more := len(entries[_NAMED_ENTRIES:]):
             yield f"{more} more lines need a correction: `recollect index` names them all."
         files = [failure for failure in self.report.failed if not failure.is_entry]
         for failure in files[:_NAMED_FILES]:
-            if failure.setting:
-                yield f"{failure.summary}. {failure.action}"
-            else:
-                yield f"{failure.path} is not up to date: {failure.reason}. {failure.action}"
+            yield failure.notice
         if more := len(files[_NAMED_FILES:]):
             yield f"{more} more files are not up to date: `recollect index` names them all."
         if self.report.left:

@@ -72,11 +72,13 @@ class SessionSource:
             forgotten = self.archive.forgotten()
         except StoreError as error:
             # What is indexed stays; nothing is read, for it may be what was forgotten.
-            return [], [*failures, Failure(_TOP, f"is not read: {error.message}", error.action)]
+            reason = f"is not read: {error.message.rstrip('.')}"
+            return [], [*failures, Failure(_TOP, reason, error.action)]
         self._transcripts = {each.path: each for each in found if each.path not in forgotten}
         if failures:
             # A folder that cannot be listed now must not empty the index of its conversations.
-            failures = [*failures, Failure(_TOP, "may be incomplete", failures[0].action)]
+            action = failures[0].action
+            failures = [*failures, Failure(_TOP, "may be incomplete", action, is_stored=True)]
         return [
             Found(each.path, each.file, each.file.parent, each.stat, self.kind)
             for each in self._transcripts.values()

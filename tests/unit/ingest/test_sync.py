@@ -250,7 +250,7 @@ def test_a_file_that_cannot_be_read_is_said_with_what_to_do() -> None:
     [said] = Freshness(Report(failed=failed), None).notices()
 
     assert (
-        "memory/a.md is not up to date: cannot be read: Permission denied. Make it readable."
+        "memory/a.md is not indexed: it cannot be read: Permission denied. Make it readable."
     ) == said
 
 

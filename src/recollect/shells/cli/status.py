@@ -12,6 +12,7 @@ from recollect.errors import NotFoundError, RecollectError
 from recollect.reports import Check
 from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.shells.render import status as render
+from recollect.shells.render.shared import plural
 from recollect.text.conflicts import RESOLVE
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[C
         _models(changed),
         _provider(status),
         _privacy(exposed),
-        *(Check("note", works=True, detail=notice) for notice in status.notices),
+        *(Check("note", works=True, detail=each, is_warning=True) for each in status.notices),
     ]
 
 
@@ -194,11 +195,17 @@ def _index(status: Status, problems: Sequence[str]) -> Check:
             detail=f"{status.store.location}: {'; '.join(problems)}",
             action="Run `recollect index --force`: it rebuilds the index. Your files are intact.",
         )
-    return Check(
-        "index",
-        works=True,
-        detail=f"{status.store.chunks} chunks in {status.store.location}, intact",
-    )
+    held = f"{plural(status.store.chunks, 'chunk')} in {status.store.location}, intact"
+    waiting = len(status.staleness.changed)
+    if waiting and not status.store.documents:
+        return Check(
+            "index",
+            works=True,
+            detail=f"{held}; {plural(waiting, 'file')} not indexed yet",
+            action="A search or `recollect index` indexes them.",
+            is_warning=True,
+        )
+    return Check("index", works=True, detail=held)
 
 
 def _notes(status: Status) -> Check:

@@ -79,6 +79,7 @@ def checks_json(checks: Sequence[Check], secrets: Sequence[FoundSecret] | None =
             {
                 "name": check.name,
                 "ok": check.works,
+                "warning": check.is_warning,
                 "detail": check.detail,
                 "action": check.action,
             }
@@ -156,12 +157,18 @@ def _staleness_text(status: Status) -> Iterator[Line]:
 def checks_text(checks: Sequence[Check], secrets: Sequence[FoundSecret] = ()) -> Iterator[Line]:
     """Yield what `doctor` prints."""
     for check in checks:
-        style = "" if check.works else "bold red"
-        yield f"{'ok  ' if check.works else 'FAIL'} {check.name}: {check.detail}", style
-        if check.action and not check.works:
-            yield f"     → {check.action}", "red"
+        state, style = _state(check)
+        yield f"{state} {check.name}: {check.detail}", f"bold {style}" if style == "red" else style
+        if check.action and style:
+            yield f"     → {check.action}", style
     for secret in secrets:
         yield f"     {secret.path}:{secret.line}  {secret.kind}", ""
+
+
+def _state(check: Check) -> tuple[str, str]:
+    if not check.works:
+        return "FAIL", "red"
+    return ("warn", "yellow") if check.is_warning else ("ok  ", "")
 
 
 def cache_json(cache: CacheStatus | None, *, dropped: int | None = None) -> Json:
@@ -217,10 +224,11 @@ def agents_text(agents: Sequence[AgentStatus]) -> Iterator[Line]:
         yield "There are no indexes yet.", ""
     for each in agents:
         gone = "" if each.exists or each.workspace is None else " (gone)"
-        size = f"{_size(each.documents, each.chunks)}, {each.size_bytes / 1e6:.1f} MB"
-        yield f"{each.agent}  {size}", "bold"
+        held = "cannot be read" if each.problem else _size(each.documents, each.chunks)
+        yield f"{each.agent}  {held}, {each.size_bytes / 1e6:.1f} MB", "bold"
+        if each.problem:
+            yield f"  {each.problem}", "yellow"
+            continue
         yield f"  {each.workspace or 'unknown workspace'}{gone}", "dim"
         if gone:
             yield f"  → `recollect agents remove {each.agent} --yes` deletes its index.", "dim"
-        if each.problem:
-            yield f"  {each.problem}", "yellow"

@@ -115,7 +115,7 @@ def _open_read_only(path: Path) -> apsw.Connection:
     """Open a file that this process may only read, with what a killed writer left in its log."""
     try:
         return _read_by(path, "mode=ro")
-    except apsw.CantOpenError:
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
         # A read-only folder has no place for the memory that readers of a log share.
         log = files_of(path)[1]
         if log.is_file() and log.stat().st_size:
@@ -140,6 +140,8 @@ def _read_by(path: Path, parameters: str) -> apsw.Connection:
 def _opened(connection: apsw.Connection, path: Path, *, writable: bool) -> apsw.Connection:
     try:
         if writable:
+            if connection.readonly("main"):  # SQLite opens what it may not write to be read
+                raise apsw.ReadOnlyError("it is read-only")
             unlock(connection, path, writable=True)
         _configure(connection, writable=writable)
     except (apsw.Error, StoreError):
@@ -240,12 +242,21 @@ def translated(path: Path) -> Iterator[None]:
             action="Free disk space and run `recollect index` again; what was indexed is intact.",
         ) from error
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, OSError) as error:
-        raise StoreReadOnlyError(
-            f"The index {path} cannot be opened or written ({error}).",
-            action="Make the folder writable, or set RECOLLECT_HOME to a folder that is.",
-        ) from error
+        raise _unusable(path, error) from error
     except (apsw.Error, RowError, UnicodeDecodeError) as error:
         raise _explained(path, error) from error
+
+
+def _unusable(path: Path, error: Exception) -> StoreError:
+    if path.is_dir():
+        return StoreReadOnlyError(
+            f"The index {path} is a folder, and has to be a file.",
+            action="Rename or remove that folder: the index is built from your files.",
+        )
+    return StoreReadOnlyError(
+        f"The index {path} cannot be opened or written ({error}).",
+        action="Make the folder writable, or set RECOLLECT_HOME to a folder that is.",
+    )
 
 
 def _explained(path: Path, error: Exception) -> StoreError:

@@ -24,6 +24,7 @@ _ENCRYPTED = b"Recollect"
 _HEAD_BYTES = 16
 _PATIENCE_MS = 1000  # a server would keep the file open for ever
 _PACKAGE = "apsw-sqlite3mc"
+_DELETE = "delete that file and run `recollect index`: your notes are intact"
 
 
 def unlock(connection: apsw.Connection, path: Path, *, writable: bool) -> None:
@@ -47,6 +48,7 @@ def unlock(connection: apsw.Connection, path: Path, *, writable: bool) -> None:
             f"cannot be encrypted or decrypted: this SQLite has no ciphers, and {KEY_VARIABLE} is "
             "set",
             f"Run `pip install --force-reinstall --no-deps {_PACKAGE}`",
+            otherwise=_DELETE if head.startswith(_ENCRYPTED) else f"unset {KEY_VARIABLE}",
         )
     own = _head_of(key)
     if head.startswith(_ENCRYPTED) and head != own:
@@ -82,8 +84,5 @@ def _encrypt(connection: apsw.Connection, path: Path, *, key: str) -> None:
     connection.execute("SELECT 1 FROM sqlite_schema").fetchall()  # gives the lock back
 
 
-def _refusal(path: Path, reason: str, action: str) -> StoreError:
-    return StoreError(
-        f"The index {path} {reason}.",
-        action=f"{action}, or delete that file and run `recollect index`: your notes are intact.",
-    )
+def _refusal(path: Path, reason: str, action: str, *, otherwise: str = _DELETE) -> StoreError:
+    return StoreError(f"The index {path} {reason}.", action=f"{action}, or {otherwise}.")

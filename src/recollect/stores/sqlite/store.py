@@ -321,8 +321,9 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
     except StoreReadOnlyError as error:
         if not path.is_file():
             raise
-        notice = f"{error.message} You can search it, but it is not updated. {error.action}"
-        return SqliteStore.open(path, engine=engine, writable=False), (notice,)
+        store = SqliteStore.open(path, engine=engine, writable=False)
+        notice = f"The index {path} can only be read ({error.__cause__})."
+        return store, (f"{notice} You can search it, but it is not updated. {error.action}",)
 
 
 def _repaired(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
@@ -341,19 +342,20 @@ def _replaced(
     Several processes notice the damage at once: the first one replaces the file, the others use
     the new one.
     """
+    what = error.message.replace(" is damaged", " was damaged", 1)
     with translated(path), alone(path):
         if damaged != _identity(path):
             with contextlib.suppress(StoreCorruptError):
                 store, _ = _repaired(SqliteStore.open(path, engine=engine))
                 store.is_replacement = True
-                return store, (f"{error.message} It was set aside and is rebuilt from the files.",)
+                return store, (f"{what} It was set aside and is being rebuilt from the files.",)
         kept = _set_aside(path)
         store = SqliteStore.open(path, engine=engine)
         store.is_replacement = True
         vectors = store.adopt(kept)
     also = f" {vectors} sound vectors of it are kept." if vectors else ""
-    notice = f"{error.message} It was set aside as {kept.name} and is rebuilt from the files.{also}"
-    return store, (notice,)
+    where = f"It was set aside as {kept.name} and is being rebuilt from the files."
+    return store, (f"{what} {where}{also}",)
 
 
 def _identity(path: Path) -> Identity:
