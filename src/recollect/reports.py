@@ -277,6 +277,10 @@ class SessionStatus:
     """Whether a copy is kept in the home."""
     excluded: str | None
     """Why it is not searched."""
+    title: str = ""
+    """Of an exported conversation."""
+    changed: date | None = None
+    """The day on which it last changed, in UTC; None if that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import zipfile
@@ -275,3 +276,59 @@ def test_an_export_beside_transcripts_is_imported_with_them(memory: Memory, tmp_
     brought = memory.sessions.bring([str(folder)])
 
     assert ["sessions/codex/rollout-2026-02-01T10-00-00-t.jsonl", GREENHOUSE, CAN] == brought
+
+
+def test_the_list_has_titles_and_days_and_a_title_that_is_unique_names_a_conversation(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*recollect_command(), "-w", str(workspace), "sessions", *arguments],
+            env=environ,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    run("import", str(EXPORTS / "chatgpt"))
+    again = run("import", str(EXPORTS / "chatgpt"))
+    listed = run("list").stdout
+    forgotten = run("forget", "--yes", "lamp oil")
+    after = run("list").stdout
+    left_out = run("import", str(EXPORTS / "chatgpt"))
+
+    assert (0, "0 imported: already imported, unchanged\n", "") == (
+        again.returncode, again.stdout, again.stderr,
+    )  # fmt: skip
+    assert re.search(rf'{re.escape(LAMP)}  "Lamp oil", 2026-01-0[0-9], [0-9]+ kB', listed)
+    assert f"Forgotten: {LAMP}\n" in forgotten.stdout
+    assert f"{LAMP}  forgotten, and no longer there\n" in after
+    assert f"sessions forget --undo {LAMP}`" in after
+    assert "0 imported\n" == left_out.stdout
+    assert f"sessions forget --undo {LAMP}`" in left_out.stderr
+
+
+def test_a_title_of_two_conversations_names_none_of_them(memory: Memory, tmp_path: Path) -> None:
+    content = exported("chatgpt")
+    for each in content:
+        each["title"] = "Lamp oil"
+    memory.sessions.bring([zipped(tmp_path / "e.zip", content)])
+
+    with pytest.raises(UsageError, match="2 transcripts have the title 'Lamp oil'") as refused:
+        memory.sessions.forget(["Lamp oil"], last_copies=True)
+
+    assert LAMP in refused.value.action
+    assert FOGHORN in refused.value.action
+
+
+def test_a_folder_without_conversations_is_named_and_nothing_is_imported(
+    memory: Memory, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    with pytest.raises(UsageError, match=r"Nothing was found in .*empty"):
+        memory.sessions.bring([str(EXPORTS / "chatgpt"), str(empty)])
+
+    assert [] == memory.sessions.all()[0]

@@ -210,7 +210,8 @@ def test_a_forgotten_transcript_can_be_searched_again(
 
     assert command in listed
     assert "0 imported\n" == imported.stdout
-    assert "Forgotten transcripts are not imported." in imported.stderr
+    [undo] = re.findall("it was forgotten. `([^`]+)`", imported.stderr)
+    assert undo.split()[1:] == shlex.split(command)[3:]
     assert "No matches.\n" == gone
     assert (0, True) == (undone.returncode, undone.stdout.startswith("No longer forgotten: "))
     assert "blue barrel" in found

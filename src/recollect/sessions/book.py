@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,23 @@ from recollect.errors import NotFoundError, UsageError, explains_system_failures
 from recollect.reports import SessionStatus
 from recollect.sessions.export import conversations_of, is_export
 from recollect.sessions.find import Root, find_transcripts, stored_path
+from recollect.sessions.header import title_of
 from recollect.sessions.unpack import DamagedError
 from recollect.text.confined import RefusedError, check_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
     from threading import RLock
 
     from recollect.ingest.sync import Syncer
     from recollect.reports import Failure
     from recollect.sessions.find import FoundTranscript
     from recollect.sessions.source import SessionSource
+
+_MAX_NAMED = 10
+"""Forgotten transcripts named in notices; `sessions list` names all of them."""
+_NS_PER_SECOND = 1_000_000_000
 
 
 @explains_system_failures
@@ -59,6 +66,8 @@ class SessionBook:
                 is_forgotten=each.path in forgotten,
                 is_imported=self._archive.contains(each),
                 excluded=each.excluded or None,
+                title=_title(each),
+                changed=_day_of(each),
             )
             for each in found
         ], failures
@@ -77,7 +86,7 @@ class SessionBook:
 
         Raises:
             NotFoundError: a path does not exist.
-            UsageError: a path is neither a transcript nor a readable export.
+            UsageError: a path has neither transcripts nor a readable export.
 
         """
         failures = self._archive.clean()
@@ -87,21 +96,33 @@ class SessionBook:
         exports, others = _divided(paths, workspace=self._source.workspace)
         found = _found_at(others) if paths else self._source.all()[0]
         # A copy would no longer tell that its session is excluded.
-        wanted = [each for each in found if not each.excluded and each.path not in forgotten]
+        skipped = [each.path for each in found if each.path in forgotten]
         brought: list[str] = []
-        for each in wanted:
+        for each in found:
+            if each.excluded or each.path in forgotten:
+                continue
             try:
                 brought += [each.path] if self._archive.add(each) else []
             except DamagedError as error:
                 on_notice(f"Left out {each.path}: it cannot be decompressed ({error}).")
         for export in exports:
-            brought += self._bring_export(export, forgotten=forgotten, on_notice=on_notice)
+            brought += self._bring_export(
+                export, forgotten=forgotten, skipped=skipped, on_notice=on_notice
+            )
         if not failures:
             self._archive.mark_redacted()
+        for path in () if brought else skipped[:_MAX_NAMED]:
+            undo = f"`recollect sessions forget --undo {shlex.quote(path)}`"
+            on_notice(f"Left out {path}: it was forgotten. {undo} allows it to be imported.")
         return brought
 
     def _bring_export(
-        self, export: Path, *, forgotten: frozenset[str], on_notice: Callable[[str], object]
+        self,
+        export: Path,
+        *,
+        forgotten: frozenset[str],
+        skipped: list[str],
+        on_notice: Callable[[str], object],
     ) -> Iterator[str]:
         left_out: Counter[str] = Counter()
         for each in conversations_of(export):
@@ -109,7 +130,9 @@ class SessionBook:
                 left_out[each] += 1
                 continue
             path = stored_path(each.format, each.name)
-            if path not in forgotten and self._archive.add_conversation(each):
+            if path in forgotten:
+                skipped.append(path)
+            elif self._archive.add_conversation(each):
                 yield path
         for reason, count in left_out.items():
             more = f" ({count} times)" if count > 1 else ""
@@ -119,12 +142,13 @@ class SessionBook:
         """Remove transcripts from the index for good and delete imported copies; return paths.
 
         Args:
-            names: stored paths, file names or session ids.
+            names: stored paths, file names, session ids, or titles that only one has.
             last_copies: also delete imported copies whose original is gone. Not reversible.
 
         Raises:
             NotFoundError: there is no such transcript.
-            UsageError: an imported copy is the only one, and `last_copies` is False.
+            UsageError: an imported copy is the only one, and `last_copies` is False; or a title
+                belongs to several.
 
         """
         chosen = self._chosen(names)
@@ -191,13 +215,7 @@ class SessionBook:
         found, _ = self._source.all()
         by_name = {name: each for each in found for name in (each.path, each.name)}
         by_name |= {each.name.partition(".")[0]: each for each in found}
-        for name in names:
-            if name not in by_name:
-                raise NotFoundError(
-                    f"This memory has no transcript {name}.",
-                    action="`recollect sessions list` shows their names.",
-                )
-        return [by_name[name] for name in names]
+        return [by_name.get(name) or _titled(name, found) for name in names]
 
     def _last_copies(self, chosen: Sequence[FoundTranscript]) -> list[str]:
         sizes = self._source.original_sizes()
@@ -229,7 +247,42 @@ def _divided(paths: Sequence[str], *, workspace: Path) -> tuple[list[Path], list
 
 
 def _found_at(paths: Sequence[str]) -> list[FoundTranscript]:
-    found, failures = find_transcripts([Root(Path(path)) for path in paths])
-    if failures:
-        raise UsageError(f"{failures[0].path} {failures[0].reason}.", action=failures[0].action)
-    return found
+    for path in paths:
+        found, failures = find_transcripts([Root(Path(path))])
+        if failures:
+            raise UsageError(f"{failures[0].path} {failures[0].reason}.", action=failures[0].action)
+        if not found and not is_export(Path(path).expanduser()):
+            raise UsageError(
+                f"Nothing was found in {path}: no transcript, and no export of ChatGPT or"
+                " claude.ai.",
+                action="Name a transcript, a folder of them, or an export as downloaded.",
+            )
+    return find_transcripts([Root(Path(path)) for path in paths])[0]
+
+
+def _titled(title: str, found: Sequence[FoundTranscript]) -> FoundTranscript:
+    """Return the only transcript with a title."""
+    matching = [each for each in found if title and _title(each).casefold() == title.casefold()]
+    if len(matching) > 1:
+        raise UsageError(
+            f"{len(matching)} transcripts have the title {title!r}.",
+            action=f"Name one of them: {', '.join(each.path for each in matching[:_MAX_NAMED])}.",
+        )
+    if not matching:
+        raise NotFoundError(
+            f"This memory has no transcript {title}.",
+            action="`recollect sessions list` shows their names.",
+        )
+    return matching[0]
+
+
+def _title(found: FoundTranscript) -> str:
+    try:
+        return title_of(found)
+    except OSError:  # a sync says that it cannot be read
+        return ""
+
+
+def _day_of(found: FoundTranscript) -> date | None:
+    seconds = found.stat.mtime_ns // _NS_PER_SECOND
+    return datetime.fromtimestamp(seconds, UTC).date() if seconds > 0 else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from recollect.sessions.clean import flatten
 from recollect.sessions.names import COMPRESSED, slug_of
 from recollect.sessions.read import open_transcript
 from recollect.sessions.rows import mapping, row_of, string
@@ -105,6 +106,20 @@ def read_header(file: Path, *, form: TranscriptFormat | None = None) -> Header |
             if form is not None and (header := header_of(row, form)) is not None:
                 return header
     return Header(form) if form is not None else None
+
+
+def title_of(found: FoundTranscript) -> str:
+    """Return the title of an exported conversation; empty for other transcripts.
+
+    Raises:
+        OSError: the file cannot be read.
+
+    """
+    if found.format not in _EXPORTED:
+        return ""
+    with open_transcript(found.file) as stream:
+        row = row_of(stream.readline(_HEADER_BYTES)) or {}
+    return flatten(string(row, "title") or string(row, "name"))
 
 
 def is_of_workspace(found: FoundTranscript, *, workspace: Path, agent: str | None) -> bool:

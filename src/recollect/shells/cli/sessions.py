@@ -20,11 +20,12 @@ def list_sessions(options: SharedOptions) -> None:
     """Show the transcripts that belong to this memory and whether they are indexed."""
     with options.open_memory() as memory:
         sessions, failures = memory.sessions.all()
+        forgotten = memory.sessions.forgotten()
         is_searched = "sessions" in memory.config.sources
     print_remarks(render.list_remarks(failures, is_searched=is_searched))
     options.print(
-        render.list_json(sessions, failures, is_searched=is_searched),
-        render.list_text(sessions, program=options.program),
+        render.list_json(sessions, failures, forgotten=forgotten, is_searched=is_searched),
+        render.list_text(sessions, forgotten=forgotten, program=options.program),
     )
 
 
@@ -37,20 +38,19 @@ def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
     PATHS are files or folders of transcripts, or data exports of ChatGPT or claude.ai (the zip
     file, or the folder it unpacks to); without any, all transcripts that belong to this memory.
     """
+    notices: list[str] = []
+
+    def note(notice: str) -> None:
+        notices.append(notice)
+        notify(notice)
+
     with options.open_memory() as memory:
-        imported = memory.sessions.bring(paths, on_notice=notify)
+        imported = memory.sessions.bring(paths, on_notice=note)
         is_searched = "sessions" in memory.config.sources
-        has_forgotten = bool(memory.sessions.forgotten())
-    lines = [(f"{len(imported)} imported", ""), *((path, "dim") for path in imported)]
-    options.print({"imported": imported}, lines)
-    print_remarks(
-        render.import_remarks(
-            imported,
-            is_searched=is_searched,
-            has_forgotten=has_forgotten,
-            program=options.program,
-        )
-    )
+        has_copies = any(each.is_imported for each in memory.sessions.all()[0])
+    is_unchanged = has_copies and not notices
+    options.print({"imported": imported}, render.import_text(imported, is_unchanged=is_unchanged))
+    print_remarks(render.import_remarks(imported, is_searched=is_searched))
 
 
 @sessions_command.command("forget")
@@ -63,9 +63,9 @@ def forget_sessions(
 ) -> None:
     """Remove transcripts from the index for good, and delete their imported copies.
 
-    NAMES are paths as shown by `sessions list`, file names or session ids. The agent's own files
-    are not touched, so --undo restores what the agent still has. If it has none, the imported
-    copy is the only one left and is deleted only with --yes.
+    NAMES are paths as shown by `sessions list`, file names, session ids, or titles that only one
+    transcript has. The agent's own files are not touched, so --undo restores what the agent still
+    has. If it has none, the imported copy is the only one left and is deleted only with --yes.
     """
     with options.open_memory() as memory:
         book = memory.sessions

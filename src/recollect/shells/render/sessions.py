@@ -20,7 +20,11 @@ _ENABLE = (
 
 
 def list_json(
-    sessions: Sequence[SessionStatus], failures: Sequence[Failure], *, is_searched: bool
+    sessions: Sequence[SessionStatus],
+    failures: Sequence[Failure],
+    *,
+    forgotten: Collection[str],
+    is_searched: bool,
 ) -> Json:
     """Return the contract of `sessions list --json`."""
     return {
@@ -30,25 +34,39 @@ def list_json(
                 "path": each.path,
                 "file": each.file,
                 "format": each.format,
+                "title": each.title or None,
+                "changed": each.changed.isoformat() if each.changed else None,
                 "bytes": each.size_bytes,
                 "state": state_of(each),
                 "imported": each.is_imported,
             }
             for each in sessions
         ],
+        "forgotten": sorted(forgotten),
         "failed": [failure_json(failure) for failure in failures],
     }
 
 
-def list_text(sessions: Sequence[SessionStatus], *, program: str) -> Iterator[Line]:
-    """Yield what `sessions list` prints."""
+def list_text(
+    sessions: Sequence[SessionStatus], *, forgotten: Collection[str], program: str
+) -> Iterator[Line]:
+    """Yield what `sessions list` prints: transcripts, then those that are forgotten and gone."""
     if not sessions:
         yield "No transcripts belong to this memory.", ""
     for each in sessions:
-        kept = ", imported" if each.is_imported else ""
-        yield f"{each.path}  {each.size_bytes / 1e3:.0f} kB, {state_of(each)}{kept}", ""
+        about = (
+            f'"{each.title}"' if each.title else "",
+            each.changed.isoformat() if each.changed else "",
+            f"{max(1, round(each.size_bytes / 1e3))} kB",
+            state_of(each),
+            "imported" if each.is_imported else "",
+        )
+        yield f"{each.path}  {', '.join(filter(None, about))}", ""
         if each.is_forgotten:
             yield f"  → `{_undo(each.path, program)}` makes it searchable again.", "dim"
+    for path in sorted({*forgotten}.difference(each.path for each in sessions)):
+        yield f"{path}  forgotten, and no longer there", ""
+        yield f"  → `{_undo(path, program)}` allows it to be imported again.", "dim"
 
 
 def list_remarks(failures: Sequence[Failure], *, is_searched: bool) -> Iterator[Line]:
@@ -59,14 +77,17 @@ def list_remarks(failures: Sequence[Failure], *, is_searched: bool) -> Iterator[
         yield from warning_lines("Transcripts are not searched.", _ENABLE)
 
 
-def import_remarks(
-    imported: Sequence[str], *, is_searched: bool, has_forgotten: bool, program: str
-) -> Iterator[Line]:
-    """Yield why a transcript was not imported or is not searched."""
-    if has_forgotten and not imported:
-        action = f"`{_undo('NAME', program)}` allows one to be imported again."
-        yield from warning_lines("Forgotten transcripts are not imported.", action)
-    if not is_searched:
+def import_text(imported: Sequence[str], *, is_unchanged: bool) -> Iterator[Line]:
+    """Yield what `sessions import` prints."""
+    why = ": already imported, unchanged" if is_unchanged and not imported else ""
+    yield f"{len(imported)} imported{why}", ""
+    for path in imported:
+        yield path, "dim"
+
+
+def import_remarks(imported: Sequence[str], *, is_searched: bool) -> Iterator[Line]:
+    """Yield why imported transcripts are not searched."""
+    if imported and not is_searched:
         yield from warning_lines("They are not searched.", _ENABLE)
 
 
