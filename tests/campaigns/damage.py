@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.support import hashing
 from tests.support.damaged_files import Ground, Outcome, cases
 
 _IN_RAM = Path("/dev/shm")  # noqa: S108 - files inside are made by tempfile
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=14)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    hashing.register()
     started = time.process_time()
     place = _IN_RAM if _IN_RAM.is_dir() else None
     with tempfile.TemporaryDirectory(prefix="recollect-damage-", dir=place) as folder:

@@ -10,6 +10,7 @@ import apsw
 import pytest
 from tests.http.servers import commands
 from tests.integration.remote import command
+from tests.support import hashing
 from tests.support.waiting import wait_until
 
 from recollect import Memory
@@ -116,9 +117,11 @@ def test_a_damaged_index_can_be_reset(
 
 
 @pytest.mark.parametrize("sql", [*FLIPPED.values(), *OTHERS.values()], ids=[*FLIPPED, *OTHERS])
+@pytest.mark.usefixtures("hashed")
 def test_a_search_tells_of_the_repair_and_answers_as_a_sound_index(
-    workspace: Path, environ: dict[str, str], index: Path, sql: str
+    workspace: Path, alone: dict[str, str], index: Path, sql: str
 ) -> None:
+    environ = {**alone, "RECOLLECT_PROVIDER": hashing.NAME}
     with Memory.open(workspace, environ=environ) as memory:
         memory.sync()
         sound = memory.search("which lantern is green?").hits

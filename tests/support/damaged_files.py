@@ -74,7 +74,6 @@ class Ground:
     """The files of a process that was killed before it wrote its log into the index."""
 
     def __post_init__(self) -> None:
-        hashing.register()
         self.workspace = self.folder / "workspace"
         self.home = self.folder / "home"
         self.environ = {"HOME": str(self.folder / "user"), "RECOLLECT_HOME": str(self.home)}

@@ -61,5 +61,5 @@ def open_hashing(options: ProviderOptions, *, cache: Path) -> HashingProvider:
 
 
 def register() -> None:
-    """Put the provider in the place of another, in this process."""
-    registry._PROVIDERS[NAME] = "tests.support.hashing:open_hashing"
+    """Put the provider in the place of another, in this process: a test takes it back."""
+    registry._PROVIDERS[NAME] = f"{__name__}:open_hashing"

@@ -1,0 +1,15 @@
+"""What tests of faults share."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support import hashing
+
+from recollect.providers import registry
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider that needs no model, under the name of another."""
+    monkeypatch.setattr(registry, "_PROVIDERS", dict(registry._PROVIDERS))
+    hashing.register()
