@@ -104,11 +104,11 @@ def call_of(row: dict[str, Any]) -> Call:
     return Call(**{**row, "found": tuple(row["found"])})
 
 
-def look_up(folder: Path) -> Iterator[Call]:
-    """Return what a ledger stores now, as calls that the history must explain as well."""
+def look_up(folder: Path, calls: Iterable[Call]) -> Iterator[Call]:
+    """Return what a ledger stores now about the topics of these calls, as further calls."""
     state, began = Ledger(folder).read(), now()
     valid = {fact.id for fact in active(state.facts, now=datetime.now(tz=UTC))}
-    for topic in {fact.entity for fact in state.facts.values()} - {""}:
+    for topic in {call.topic for call in calls if call.kind in {"add", "remember"}}:
         own = [fact for fact in state.facts.values() if fact.entity == topic]
         for kind, facts in (("read", [each for each in own if each.id in valid]), ("all", own)):
             words = tuple(fact.text.split()[-1] for fact in facts)

@@ -301,7 +301,8 @@ class Stress:
     def _conclude(self) -> None:
         """Check the history, and compare the index with one built from nothing."""
         self._recorder.close()
-        calls = [*self._recorder.calls, *look_up(self._workspace / "memory" / "facts")]
+        calls = self._recorder.calls
+        calls += look_up(self._workspace / "memory" / "facts", calls)
         self._count("calls explained by the model", len(calls))
         for violation in check(calls):
             self._fail(str(violation))

@@ -140,13 +140,28 @@ class Commands:
         return {**answer, "said": said}
 
 
+class Server(Protocol):
+    """A process that serves over HTTP."""
+
+    name: str
+    is_mortal: bool
+
+    @property
+    def child(self) -> subprocess.Popen[bytes]:
+        """The process that runs now."""
+
+    @property
+    def url(self) -> str:
+        """The address it listens on now."""
+
+
 class Http:
     """`recollect serve`."""
 
     confidence = OWNER
     syncs_on_search = False  # its worker looks for changes
 
-    def __init__(self, server: Process) -> None:
+    def __init__(self, server: Server) -> None:
         self.name = server.name
         self._server = server
 
@@ -329,7 +344,7 @@ class McpHttp(_Mcp):
         return answer
 
 
-def _lost(server: Process, child: subprocess.Popen[bytes], error: Exception) -> Exception:
+def _lost(server: Server, child: subprocess.Popen[bytes], error: Exception) -> Exception:
     """Tell a killed server from one that lives and did not answer."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         if server.is_mortal:

@@ -28,9 +28,9 @@ def conclude(soak: Soak) -> None:
     """Check everything, and report what does not hold."""
     soak.vendor.calm()
     _index_and_verify(soak)
-    folder = soak.workspace / "memory" / "facts"
+    folder, calls = soak.workspace / "memory" / "facts", soak.calls.calls
     for failure in (
-        *(str(violation) for violation in check([*soak.calls.calls, *look_up(folder)])),
+        *(str(violation) for violation in check([*calls, *look_up(folder, calls)])),
         *_problems(folder),
         *_rebuilt(soak),
         *_left_behind(soak),
