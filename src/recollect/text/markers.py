@@ -104,7 +104,7 @@ MARKERS = (
     # <|im_start|>, <｜User｜>, <|turn>, <turn|>
     _marker(rf"({_LESS})(?=\s*{_SLASH}(?:{_BAR}|[\w-]{{1,40}}\s*{_BAR}\s*>))", _ANGLE),
     # <<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>, and others of that shape
-    _marker(rf"({_LESS}{{3}})(?=\s*(?-i:[A-Z_]{{3}}))", _ANGLE * 3),
+    _marker(rf"({_LESS}{_LESS}{_LESS})(?=\s*(?-i:[A-Z_]{{3}}))", _ANGLE * 3),
     # [INST], [/TOOL_RESULTS], [|user|]
     _marker(rf"(\[)(?=\s*{_SLASH}(?:{_BAR}|(?:{_either(BRACKETED)})\s*\]))", "("),
     # MiniMax: ]~b]system, ]~!b[, [e~[

@@ -40,6 +40,7 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _LONE_SURROGATE = re.compile(f"[{LONE_SURROGATES}]")
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_ANY_HELPER = re.compile(f"[{_JOINERS}{_SELECTORS}]")
 _HELPERS = re.compile(
     f"([^{_JOINERS}{_SELECTORS}]?)([{_JOINERS}{_SELECTORS}]+)(?=([^\\s\x00-\x7f])?)"
 )
@@ -115,7 +116,7 @@ def _visible(text: str) -> str:
     if text.isascii():
         return text
     text = _INVISIBLE.sub("", _LONE_SURROGATE.sub("\ufffd", text))
-    return _HELPERS.sub(_needed_helpers, text)
+    return _HELPERS.sub(_needed_helpers, text) if _ANY_HELPER.search(text) else text
 
 
 def _needed_helpers(found: re.Match[str]) -> str:
