@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from recollect import Memory
+from recollect.errors import StoreReadOnlyError
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.schema import MIGRATIONS
 from recollect.types import Fingerprint, Scope
@@ -84,6 +85,12 @@ def test_an_older_file_keeps_every_row(unpacked: Path, version: int) -> None:
         # A step may add columns to a table, at its end, and rows to one it has just created.
         kept = [new[: len(old)] for old, new in zip(rows, after[table], strict=True)]
         assert rows == kept, f"{table} of version {version}"
+
+
+@pytest.mark.parametrize("version", [VERSIONS[-2]])
+def test_an_older_file_that_cannot_be_written_is_refused(unpacked: Path) -> None:
+    with pytest.raises(StoreReadOnlyError, match="an earlier version"):
+        SqliteStore.open(unpacked, writable=False)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -10,7 +10,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreCorruptError, StoreTooNewError
+from recollect.errors import StoreCorruptError, StoreReadOnlyError, StoreTooNewError
 from recollect.stores.sqlite.connect import reading, writing
 
 if TYPE_CHECKING:
@@ -181,6 +181,22 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
             if version_of(connection) == version:
                 connection.execute(MIGRATIONS[version][1])
                 connection.execute(f"PRAGMA user_version = {version + 1}")
+
+
+def require_current(connection: apsw.Connection, *, path: Path) -> None:
+    """Reject a file that cannot be written and lacks migrations.
+
+    Raises:
+        StoreReadOnlyError: it is of an earlier version.
+
+    """
+    check(connection, path=path)
+    if version_of(connection) < len(MIGRATIONS):
+        raise StoreReadOnlyError(
+            f"The index {path} was made by an earlier version and cannot be brought up to date.",
+            action="Make its folder writable for one `recollect index`, or set RECOLLECT_HOME to "
+            "a folder that is.",
+        )
 
 
 def check(connection: apsw.Connection, *, path: Path) -> None:

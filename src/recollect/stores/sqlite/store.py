@@ -391,7 +391,7 @@ def _connected(path: Path, *, engine: Engine, writable: bool) -> apsw.Connection
                 if not is_ours:
                     connection = copied(connection, path)
             else:
-                schema.check(connection, path=path)
+                schema.require_current(connection, path=path)
             engine.prepare(connection)
     except BaseException:
         connection.close()
