@@ -261,6 +261,7 @@ def test_a_wrong_argument_is_named_with_what_to_do(
         (b'{"text": NaN}', "The body is not JSON."),
         (b"[" * 100_000, "The body is not JSON."),
         (b"\xff{}", "The body is not JSON."),
+        (b'{"text": "\\udfff"}', "text must be valid Unicode, not '\\udfff'."),
         (b"[]", "The body is not a JSON object."),
         (b"{}", "text is missing."),
         (b'{"text": 1}', "text must be non-blank text of 1 to 4000 characters, not 1."),

@@ -165,6 +165,10 @@ def read_parameters(
         return model.model_validate({**sent, **path})
     except ValidationError as error:
         raise _invalid(error.errors(include_url=False)[0], model) from None
+    except UnicodeEncodeError:  # of a lone surrogate
+        raise ParameterError(
+            "A text of the request is not valid Unicode.", param=None, action="Send valid UTF-8."
+        ) from None
 
 
 @cache
