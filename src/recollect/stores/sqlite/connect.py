@@ -248,7 +248,10 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def _unusable(path: Path, error: Exception) -> StoreError:
-    if path.is_dir():
+    is_folder = False
+    with contextlib.suppress(OSError):  # a disk that fails does not tell
+        is_folder = path.is_dir()
+    if is_folder:
         return StoreReadOnlyError(
             f"The index {path} is a folder, and has to be a file.",
             action="Rename or remove that folder: the index is built from your files.",
