@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ from tests.support.stress import Cast, stress
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
+from recollect.stores.sqlite import pages
+from recollect.stores.sqlite.connect import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -286,6 +289,28 @@ def test_eight_processes_open_a_new_index_at_once(
         assert "locked" not in said
     commands.run("index")
     assert [] == differences(contents(undisturbed.index), contents(commands.index))
+
+
+def test_connections_that_meet_an_empty_file_at_once_all_write_checksums(tmp_path: Path) -> None:
+    together = threading.Barrier(6)
+
+    def fill(path: Path) -> object:
+        together.wait()
+        connection = connect(path, writable=True)
+        connection.execute("CREATE TABLE IF NOT EXISTS pages (content)")
+        for _ in range(5):
+            connection.execute("INSERT INTO pages VALUES (zeroblob(3000))")
+        is_checked = pages.check(connection, path=path)
+        connection.execute("SELECT sum(length(content)) FROM pages").get  # noqa: B018 - it reads
+        connection.close()
+        return is_checked
+
+    with ThreadPoolExecutor(6) as threads:
+        for number in range(20):
+            path = tmp_path / f"{number}" / "index.sqlite"
+            checked = set(threads.map(fill, [path] * 6))
+
+            assert {pages.are_available()} == checked
 
 
 @pytest.mark.parametrize("damage", ["header", "middle"])

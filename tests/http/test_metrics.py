@@ -40,7 +40,15 @@ def test_a_server_tells_what_it_did_and_what_it_holds(
         wait_until(lambda: here.memory.state == "idle")
         for path in ("/api/search?query=anchor", "/api/search?query=", "/api/zzz", "/health"):
             httpx.get(here.url + path, timeout=60)
-        answer = httpx.get(f"{here.url}/metrics", timeout=60)
+        answers = []
+
+        def is_idle() -> bool:  # searches and changes of files wake the worker
+            answers.append(httpx.get(f"{here.url}/metrics", timeout=60))
+            state = "recollect_worker_state", (("state", "idle"),)
+            return parsed(answers[-1].text)[state] == 1
+
+        wait_until(is_idle)
+        answer = answers[-1]
 
     assert "text/plain; version=0.0.4; charset=utf-8" == answer.headers["content-type"]
     found = parsed(answer.text)

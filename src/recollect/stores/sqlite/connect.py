@@ -60,9 +60,18 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
         pages.are_available()  # loads the extension, before the first file is opened
         if writable:
             _make_private(path)
-            with _folder_locked(path, is_exclusive=False):
-                return _opened(apsw.Connection(str(path)), path, writable=True)
+            return _open_writable(path)
         return _opened(_open_read_only(path), path, writable=False)
+
+
+def _open_writable(path: Path) -> apsw.Connection:
+    with _folder_locked(path, is_exclusive=False):
+        if path.is_file() and path.stat().st_size:
+            return _opened(apsw.Connection(str(path)), path, writable=True)
+    # One process at a time gives an empty file its header: a connection that was opened before
+    # another wrote it would not see that pages have checksums, and write pages without them.
+    with _folder_locked(path, is_exclusive=True):
+        return _opened(apsw.Connection(str(path)), path, writable=True)
 
 
 def _make_private(path: Path) -> None:
