@@ -13,7 +13,7 @@ import pytest
 
 from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
 from recollect.reports import Amount, DaySummary, DocumentSummary
-from recollect.stores.base import ChunkPlace, Holder, Missing
+from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
@@ -307,6 +307,48 @@ def test_a_document_is_dropped_only_if_it_is_the_one_that_was_seen(store: Store)
 
     assert (False, True) == (refused, dropped)
     assert (["banana"], []) == (kept, found(store))
+
+
+def write_of(path: str, text: str, *, expected: Known | None) -> DocumentWrite:
+    chunk = Chunk(path, SourceKind.MEMORY, 1, 1, text)
+    return DocumentWrite(document(path, text), [chunk], "r1", expected)
+
+
+def test_of_many_documents_only_those_that_another_changed_are_left_out(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    seen = known_of(store)
+    put(store, "memory/a.md", "avocado")
+
+    stored = store.put_many(
+        [
+            write_of("memory/b.md", "banana", expected=None),
+            write_of("memory/a.md", "apricot", expected=seen),
+            write_of("memory/c.md", "cherry", expected=None),
+            write_of("memory/c.md", "coconut", expected=None),
+        ]
+    )
+
+    assert [True, False, True, False] == stored
+    found = store.keyword(
+        query_terms("apricot avocado banana cherry coconut").terms, scope=Scope(), limit=9
+    )
+    assert {"avocado", "banana", "cherry"} == set(texts_of(store, found.keys))
+
+
+def test_many_documents_are_stored_together_or_not_at_all(store: Store) -> None:
+    if isinstance(store, RamStore):
+        pytest.skip("a write to memory does not fail")
+    broken = replace(document("memory/b.md", "banana"), stat=Stat(2**70, 1))
+
+    with pytest.raises(OverflowError):
+        store.put_many(
+            [
+                write_of("memory/a.md", "apple", expected=None),
+                DocumentWrite(broken, [], "r1"),
+            ]
+        )
+
+    assert {} == store.known()
 
 
 def test_what_one_source_holds_does_not_stand_in_the_way_of_another(store: Store) -> None:

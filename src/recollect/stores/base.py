@@ -136,6 +136,18 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentWrite:
+    """A document to store, with all its chunks."""
+
+    document: Document
+    chunks: Sequence[Chunk]
+    recipe: str
+    """Identity of the rules that made the chunks."""
+    expected: Expected = ...
+    """The stored state when the caller decided to write."""
+
+
+@dataclass(frozen=True, slots=True)
 class EngineCheck:
     """Whether the library behind a kind of store works here."""
 
@@ -161,15 +173,14 @@ class DocumentStore(Protocol):
     def put(
         self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
     ) -> bool:
-        """Store a document with its chunks in one step, replacing its previous version.
+        """Store one document; return False if its stored state is not the expected one."""
+        return self.put_many([DocumentWrite(document, chunks, recipe, expected)])[0]
 
-        Args:
-            document: the document to store.
-            chunks: all its chunks.
-            recipe: identity of the rules that made the chunks.
-            expected: the stored state when the caller decided to write. If another process has
-                changed it since, nothing is written and the result is False.
+    def put_many(self, writes: Sequence[DocumentWrite]) -> list[bool]:
+        """Store documents in order and in one step, each replacing its previous version.
 
+        Others see all of them or none. Returns for each whether it was stored: one whose stored
+        state is not the expected one, because another process has changed it, is left out.
         """
 
     def touch(self, document: Document) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.errors import StoreCorruptError
-    from recollect.stores.base import Expected, Holder
+    from recollect.stores.base import DocumentWrite, Expected, Holder
     from recollect.types import (
         Background,
         Chunk,
@@ -117,21 +117,23 @@ class RamStore(Store):
         return not self._all.known
 
     @synchronized
-    def put(
-        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
-    ) -> bool:
-        if not self.drop(document.path, source=document.source, expected=expected):
+    def put_many(self, writes: Sequence[DocumentWrite]) -> list[bool]:
+        return [self._put(write) for write in writes]
+
+    def _put(self, write: DocumentWrite) -> bool:
+        document = write.document
+        if not self.drop(document.path, source=document.source, expected=write.expected):
             return False
         self._all.known[document.source, document.path] = Known(
             path=document.path,
             source=document.source,
             digest=document.digest,
             stat=document.stat,
-            recipe=recipe,
+            recipe=write.recipe,
             is_settled=document.is_settled,
         )
         self._all.days[document.source, document.path] = document.when
-        for chunk in chunks:
+        for chunk in write.chunks:
             fields = term_counts.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
             key = ChunkKey(next(self._all.keys))

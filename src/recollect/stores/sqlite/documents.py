@@ -1,4 +1,4 @@
-"""Documents, their chunks and terms in the file: one transaction per document."""
+"""Documents, their chunks and terms in the file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from recollect.stores.base import Expected
+    from recollect.stores.base import DocumentWrite, Expected
     from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
 
 _INSERT_DOCUMENT = """
@@ -95,29 +95,40 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         with self._reading() as connection:
             return not connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
 
-    def put(
-        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
-    ) -> bool:
-        fields = [term_counts.field_terms(chunk) for chunk in chunks]
+    def put_many(self, writes: Sequence[DocumentWrite]) -> list[bool]:
+        # Before the transaction: others can write while terms are made.
+        fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
         with self._writing() as connection:
-            if not self._delete(document.path, document.source, expected):
-                return False
-            connection.execute(
-                _INSERT_DOCUMENT,
-                (
-                    document.source.value,
-                    document.path,
-                    document.digest,
-                    document.stat.size_bytes,
-                    document.stat.mtime_ns,
-                    int(document.is_settled),
-                    recipe,
-                    document.when.isoformat() if document.when else None,
-                ),
-            )
-            owner = connection.last_insert_rowid()
-            for chunk, words in zip(chunks, fields, strict=True):
-                _insert_chunk(connection, owner, chunk, words)
+            return [
+                self._put(connection, write, words)
+                for write, words in zip(writes, fields, strict=True)
+            ]
+
+    def _put(
+        self,
+        connection: apsw.Connection,
+        write: DocumentWrite,
+        fields: Sequence[tuple[list[str], ...]],
+    ) -> bool:
+        document = write.document
+        if not self._delete(document.path, document.source, write.expected):
+            return False
+        connection.execute(
+            _INSERT_DOCUMENT,
+            (
+                document.source.value,
+                document.path,
+                document.digest,
+                document.stat.size_bytes,
+                document.stat.mtime_ns,
+                int(document.is_settled),
+                write.recipe,
+                document.when.isoformat() if document.when else None,
+            ),
+        )
+        owner = connection.last_insert_rowid()
+        for chunk, words in zip(write.chunks, fields, strict=True):
+            _insert_chunk(connection, owner, chunk, words)
         return True
 
     def touch(self, document: Document) -> None:
