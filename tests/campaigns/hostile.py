@@ -2,8 +2,8 @@
 
 usage: python -m tests.campaigns.hostile [--clones N] [--first SEED]
 
-A command that opens or changes anything outside of its clone, hangs, grows or shows a traceback is a
-fault, and its clone is left. The seed that is printed makes the same clone again.
+A command that opens or changes anything outside of its clone, hangs, grows or shows a traceback is
+a fault, and its clone is left. The seed that is printed makes the same clone again.
 """
 
 from __future__ import annotations

@@ -284,8 +284,11 @@ def _open_inside(path: Path, root: Path) -> int:
     if not _HAS_FOLDER_DESCRIPTORS:
         return os.open(resolve_inside(path, root), _READ)
     parts = _parts(path, root)
-    if not parts:  # the user named a file, not a folder
-        parts, root = (Path(os.path.realpath(root)).name,), Path(os.path.realpath(root)).parent
+    if not parts:
+        root = Path(os.path.realpath(root))
+        if root.is_dir():
+            raise RefusedError(_NOT_REGULAR)
+        parts, root = (root.name,), root.parent  # the user named a file, not a folder
     folder = _open_folder(parts[:-1], root)
     try:
         # Before it is opened: opening a device or a pipe can have an effect by itself.
