@@ -47,7 +47,7 @@ def main() -> int:
     shares = sum(each.share for each in chosen.values())
     print(f"{'target':24} {'inputs':>10} {'branches':>9} {'features':>9} crashes  seconds")
     total, crashes = 0, 0
-    for name, each in chosen.items():
+    for name, each in sorted(chosen.items(), key=lambda pair: -pair[1].share):
         count = max(1, options.inputs * each.share // shares)
         figures = run_target(name, count, options.folder, options.seconds)
         total += figures["inputs"]

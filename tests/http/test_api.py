@@ -266,6 +266,7 @@ def test_a_wrong_argument_is_named_with_what_to_do(
         (b"{}", "text is missing."),
         (b'{"text": 1}', "text must be non-blank text of 1 to 4000 characters, not 1."),
         (b'{"text": "\\ud800"}', "text must be valid Unicode, not '\\ud800'."),
+        (b'{"text": "x", "category": "\\ud800"}', "category must be valid Unicode, not '\\ud800'."),
         (b'{"txt": "x"}', "There is no parameter 'txt' here."),
         (b'{"text": "x", "tags": "a"}', "tags must be a list of at most 50 values, not 'a'."),
         (b'{"text": "x", "supersedes": ["1"]}', "supersedes must be the id of a fact, not '1'."),

@@ -122,10 +122,10 @@ def folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"recollect-fuzz-{os.getpid()}-", dir=place))
 
 
-@target("ingest/markdown.py", "ingest/chunk.py", "ingest/curated.py", "text/conflicts.py", share=13)
+@target("ingest/markdown.py", "ingest/chunk.py", "ingest/curated.py", "text/conflicts.py", share=8)
 def markdown(choices: Choices) -> None:
     path = choices.one_of(("memory/a.md", "MEMORY.md", "memory/2026-02-01.md"))
-    options = ChunkOptions(tokens=choices.one_of((400, 8, 1)), overlap=choices.one_of((80, 0, 7)))
+    options = ChunkOptions(tokens=choices.one_of((400, 80, 8)), overlap=choices.one_of((80, 0, 7)))
     text = choices.raw_or_text().replace("\r\n", "\n").replace("\r", "\n")
     top = front_matter(text)
     document = Document(

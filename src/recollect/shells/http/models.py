@@ -165,9 +165,10 @@ def read_parameters(
         return model.model_validate({**sent, **path})
     except ValidationError as error:
         raise _invalid(error.errors(include_url=False)[0], model) from None
-    except UnicodeEncodeError:  # of a lone surrogate
+    except UnicodeEncodeError:  # of a choice: pydantic checks only plain texts itself
+        name = next(name for name, value in sent.items() if not _is_unicode(value))
         raise ParameterError(
-            "A text of the request is not valid Unicode.", param=None, action="Send valid UTF-8."
+            f"{name} must be valid Unicode, not {_shown(sent[name])}.", param=name
         ) from None
 
 
@@ -245,6 +246,14 @@ def _read_body(body: bytes, properties: Mapping[str, Json]) -> dict[str, object]
         if name not in properties:
             raise _unknown(name, properties)
     return {name: value for name, value in sent.items() if value is not None}
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_float(text: str) -> float:
