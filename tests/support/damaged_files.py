@@ -78,15 +78,15 @@ class Ground:
         self.home = self.folder / "home"
         self.environ = {"HOME": str(self.folder / "user"), "RECOLLECT_HOME": str(self.home)}
         (self.workspace / "memory").mkdir(parents=True)
-        self._write("MEMORY.md", "# Home\n\n" + "The boiler is serviced in October. " * 40)
-        for number in range(2):
+        self._write("MEMORY.md", "# Home\n\n" + "The boiler is serviced in October. " * 9)
+        for number in range(1):
             self._write(f"memory/{number}.md", _note(number))
         with self.open() as memory:
             memory.facts.remember("The spare key is under the lantern.")
             memory.facts.remember("Mireille has the spare key of the harbour office.")
             memory.sync()
         self.index = next((self.home / "memory").glob("*.sqlite"))
-        for number in range(2, 4):
+        for number in range(1, 2):
             self._write(f"memory/{number}.md", _note(number))
         self.logged = self._left_by_killed_process()
         with self.open() as memory:
