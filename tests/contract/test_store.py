@@ -335,6 +335,24 @@ def test_of_many_documents_only_those_that_another_changed_are_left_out(store: S
     assert {"avocado", "banana", "cherry"} == set(texts_of(store, found.keys))
 
 
+def test_of_documents_that_belong_together_none_is_stored_if_another_changed_one(
+    store: Store,
+) -> None:
+    put(store, "memory/a.md", "apple")
+    seen = known_of(store)
+    put(store, "memory/a.md", "banana")
+    apple = write_of("memory/a.md", "apple", expected=known_of(store))
+    cherries = write_of("memory/b.md", "cherries", expected=None)
+
+    refused = store.put_many([cherries, replace(apple, expected=seen)], jointly=True)
+    kept = found(store)
+    stored = store.put_many([cherries, apple], jointly=True)
+
+    assert ([False, False], [True, True]) == (refused, stored)
+    assert (["banana"], ["apple", "cherries"]) == (kept, found(store))
+    assert [] == store.put_many([], jointly=True)
+
+
 def test_many_documents_are_stored_together_or_not_at_all(store: Store) -> None:
     if isinstance(store, RamStore):
         pytest.skip("a write to memory does not fail")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from recollect.facts import ledger
 from recollect.facts.book import FactFilter
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
+from recollect.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -245,6 +247,37 @@ def test_the_oldest_fact_of_a_chain_holds_again_when_all_that_replaced_it_are_fo
     assert [blue] == after_one
     assert [red] == [fact.id for fact in memory.facts.all()]
     assert [red] == [hit.fact.id for hit in memory.search("door").hits if hit.fact]
+
+
+def test_a_search_during_a_sync_of_two_files_sees_all_of_a_change_or_nothing(
+    workspace: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    with (
+        Memory.open(workspace, environ=environ) as memory,
+        Memory.open(workspace, environ=environ) as other,
+    ):
+        memory.facts.remember(
+            "Eve leads", category="person", entity="team", key="lead", value="Eve"
+        )
+        new = memory.facts.remember(
+            "Bob leads", category="project", entity="team", key="lead", value="Bob"
+        )
+        memory.sync()
+        memory.facts.forget(new.fact.id)
+        written = SqliteStore._writing
+
+        @contextmanager
+        def write_and_look(store: SqliteStore) -> Iterator[object]:
+            with written(store) as connection:
+                yield connection
+            seen.append(texts(other, "who leads", sync=False))
+
+        monkeypatch.setattr(SqliteStore, "_writing", write_and_look)
+        memory.sync()
+
+    assert ["Eve leads"] == seen[-1]
+    assert all(shown in (["Bob leads"], ["Eve leads"]) for shown in seen), seen
 
 
 def test_a_list_overtaken_by_a_change_of_two_files_shows_all_of_it_or_nothing(

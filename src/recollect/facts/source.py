@@ -71,6 +71,7 @@ class FactsSource:
     """The facts of a workspace, one chunk each."""
 
     kind = SourceKind.FACTS
+    is_joint = True  # a fact in one file may end a fact in another
 
     def __init__(self, workspace: Path, *, store: DocumentStore) -> None:
         """Store the arguments.

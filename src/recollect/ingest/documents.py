@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from recollect.ingest.read import UnreadableError
 from recollect.reports import Report, Staleness
+from recollect.stores.base import DocumentWrite
 from recollect.types import Step
 
 if TYPE_CHECKING:
@@ -40,6 +41,21 @@ class Plan:
     unchanged: int
     failed: tuple[Failure, ...]
 
+    def joint(self) -> dict[Source, list[Found]]:
+        """Return the suspects of joint sources, which are stored together."""
+        found: dict[Source, list[Found]] = {}
+        for source, suspect in self.suspects:
+            if source.is_joint:
+                found.setdefault(source, []).append(suspect)
+        return found
+
+    def alone(self, *, newest_first: bool) -> list[tuple[Source, Found]]:
+        """Return the other suspects, which are stored one by one."""
+        found = [each for each in self.suspects if not each[0].is_joint]
+        if newest_first:
+            found.sort(key=lambda each: -each[1].stat.mtime_ns)
+        return found
+
 
 def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
     sources: Sequence[Source],
@@ -65,15 +81,17 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
     """
     known = store.known()
     plan = make_plan(sources, known=known, force=force)
-    suspects = plan.suspects
-    if suspects or plan.gone:
+    if plan.suspects or plan.gone:
         before_write()
-    deadline = None if read_seconds is None else time.monotonic() + read_seconds
-    if deadline is not None:
-        suspects = tuple(sorted(suspects, key=lambda each: -each[1].stat.mtime_ns))
     departed = Counter(gone.digest for gone in plan.gone)
     counts: Counter[str] = Counter()
     failed: list[Failure] = []
+    for source, own in plan.joint().items():
+        together, failures = _store_together(source, own, store=store, known=known, force=force)
+        failed += failures
+        counts.update(_kind_of_change(each, known, source, departed) for each in together)
+    deadline = None if read_seconds is None else time.monotonic() + read_seconds
+    suspects = plan.alone(newest_first=deadline is not None)
     for done, (source, suspect) in enumerate(suspects):
         progress(Step("read", done, len(suspects)))
         if deadline is not None and time.monotonic() > deadline:
@@ -85,7 +103,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
             failed.append(error.failure)
         else:
             failed += taken.failures
-            counts[_kind_of_change(taken, known, source=source, departed=departed)] += 1
+            counts[_kind_of_change(taken, known, source, departed)] += 1
             if force or not _is_current(taken, known, source):
                 _put(taken, suspect, source=source, store=store, known=known)
             elif not _is_known(taken.document, known):
@@ -217,7 +235,51 @@ def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, known: S
             return
 
 
-def _kind_of_change(taken: Taken, known: Stored, *, source: Source, departed: Counter[str]) -> str:
+def _store_together(
+    source: Source, suspects: Sequence[Found], *, store: Store, known: Stored, force: bool
+) -> tuple[list[Taken], list[Failure]]:
+    """Store documents of a joint source as they were at one moment, in one step.
+
+    If the source changes while it is read, or another process is faster, all is read again.
+    """
+    taken: list[Taken] = []
+    failed: list[Failure] = []
+    for attempt in range(_MOST_RACES):
+        recipe = source.recipe
+        taken, failed = _take_all(source, suspects)
+        if source.recipe == recipe or attempt == _MOST_RACES - 1:
+            changed = [each for each in taken if force or not _is_current(each, known, source)]
+            writes = [_write_of(each, known, recipe=source.recipe) for each in changed]
+            if all(store.put_many(writes, jointly=True)):
+                for each in taken:
+                    if each not in changed and not _is_known(each.document, known):
+                        store.touch(each.document)
+                break
+        known = store.known()
+        suspects = [found for _, found in make_plan([source], known=known, force=force).suspects]
+    return taken, failed
+
+
+def _take_all(source: Source, suspects: Sequence[Found]) -> tuple[list[Taken], list[Failure]]:
+    taken: list[Taken] = []
+    failed: list[Failure] = []
+    for suspect in suspects:
+        try:
+            taken.append(source.take(suspect))
+        except UnreadableError as error:
+            failed.append(error.failure)
+        else:
+            failed += taken[-1].failures
+    return taken, failed
+
+
+def _write_of(taken: Taken, known: Stored, *, recipe: str) -> DocumentWrite:
+    document = taken.document
+    before = known.get((document.source, document.path))
+    return DocumentWrite(document, taken.chunks(), recipe, before)
+
+
+def _kind_of_change(taken: Taken, known: Stored, source: Source, departed: Counter[str]) -> str:
     """Return `unchanged`, `changed`, `moved` or `added`."""
     document = taken.document
     if _is_current(taken, known, source):

@@ -43,6 +43,13 @@ class Source(Protocol):
         """Return the kind of all its documents."""
 
     @property
+    def is_joint(self) -> bool:
+        """Return whether its documents depend on each other, so that they are stored together.
+
+        The recipe says how, and changes when that does.
+        """
+
+    @property
     def recipe(self) -> str:
         """Return the identity of the rules: documents stored under another one are redone."""
 
@@ -65,6 +72,7 @@ class NotesSource:
     """The Markdown files of a workspace and its extra paths, and media files if wanted."""
 
     kind = SourceKind.MEMORY
+    is_joint = False
 
     def __init__(self, workspace: Path, *, options: IngestOptions) -> None:
         self._workspace = workspace

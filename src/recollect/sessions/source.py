@@ -47,6 +47,7 @@ class SessionSource:
     """The transcripts of OpenClaw, Claude Code and Codex that belong to a memory."""
 
     kind = SourceKind.SESSIONS
+    is_joint = False
 
     def __init__(self, places: SessionPlaces, *, options: ProjectOptions) -> None:
         self.archive = Archive(places.archive)

@@ -176,11 +176,12 @@ class DocumentStore(Protocol):
         """Store one document; return False if its stored state is not the expected one."""
         return self.put_many([DocumentWrite(document, chunks, recipe, expected)])[0]
 
-    def put_many(self, writes: Sequence[DocumentWrite]) -> list[bool]:
+    def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         """Store documents in order and in one step, each replacing its previous version.
 
         Others see all of them or none. Returns for each whether it was stored: one whose stored
-        state is not the expected one, because another process has changed it, is left out.
+        state is not the expected one, because another process has changed it, is left out, and
+        with `jointly` all of them are.
         """
 
     def touch(self, document: Document) -> None:

@@ -117,8 +117,14 @@ class RamStore(Store):
         return not self._all.known
 
     @synchronized
-    def put_many(self, writes: Sequence[DocumentWrite]) -> list[bool]:
+    def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
+        if jointly and not all(self._is_expected(write) for write in writes):
+            return [False] * len(writes)
         return [self._put(write) for write in writes]
+
+    def _is_expected(self, write: DocumentWrite) -> bool:
+        key = (write.document.source, write.document.path)
+        return write.expected is ... or write.expected == self._all.known.get(key)
 
     def _put(self, write: DocumentWrite) -> bool:
         document = write.document

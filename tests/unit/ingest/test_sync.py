@@ -91,6 +91,7 @@ class NoFiles:
     """A source that finds what the store already has."""
 
     kind = SourceKind.FACTS
+    is_joint = False
     recipe = "r"
 
     def find(self) -> tuple[list[Found], list[Failure]]:

@@ -95,10 +95,12 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         with self._reading() as connection:
             return not connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
 
-    def put_many(self, writes: Sequence[DocumentWrite]) -> list[bool]:
+    def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         # Before the transaction: others can write while terms are made.
         fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
         with self._writing() as connection:
+            if jointly and not all(map(self._is_expected, writes)):
+                return [False] * len(writes)
             return [
                 self._put(connection, write, words)
                 for write, words in zip(writes, fields, strict=True)
@@ -130,6 +132,10 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         for chunk, words in zip(write.chunks, fields, strict=True):
             _insert_chunk(connection, owner, chunk, words)
         return True
+
+    def _is_expected(self, write: DocumentWrite) -> bool:
+        document, expected = write.document, write.expected
+        return expected is ... or expected == self.known_of(document.path, source=document.source)
 
     def touch(self, document: Document) -> None:
         with self._writing() as connection:
