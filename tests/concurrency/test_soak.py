@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.campaigns.soak.clients import Http
+from tests.campaigns.soak.clients import Http, LostError
 from tests.campaigns.soak.measures import LIMITS, Measures
 from tests.campaigns.soak.topics import Topics
 from tests.http.servers import commands
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
 
+    from tests.campaigns.soak.clients import Json
     from tests.http.servers import Command
 
 MINUTES = 100
@@ -36,6 +37,14 @@ class Served:
     @property
     def url(self) -> str:
         return self.command.url
+
+
+class LosesAnswers(Http):
+    """A client that never hears that a fact is forgotten, so it goes on naming it."""
+
+    def forget(self, fact_id: str) -> Json:
+        super().forget(fact_id)
+        raise LostError(is_over=True)
 
 
 def measured(tmp_path: Path, *, unit: str, growth: float) -> Measures:
@@ -62,9 +71,10 @@ def test_what_a_server_answers_is_explained_until_someone_meddles(
     recorder = Recorder(tmp_path / "history.jsonl")
     topics, chance = Topics(recorder, count=2), random.Random(4)
     with commands() as start:
-        client = Http(Served(start(workspace, environ, "--port", "0")))
-        for _ in range(60):
-            topics.change(client, chance)
+        server = Served(start(workspace, environ, "--port", "0"))
+        clients = (Http(server), LosesAnswers(server))
+        for _ in range(120):
+            topics.change(chance.choice(clients), chance)
     recorder.close()
     facts = workspace / "memory" / "facts"
 
@@ -76,5 +86,8 @@ def test_what_a_server_answers_is_explained_until_someone_meddles(
 
     assert recorder.calls == history
     assert {"remember", "forget", "read", "supersede"} <= {call.kind for call in history}
+    assert {"done", "missing", "refused", "lost"} <= {call.outcome for call in history}
+    # The fact that should supersede another is gone.
+    assert ("supersede", "missing") in {(call.kind, call.outcome) for call in history}
     assert [] == before
     assert 1 == len(check([*history, *look_up(facts, history)]))

@@ -204,7 +204,11 @@ class Http:
         if "error" in answer:
             if answer["error"]["type"] == "timeout":
                 raise LostError(is_over=False)
-            raise RefusedError(answer["error"]["type"], answer["error"]["message"])
+            refused = RefusedError(answer["error"]["type"], answer["error"]["message"])
+            # 404 is for the fact in the path; one that the body names is a conflict if it is gone.
+            if refused.kind == "conflict" and "There is no fact" in str(refused):
+                refused.kind = "not_found"
+            raise refused
         return answer
 
 
