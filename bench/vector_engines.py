@@ -42,9 +42,13 @@ def fill(path: Path, vectors: np.ndarray) -> None:
     connection.execute("BEGIN")
     connection.execute("INSERT INTO documents VALUES (1, 'memory', 'm.md', '', 0, 0, 1, '', NULL)")
     connection.executemany(
-        "INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag,"
+        "INSERT INTO texts (id, digest) VALUES (?, ?)",
+        ((number + 1, number.to_bytes(32, "big")) for number in range(len(vectors))),
+    )
+    connection.executemany(
+        "INSERT INTO chunks (document, start_line, end_line, text_id, length, heading, prefix, bag,"
         " text) VALUES (1, 1, 1, ?, 1, '', '', x'', ?)",
-        ((number.to_bytes(32, "big"), "x" * 1600) for number in range(len(vectors))),
+        ((number + 1, "x" * 1600) for number in range(len(vectors))),
     )
     connection.execute("COMMIT")
     started = time.perf_counter()

@@ -49,7 +49,7 @@ def contents(path: Path) -> list[tuple[object, ...]]:
     rows = connection.execute(
         "SELECT d.path, d.digest, c.start_line, c.end_line, c.text, c.heading, v.vector"
         " FROM documents d JOIN chunks c ON c.document = d.id"
-        " LEFT JOIN vectors v ON v.digest = c.digest ORDER BY 1, 3, 4, 5"
+        " LEFT JOIN vectors v ON v.id & ((1 << 40) - 1) = c.text_id ORDER BY 1, 3, 4, 5"
     )
     return list(rows)
 

@@ -17,9 +17,10 @@ _QUERIES = {
         SELECT source, path, digest, size_bytes, mtime_ns, recipe, day FROM documents
     """,
     "chunks": """
-        SELECT d.path, c.start_line, c.end_line, c.digest, c.length, c.heading, c.prefix, c.bag,
+        SELECT d.path, c.start_line, c.end_line, t.digest, c.length, c.heading, c.prefix, c.bag,
                c.text, c.day, c.speaker, c.moment, c.importance, c.triggers
         FROM chunks c LEFT JOIN documents d ON d.id = c.document
+        LEFT JOIN texts t ON t.id = c.text_id
     """,
     "terms": """
         SELECT d.path, c.start_line, c.end_line, i.col, i.term, i.offset
@@ -28,9 +29,10 @@ _QUERIES = {
     """,
     "totals": "SELECT chunks, length FROM totals",
     "vectors": """
-        SELECT DISTINCT s.fingerprint, s.dimensions, s.mean, s.deviation, c.digest, v.vector
+        SELECT DISTINCT s.fingerprint, s.dimensions, s.mean, s.deviation, t.digest, v.vector
         FROM spaces s JOIN chunks c
-        LEFT JOIN vectors v ON v.space = s.id AND v.digest = c.digest
+        LEFT JOIN texts t ON t.id = c.text_id
+        LEFT JOIN vectors v ON v.id = (s.id << 40) + c.text_id
         WHERE s.is_published
     """,
 }

@@ -184,14 +184,14 @@ def index_big(workspace: Path, *, environ: Mapping[str, str]) -> None:
     rng = np.random.default_rng(20260201)
     centres = rng.normal(size=(_CLUSTERS, fingerprint.dimensions or 0))
     with SqliteStore.open(index) as store:
-        after = ""
+        after = 0
         while missing := store.missing(fingerprint, limit=_AT_ONCE, after=after):
             store.put_vectors(
                 fingerprint,
                 digests=[each.digest for each in missing],
                 vectors=_made_up(len(missing), centres=centres, rng=rng),
             )
-            after = missing[-1].digest
+            after = missing[-1].number
         store.publish(fingerprint)
 
 

@@ -230,9 +230,9 @@ class _BatchRun:
         """Yield the texts that are in no batch, as many at once as a batch may hold."""
         taken = frozenset(self._failed).union(self._refused, *self._running.values())
         held: dict[str, str] = {}
-        after = ""
+        after = 0
         while page := self._store.missing(self._fingerprint, limit=_PAGE, after=after):
-            after = page[-1].digest
+            after = page[-1].number
             wanted = [missing for missing in page if missing.digest not in taken]
             known = self._vectors.reuse([missing.digest for missing in wanted])
             self._report.reused += len(known)

@@ -99,12 +99,12 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
 
     def missing(*, media: bool) -> Iterator[Missing]:
         """Yield what has to be embedded; what the cache holds is stored on the way."""
-        after = ""
+        after = 0
         while max_texts is None or run.seen < max_texts:
             page = store.missing(provider.fingerprint, limit=_PAGE, after=after, media=media)
             if not page:
                 return
-            after = page[-1].digest
+            after = page[-1].number
             page = [each for each in page if each.digest not in skipped]
             if max_texts is not None:
                 page = page[: max_texts - run.seen]

@@ -94,6 +94,8 @@ class Missing:
     """The media file to embed together with its label; empty for a text."""
     size_bytes: int = 0
     """Size of that file when it was indexed."""
+    number: int = 0
+    """The store's number of the text: they ascend in the order texts were first stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +218,14 @@ class VectorIndex(Protocol):
     """Stores vectors by space and text digest, and finds chunks by vector."""
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
+        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
     ) -> Sequence[Missing]:
-        """Return texts without a vector in this space, each once, ordered by digest.
+        """Return texts without a vector in this space, each once, in the order of their numbers.
 
         Args:
             fingerprint: the space.
             limit: the most texts to return.
-            after: continue after this digest.
+            after: continue after the text with this number.
             media: return media files instead, which only some providers can embed.
 
         """

@@ -75,6 +75,8 @@ class _Contents:
     known: dict[tuple[SourceKind, str], Known] = field(default_factory=dict)
     days: dict[tuple[SourceKind, str], date | None] = field(default_factory=dict)
     rows: dict[ChunkKey, _Row] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Texts in the order they were first stored, by digest."""
     vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
     dimensions: dict[Fingerprint, int] = field(default_factory=dict)
     backgrounds: dict[Fingerprint, Background] = field(default_factory=dict)
@@ -142,6 +144,7 @@ class RamStore(Store):
         for chunk in write.chunks:
             fields = term_counts.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
+            self._all.numbers.setdefault(chunk.digest, len(self._all.numbers) + 1)
             key = ChunkKey(next(self._all.keys))
             self._all.rows[key] = _Row(
                 chunk, chunk.digest, words, len(fields[0]), term_counts.pack(fields)
@@ -237,22 +240,24 @@ class RamStore(Store):
 
     @synchronized
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
+        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
     ) -> Sequence[Missing]:
         rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == media]
         first = {row.digest: row.chunk for row in reversed(rows)}
         wanted = (
-            self._missing(digest, chunk)
-            for digest, chunk in sorted(first.items())
-            if digest > after and (str(fingerprint), digest) not in self._all.vectors
+            self._missing(digest, first[digest])
+            for digest in sorted(first, key=self._all.numbers.__getitem__)
+            if self._all.numbers[digest] > after
+            and (str(fingerprint), digest) not in self._all.vectors
         )
         return list(itertools.islice(wanted, limit))
 
     def _missing(self, digest: str, chunk: Chunk) -> Missing:
+        number = self._all.numbers[digest]
         if not chunk.media:
-            return Missing(digest, chunk.embedded_text)
+            return Missing(digest, chunk.embedded_text, number=number)
         size_bytes = self._all.known[chunk.source, chunk.path].stat.size_bytes
-        return Missing(digest, chunk.embedded_text, chunk.path, size_bytes)
+        return Missing(digest, chunk.embedded_text, chunk.path, size_bytes, number)
 
     @synchronized
     def put_vectors(

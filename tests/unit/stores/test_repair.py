@@ -135,7 +135,7 @@ def test_codes_that_do_not_cover_the_vectors_are_given_up(
         "UPDATE codes SET codes = zeroblob(length(codes))",
         "UPDATE codes SET codes = substr(codes, 2)",
         "UPDATE spaces SET centre = substr(centre, 5)",
-        "UPDATE vectors SET id = id + 100 WHERE id = 3",
+        "UPDATE vectors SET id = id + 100 WHERE id = (1 << 40) + 3",
     ],
 )
 def test_codes_of_other_vectors_are_found_by_the_audit(
@@ -147,7 +147,7 @@ def test_codes_of_other_vectors_are_found_by_the_audit(
 
 
 def test_a_vector_cut_short_is_found_by_the_audit(path: Path, damage: apsw.Connection) -> None:
-    damage.execute("UPDATE vectors SET vector = substr(vector, 1, 12) WHERE id = 2")
+    damage.execute("UPDATE vectors SET vector = substr(vector, 1, 12) WHERE id = (1 << 40) + 2")
 
     assert f"vectors of {SPACE} have the wrong length" in audited(path)
 

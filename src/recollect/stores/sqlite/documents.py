@@ -23,6 +23,7 @@ from recollect.stores.sqlite.rows import (
     known_of,
     stack,
     text_of,
+    vector_id,
     whole_of,
 )
 from recollect.types import ChunkKey, SupersededFact
@@ -35,14 +36,15 @@ if TYPE_CHECKING:
     from recollect.stores.base import DocumentWrite, Expected
     from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
 
+ADD_TEXT = "INSERT INTO texts (digest) VALUES (?) ON CONFLICT DO NOTHING"
 _INSERT_DOCUMENT = """
     INSERT INTO documents (source, path, digest, size_bytes, mtime_ns, is_settled, recipe, day)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 _INSERT_CHUNK = """
-    INSERT INTO chunks (document, start_line, end_line, digest, length, heading, prefix, bag, text,
+    INSERT INTO chunks (document, start_line, end_line, text_id, length, heading, prefix, bag, text,
                         day, speaker, moment, importance, triggers)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES (?, ?, ?, (SELECT id FROM texts WHERE digest = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INSERT_TERMS = "INSERT INTO terms (rowid, body, heading, path) VALUES (?, ?, ?, ?)"
 _INSERT_MEDIA = "INSERT INTO media (chunk, content) VALUES (?, ?)"
@@ -62,8 +64,8 @@ _LOAD = f"""
     FROM json_each(?) asked
     JOIN chunks c ON c.id = asked.value
     JOIN documents d ON d.id = c.document
-    LEFT JOIN vectors v ON v.digest = c.digest
-        AND v.space = (SELECT id FROM spaces WHERE fingerprint = ?)
+    LEFT JOIN vectors v
+        ON v.id = {vector_id("(SELECT id FROM spaces WHERE fingerprint = ?)", "c.text_id")}
     ORDER BY asked.key
 """  # noqa: S608 - our own column names
 _SUPERSEDED = """
@@ -197,13 +199,15 @@ class SqliteDocuments(SqliteFile, DocumentStore):
 def _insert_chunk(
     connection: apsw.Connection, owner: int, chunk: Chunk, fields: tuple[list[str], ...]
 ) -> None:
+    digest = bytes.fromhex(chunk.digest)
+    connection.execute(ADD_TEXT, (digest,))
     connection.execute(
         _INSERT_CHUNK,
         (
             owner,
             chunk.start_line,
             chunk.end_line,
-            bytes.fromhex(chunk.digest),
+            digest,
             len(fields[0]),
             join_heading(chunk.heading),
             chunk.prefix,

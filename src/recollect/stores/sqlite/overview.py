@@ -19,6 +19,7 @@ from recollect.stores.sqlite.rows import (
     split_heading,
     stack,
     text_of,
+    vector_id,
     whole_of,
 )
 from recollect.stores.sqlite.vectors import space_id
@@ -50,21 +51,19 @@ _DAYS = """
     FROM chunks c JOIN documents d ON d.id = c.document WHERE {condition}
     GROUP BY c.day, d.source ORDER BY c.day, d.source
 """
-_EMBEDDED = """
+_EMBEDDED = f"""
     SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document
-    WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
-      AND {condition} ORDER BY c.id
-"""
-_PLACES = """
+    WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
+      AND {{condition}} ORDER BY c.id
+"""  # noqa: S608 - our own column names
+_PLACES = f"""
     SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.heading, c.day, v.tail, v.vector
     FROM json_each(?) asked JOIN chunks c ON c.id = asked.value
     JOIN documents d ON d.id = c.document
-    JOIN vectors v ON v.space = ? AND v.digest = c.digest ORDER BY asked.key
-"""
-_VERSION = """
-    SELECT ifnull(max(id), 0), (SELECT chunks FROM totals), (SELECT ifnull(max(id), 0) FROM vectors)
-    FROM chunks
-"""
+    JOIN vectors v ON v.id = {vector_id("?", "c.text_id")} ORDER BY asked.key
+"""  # noqa: S608 - our own column names
+_VERSION = "SELECT ifnull(max(id), 0), (SELECT chunks FROM totals) FROM chunks"
+_STAMPS = "SELECT stamp FROM spaces ORDER BY id"
 
 
 class SqliteOverview(SqliteFile, StoreOverview):
@@ -73,7 +72,8 @@ class SqliteOverview(SqliteFile, StoreOverview):
     def version(self) -> tuple[int, ...]:
         # Chunks are never changed in place, and no id is used twice.
         with self._reading() as connection:
-            return tuple(connection.execute(_VERSION).get)
+            stamps = (stamp for (stamp,) in connection.execute(_STAMPS))
+            return (*connection.execute(_VERSION).get, *stamps)
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         condition, bindings = scope_sql(scope)

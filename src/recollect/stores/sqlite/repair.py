@@ -21,15 +21,20 @@ from recollect.stores.sqlite.documents import INSERT_TERMS
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     KNOWN,
+    TEXT_BITS,
     RowError,
     blob_of,
     check_tail,
     chunk_of,
+    ids_in,
     known_of,
     match_all,
+    text_in,
     text_of,
+    vector_id,
 )
 from recollect.stores.sqlite.scan import forget_codes
+from recollect.stores.sqlite.vectors import COUNT_VECTORS
 from recollect.stores.vectors import encode
 from recollect.text.terms import terms
 
@@ -59,13 +64,14 @@ _UNCODED = """
         SELECT coalesce(sum(length(k.ids)), 0) / 8 FROM codes k WHERE k.space = s.id
     )
 """
-_MISCOUNTED = """
+_MISCOUNTED = f"""
     SELECT s.id FROM spaces s
-    WHERE s.vectors != (SELECT count(*) FROM vectors v WHERE v.space = s.id)
-"""
+    WHERE s.vectors != (SELECT count(*) FROM vectors v WHERE v.id BETWEEN {ids_in("s.id")})
+"""  # noqa: S608 - our own column names
 _CHUNKS = f"""
-    SELECT {CHUNK_COLUMNS}, c.bag, c.length, hex(c.digest) FROM chunks c
-    JOIN documents d ON d.id = c.document WHERE c.id > ? ORDER BY c.id LIMIT ?
+    SELECT {CHUNK_COLUMNS}, c.bag, c.length,
+        (SELECT hex(t.digest) FROM texts t WHERE t.id = c.text_id)
+    FROM chunks c JOIN documents d ON d.id = c.document WHERE c.id > ? ORDER BY c.id LIMIT ?
 """  # noqa: S608 - our own column names
 _RECORDS = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
@@ -77,14 +83,18 @@ _INSTANCES = """
 """
 _NO_TERMS = "SELECT rowid FROM terms WHERE rowid = -1"
 _ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
-_MISSHAPEN = """
-    SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.space
+_NAMELESS = f"""
+    SELECT count(*) FROM vectors WHERE {text_in("id")} NOT IN (SELECT id FROM texts)
+        OR id >> {TEXT_BITS} NOT IN (SELECT id FROM spaces)
+"""  # noqa: S608 - our own column names
+_MISSHAPEN = f"""
+    SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
     WHERE length(v.vector) != s.dimensions * ?
-"""
-_CODED = """
-    SELECT v.id, v.vector FROM json_each(?1) asked
-    JOIN vectors v ON v.id = asked.value AND v.space = ?2
-"""
+"""  # noqa: S608 - our own column names
+_CODED = f"""
+    SELECT asked.value, v.vector FROM json_each(?1) asked
+    JOIN vectors v ON v.id = {vector_id("?2", "asked.value")}
+"""  # noqa: S608 - our own column names
 _SAMPLE = "SELECT id, text, bag FROM chunks WHERE id >= ? ORDER BY id LIMIT 1"
 _IS_FOUND = "SELECT count(*) FROM terms WHERE terms MATCH ? AND rowid = ?"
 _POSTINGS = f"""
@@ -196,11 +206,7 @@ def repair(connection: apsw.Connection) -> int:
     is_recounted = before != connection.execute(_TOTALS).fetchone()
     wrong = {int(row[0]) for sql in (_UNCODED, _MISCOUNTED) for row in connection.execute(sql)}
     for space in wrong:
-        connection.execute(
-            "UPDATE spaces SET vectors = (SELECT count(*) FROM vectors WHERE space = ?1) "
-            "WHERE id = ?1",
-            (space,),
-        )
+        connection.execute(f"{COUNT_VECTORS} WHERE id = ?", (space,))
         forget_codes(connection, space=space)
     return len(strays) + len(bare) + len(wrong) or int(is_recounted)
 
@@ -271,6 +277,8 @@ def _wrong_terms(connection: apsw.Connection) -> Iterator[str]:
 def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
     for (fingerprint,) in connection.execute(_MISSHAPEN, (_FLOAT_BYTES,)):
         yield f"vectors of {fingerprint} have the wrong length"
+    if connection.execute(_NAMELESS).get:
+        yield "some vectors have no text or no space"
     for (space,) in connection.execute(_MISCOUNTED):
         yield f"space {space} has the wrong count of vectors"
 

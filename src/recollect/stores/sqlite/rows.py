@@ -32,6 +32,8 @@ _STILL = "9999-12-30"  # a moment at which only facts without an end hold
 _TAIL = 127  # the default of the columns `tail`: see `schema`
 FLOAT_BYTES = 4
 """Bytes per dimension of a stored vector."""
+TEXT_BITS = 40
+"""Bits of a vector's id that are the number of its text; those above are its space."""
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
     "c.speaker, c.moment, c.importance, c.triggers, c.tail, "
@@ -64,6 +66,21 @@ def decoding(function: Callable[P, Record]) -> Callable[P, Record]:
             raise RowError(f"a row cannot be read: {error}") from error
 
     return decode
+
+
+def vector_id(space: str, text: str) -> str:
+    """Return the id of a text's vector in a space, in SQL; NULL if the space is."""
+    return f"(({space} << {TEXT_BITS}) + {text})"
+
+
+def ids_in(space: str) -> str:
+    """Return the ids of all vectors in a space, as the bounds of BETWEEN in SQL."""
+    return f"({space} << {TEXT_BITS}) AND (({space} + 1) << {TEXT_BITS}) - 1"
+
+
+def text_in(vector: str) -> str:
+    """Return the number of the text whose vector has this id, in SQL."""
+    return f"({vector} & {(1 << TEXT_BITS) - 1})"
 
 
 def text_of(value: object) -> str:

@@ -14,8 +14,15 @@ import apsw
 from recollect.errors import StoreError
 from recollect.stores.sqlite import pages, schema
 from recollect.stores.sqlite.connect import alone, connect, files_of, writing
-from recollect.stores.sqlite.rows import FLOAT_BYTES, RowError, digests_of, text_of
-from recollect.stores.sqlite.vectors import fingerprint_of, space_of
+from recollect.stores.sqlite.rows import (
+    FLOAT_BYTES,
+    TEXT_BITS,
+    RowError,
+    digests_of,
+    text_in,
+    text_of,
+)
+from recollect.stores.sqlite.vectors import COUNT_VECTORS, fingerprint_of, space_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,12 +53,14 @@ _SMALL_TABLES: dict[str, tuple[str, Callable[..., object]]] = {
     ),
 }
 _VECTORS = f"""
-    SELECT v.id, v.space, v.digest, v.vector FROM vectors v JOIN spaces s ON s.id = v.space
+    SELECT v.id, v.vector, s.id, t.id, t.digest FROM vectors v
+    CROSS JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
+    CROSS JOIN texts t ON t.id = {text_in("v.id")}
     WHERE v.id >= ? AND v.tail = 127 AND length(v.vector) = s.dimensions * {FLOAT_BYTES}
     ORDER BY v.id
-"""  # noqa: S608 - our own number
-_PUT_VECTOR = "INSERT OR IGNORE INTO vectors (space, digest, vector) VALUES (?, ?, ?)"
-_COUNT = "UPDATE spaces SET vectors = (SELECT count(*) FROM vectors v WHERE v.space = spaces.id)"
+"""  # noqa: S608 - our own names and numbers
+_PUT_TEXT = "INSERT OR IGNORE INTO texts (id, digest) VALUES (?, ?)"
+_PUT_VECTOR = "INSERT OR IGNORE INTO vectors (id, vector) VALUES (?, ?)"
 _MAX_ID = 2**62
 _TABLES = """
     SELECT name FROM main.sqlite_schema
@@ -84,14 +93,15 @@ def salvage(damaged: Path, connection: apsw.Connection, *, engine: Engine) -> in
                 list(_sound(old, f"SELECT {columns} FROM {table}", check=check)),  # noqa: S608
             )
         spaces = {space for (space,) in connection.execute("SELECT id FROM spaces")}
-        before = connection.total_changes()
-        connection.executemany(
-            _PUT_VECTOR, (row for row in _sound_vectors(old) if row[0] in spaces)
-        )
-        count = connection.total_changes() - before
-    connection.execute(_COUNT)
+        count = 0
+        for key, vector, space, text, digest in _sound_vectors(old):
+            if space in spaces:
+                connection.execute(_PUT_TEXT, (text, digest))
+                connection.execute(_PUT_VECTOR, (key, vector))
+                count += 1
+    connection.execute(COUNT_VECTORS)
     for space in spaces:
-        engine.added(connection, space=space, ids=[])
+        engine.added(connection, space=space, texts=[])
     return count
 
 
@@ -104,14 +114,14 @@ def _sound(old: apsw.Connection, sql: str, *, check: Callable[..., object]) -> I
                 yield row
 
 
-def _sound_vectors(old: apsw.Connection) -> Iterator[Row]:
+def _sound_vectors(old: apsw.Connection) -> Iterator[tuple[int, bytes, int, int, bytes]]:
     """Yield all rows outside damaged pages."""
     start, step = 0, 1
     while start < _MAX_ID:
         try:
-            for key, *row in old.execute(_VECTORS, (start,)):
-                yield tuple(row)
-                start, step = int(str(key)) + 1, 1
+            for row in old.execute(_VECTORS, (start,)):
+                yield row
+                start, step = row[0] + 1, 1
         except (apsw.IOError, apsw.CorruptError):
             # How many rows the page has cannot be known: farther each time, until one is read.
             start += step

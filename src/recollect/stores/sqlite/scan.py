@@ -1,6 +1,6 @@
 """Finds chunks by vector with numpy: exact while small, then binary codes and exact rescoring.
 
-Codes are in the same file, in segments that each query reads. They belong to vectors, not to
+Codes are in the same file, in segments that each query reads. They belong to texts, not to
 chunks, so that edits and moves of documents never touch them.
 """
 
@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.rows import RowError, blob_of, check_tail, scope_sql, stack, whole_of
+from recollect.stores.sqlite.rows import (
+    RowError,
+    blob_of,
+    check_tail,
+    ids_in,
+    scope_sql,
+    stack,
+    text_in,
+    vector_id,
+    whole_of,
+)
 from recollect.stores.vectors import closest, encode, hamming, top
 from recollect.types import ChunkKey, Scope
 
@@ -31,22 +41,22 @@ SEGMENT = 1024  # codes per blob: small enough to rewrite on append, large enoug
 _ID_BYTES = 8
 _REGROWTH = 4  # recompute the centre when the space has grown by this factor
 
-_ALL = "SELECT id, vector, tail FROM vectors WHERE +space = ? ORDER BY id"  # the plus forces a scan
-_BY_ID = """
-    SELECT v.id, v.vector, v.tail FROM json_each(?) asked JOIN vectors v ON v.id = asked.value
-"""
+_ALL = f"""
+    SELECT {text_in("id")}, vector, tail FROM vectors WHERE id BETWEEN {ids_in("?1")} ORDER BY id
+"""  # noqa: S608 - our own column names
+_OF_TEXTS = f"""
+    SELECT asked.value, v.vector, v.tail FROM json_each(?2) asked
+    JOIN vectors v ON v.id = {vector_id("?1", "asked.value")}
+"""  # noqa: S608 - our own column names
 _SEGMENTS = "SELECT ids, codes, tail FROM codes WHERE space = ? ORDER BY segment"
 _CODING = "SELECT vectors, coded, centre FROM spaces WHERE id = ?"
-_SCOPED_IDS = """
-    SELECT DISTINCT v.id FROM chunks c
-    JOIN documents d ON d.id = c.document
-    JOIN vectors v ON v.space = ? AND v.digest = c.digest
+_SCOPED = """
+    SELECT DISTINCT c.text_id FROM chunks c JOIN documents d ON d.id = c.document
     WHERE {condition}
 """
 _CHUNKS = """
     SELECT asked.key, c.id FROM json_each(?) asked
-    JOIN vectors v ON v.id = asked.value
-    JOIN chunks c ON c.digest = v.digest
+    JOIN chunks c ON c.text_id = asked.value
     JOIN documents d ON d.id = c.document
     WHERE {condition} ORDER BY asked.key, c.id
 """
@@ -54,7 +64,7 @@ _CHUNKS = """
 
 @dataclass(frozen=True, slots=True)
 class _Closest:
-    """Vectors, best first, with their exact cosines."""
+    """Texts, best first, with the exact cosines of their vectors."""
 
     ids: npt.NDArray[np.int64]
     cosines: npt.NDArray[np.float32]
@@ -75,16 +85,16 @@ class NumpyScan:
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
         count, _, centre = _coding(connection, space)
-        allowed = None if scope.is_open else _scoped(connection, space=space, scope=scope)
+        allowed = None if scope.is_open else _scoped(connection, scope)
         if centre is None or count <= self.exact_limit:
             closest = _closest_of_all(connection, space=space, vector=vector, allowed=allowed)
         else:
             code = encode(vector, _floats(centre, dimensions=len(vector)))
             shortlist = _shortlist(connection, space=space, code=code, allowed=allowed)
-            closest = _rescored(connection, shortlist, vector=vector)
+            closest = _rescored(connection, shortlist, space=space, vector=vector)
         return _pool(connection, closest, scope=scope, limit=limit)
 
-    def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
+    def added(self, connection: apsw.Connection, *, space: int, texts: Sequence[int]) -> None:
         """Add the codes of vectors just stored, in the same transaction."""
         count, coded, centre = _coding(connection, space)
         if count <= self.exact_limit:
@@ -92,7 +102,7 @@ class NumpyScan:
         if centre is None or count > _REGROWTH * coded:
             _recode(connection, space=space)
         else:
-            stored = connection.execute(_BY_ID, (json.dumps(ids),))
+            stored = connection.execute(_OF_TEXTS, (space, json.dumps(texts)))
             middle = _floats(centre, dimensions=_dimensions(connection, space))
             _append(connection, space=space, rows=stored, centre=middle)
 
@@ -113,9 +123,10 @@ def forget_codes(connection: apsw.Connection, *, space: int) -> None:
     connection.execute("UPDATE spaces SET coded = 0, centre = NULL WHERE id = ?", (space,))
 
 
-def _scoped(connection: apsw.Connection, *, space: int, scope: Scope) -> npt.NDArray[np.int64]:
+def _scoped(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.int64]:
+    """Return the texts of the chunks in scope."""
     condition, bindings = scope_sql(scope)
-    rows = connection.execute(_SCOPED_IDS.format(condition=condition), (space, *bindings))
+    rows = connection.execute(_SCOPED.format(condition=condition), bindings)
     return np.array([row[0] for row in rows], dtype=np.int64)
 
 
@@ -142,7 +153,7 @@ def _shortlist(
     code: npt.NDArray[np.uint8],
     allowed: npt.NDArray[np.int64] | None,
 ) -> npt.NDArray[np.int64]:
-    """Return the ids of the vectors whose codes differ least, unordered."""
+    """Return the texts whose codes differ least, unordered."""
     rows = connection.execute(_SEGMENTS, (space,))
     segments = [_segment(*row, code_bytes=len(code)) for row in rows]
     if not segments:
@@ -158,10 +169,10 @@ def _shortlist(
 
 
 def _rescored(
-    connection: apsw.Connection, shortlist: npt.NDArray[np.int64], *, vector: Vector
+    connection: apsw.Connection, shortlist: npt.NDArray[np.int64], *, space: int, vector: Vector
 ) -> _Closest:
     # In file order: neighbouring rows share pages.
-    rows = connection.execute(_BY_ID, (json.dumps(np.sort(shortlist).tolist()),))
+    rows = connection.execute(_OF_TEXTS, (space, json.dumps(np.sort(shortlist).tolist())))
     ids, vectors = _columns(rows, dimensions=len(vector))
     cosines = vectors @ vector
     order = top(cosines, len(cosines))

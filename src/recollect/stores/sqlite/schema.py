@@ -1,13 +1,13 @@
 """The tables, and the migrations that bring older files up to date.
 
-Every vector is stored once, by the digest of its text, so moved files, repeated texts and a return
-to an earlier model need no second embedding. Binary codes are derived from vectors and disposable.
+Every text has a number, and a vector is stored once, by its space and the number of its text: moved
+files, repeated texts and a return to an earlier model need no second embedding. Numbers ascend in
+the order of arrival and are never used again. Binary codes are derived and disposable.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreCorruptError, StoreReadOnlyError, StoreTooNewError
@@ -153,6 +153,38 @@ ALTER TABLE codes ADD COLUMN tail INTEGER NOT NULL DEFAULT 127;
 INSERT INTO terms (terms, rank) VALUES ('pgsz', 4000);
 """
 
+# Codes name texts from here on; they are made again.
+_NUMBERED = """
+CREATE TABLE texts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest BLOB NOT NULL UNIQUE
+) STRICT;
+INSERT INTO texts (digest) SELECT digest FROM chunks GROUP BY digest ORDER BY min(id);
+INSERT OR IGNORE INTO texts (digest) SELECT digest FROM vectors ORDER BY id;
+
+ALTER TABLE chunks ADD COLUMN text_id INTEGER NOT NULL DEFAULT 0;
+UPDATE chunks SET text_id = (SELECT t.id FROM texts t WHERE t.digest = chunks.digest);
+DROP INDEX chunks_by_digest;
+ALTER TABLE chunks DROP COLUMN digest;
+CREATE INDEX chunks_by_text ON chunks (text_id);
+
+ALTER TABLE vectors RENAME TO vectors_by_digest;
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,  -- the space in the bits above 40, the text below
+    vector BLOB NOT NULL,
+    tail INTEGER NOT NULL DEFAULT 127
+) STRICT;
+INSERT INTO vectors (id, vector, tail)
+    SELECT (v.space << 40) + t.id, v.vector, v.tail
+    FROM vectors_by_digest v JOIN texts t ON t.digest = v.digest ORDER BY 1;
+DROP TABLE vectors_by_digest;
+
+DELETE FROM codes;
+UPDATE spaces SET coded = 0, centre = NULL;
+ALTER TABLE spaces ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;  -- another one with each new vector
+ALTER TABLE spaces ADD COLUMN coding INTEGER NOT NULL DEFAULT 0;  -- codes of one are only appended
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
@@ -160,10 +192,10 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("chunks that are facts", _FACTS),
     ("importance and triggers of entries", _ANNOTATED),
     ("rows that end with a byte", _GUARDED),
+    ("texts by number", _NUMBERED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
-_CREATED = re.compile(r"CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
-_NAMES = tuple(frozenset(_CREATED.findall(sql)) for _, sql in MIGRATIONS)
+_CHANGED = re.compile(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
@@ -210,7 +242,7 @@ def check(connection: apsw.Connection, *, path: Path) -> None:
     with reading(connection):
         version = version_of(connection)
         names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema")}
-    if not names.issuperset(chain.from_iterable(_NAMES[:version])) or (names and not version):
+    if not names.issuperset(_names(version)) or (names and not version):
         raise StoreCorruptError(
             f"The file {path} does not have the tables of an index.",
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
@@ -220,6 +252,15 @@ def check(connection: apsw.Connection, *, path: Path) -> None:
             f"The index {path} has schema {version}; this version supports {len(MIGRATIONS)}.",
             action="Upgrade Recollect, or delete the index with `recollect reset --yes`.",
         )
+
+
+def _names(version: int) -> set[str]:
+    """Return the names of the tables, indexes and triggers that a file of this version has."""
+    names: set[str] = set()
+    for _, sql in MIGRATIONS[:version]:
+        for change, name in _CHANGED.findall(sql):
+            (names.add if change == "CREATE" else names.discard)(name)
+    return names
 
 
 def version_of(connection: apsw.Connection) -> int:

@@ -42,7 +42,7 @@ from recollect.stores.sqlite.repair import (
     rebuild_terms,
     repair,
 )
-from recollect.stores.sqlite.rows import hidden_sql
+from recollect.stores.sqlite.rows import hidden_sql, vector_id
 from recollect.stores.sqlite.salvage import copied, salvage
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, space_id
@@ -68,20 +68,21 @@ _SEEN_BY_SOURCE = """
     FROM documents d LEFT JOIN chunks c ON c.document = d.id AND c.id NOT IN ({hidden})
     WHERE d.source <> 'facts' OR c.id IS NOT NULL GROUP BY d.source
 """
-_EMBEDDED = """
+_EMBEDDED = f"""
     SELECT count(*) FROM chunks c
-    WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
-"""
+    WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
+"""  # noqa: S608 - our own column names
 _SEEN_EMBEDDED = f"{_EMBEDDED} AND c.id NOT IN ({{hidden}})"
-_MEDIA_WAITING = """
+_MEDIA_WAITING = f"""
     SELECT count(*) FROM media m JOIN chunks c ON c.id = m.chunk
-    WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ? AND v.digest = c.digest)
-"""
+    WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
+"""  # noqa: S608 - our own column names
 _CLEAR = """
     DELETE FROM documents;
     DELETE FROM batches;
     DELETE FROM codes;
     DELETE FROM vectors;
+    DELETE FROM texts;
     DELETE FROM spaces;
 """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from recollect.stores.base import VectorPool
-from recollect.stores.sqlite.rows import check_tail, scope_sql
+from recollect.stores.sqlite.rows import check_tail, scope_sql, vector_id
 from recollect.stores.sqlite.scan import NumpyScan, forget_codes
 from recollect.types import ChunkKey
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from recollect.types import Scope, Vector
 
 _NAME = "sqlite-vec"
-_NEAREST = """
+_NEAREST = f"""
     SELECT c.id, 1 - vec_distance_cosine(v.vector, ?) AS cosine, v.tail FROM chunks c
     JOIN documents d ON d.id = c.document
-    JOIN vectors v ON v.space = ? AND v.digest = c.digest
-    WHERE {condition} ORDER BY cosine DESC, c.id LIMIT ?
-"""
+    JOIN vectors v ON v.id = {vector_id("?", "c.text_id")}
+    WHERE {{condition}} ORDER BY cosine DESC, c.id LIMIT ?
+"""  # noqa: S608 - our own column names
 
 
 class EngineMissingError(Exception):
@@ -89,9 +89,9 @@ class SqliteVec:
             keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
         )
 
-    def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
+    def added(self, connection: apsw.Connection, *, space: int, texts: Sequence[int]) -> None:
         """Drop the other engine's codes, which would miss the new vectors."""
-        del ids
+        del texts
         forget_codes(connection, space=space)
 
     def removed(self, connection: apsw.Connection, *, space: int) -> None:

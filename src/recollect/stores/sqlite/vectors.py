@@ -9,12 +9,17 @@ import numpy as np
 
 from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
 from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.documents import ADD_TEXT
 from recollect.stores.sqlite.rows import (
+    TEXT_BITS,
     blob_of,
     decoding,
     digests_of,
+    ids_in,
     real_of,
+    text_in,
     text_of,
+    vector_id,
     whole_of,
 )
 from recollect.stores.vectors import check_vectors
@@ -30,37 +35,48 @@ if TYPE_CHECKING:
 
 _SPACE = "SELECT id, dimensions, mean, deviation, is_published FROM spaces WHERE fingerprint = ?"
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)"
-_MISSING = """
-    SELECT digest, prefix, text FROM chunks WHERE id IN (
-        -- Walks the digest index alone: texts are read only for the rows returned.
+_HAS_VECTOR = f"SELECT 1 FROM vectors v WHERE v.id = {vector_id('?1', 'c.text_id')}"  # noqa: S608
+_MISSING = f"""
+    SELECT t.id, t.digest, c.prefix, c.text FROM chunks c JOIN texts t ON t.id = c.text_id
+    WHERE c.id IN (
+        -- Walks the index of texts alone: chunks are read only for the rows returned.
         SELECT min(c.id) FROM chunks c
-        WHERE c.digest > ?2 AND c.id NOT IN (SELECT chunk FROM media)
-          AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ?1 AND v.digest = c.digest)
-        GROUP BY c.digest ORDER BY c.digest LIMIT ?3
-    ) ORDER BY digest
-"""
-_MISSING_MEDIA = """
-    SELECT c.digest, c.prefix, c.text, d.path, d.size_bytes FROM chunks c
+        WHERE c.text_id > ?2 AND c.id NOT IN (SELECT chunk FROM media)
+          AND NOT EXISTS ({_HAS_VECTOR})
+        GROUP BY c.text_id ORDER BY c.text_id LIMIT ?3
+    ) ORDER BY t.id
+"""  # noqa: S608 - our own column names
+_MISSING_MEDIA = f"""
+    SELECT t.id, t.digest, c.prefix, c.text, d.path, d.size_bytes FROM chunks c
+    JOIN texts t ON t.id = c.text_id
     JOIN documents d ON d.id = c.document
     WHERE c.id IN (
         SELECT min(c.id) FROM media m JOIN chunks c ON c.id = m.chunk
-        WHERE c.digest > ?2
-          AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.space = ?1 AND v.digest = c.digest)
-        GROUP BY c.digest ORDER BY c.digest LIMIT ?3
-    ) ORDER BY c.digest
-"""
-_PUT = """
-    INSERT INTO vectors (space, digest, vector) VALUES (?, ?, ?)
-    ON CONFLICT DO NOTHING RETURNING id
-"""
-_UNUSED = """
-    SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.space
+        WHERE c.text_id > ?2 AND NOT EXISTS ({_HAS_VECTOR})
+        GROUP BY c.text_id ORDER BY c.text_id LIMIT ?3
+    ) ORDER BY t.id
+"""  # noqa: S608 - our own column names
+_TEXT = "SELECT id FROM texts WHERE digest = ?"
+_PUT = f"""
+    INSERT INTO vectors (id, vector) VALUES ({vector_id("?", "?")}, ?)
+    ON CONFLICT DO NOTHING RETURNING {text_in("id")}
+"""  # noqa: S608 - our own column names
+_UNUSED = f"""
+    SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
     WHERE s.fingerprint NOT IN (SELECT value FROM json_each(?1))
-       OR NOT EXISTS (SELECT 1 FROM chunks c WHERE c.digest = v.digest)
-"""
+       OR NOT EXISTS (SELECT 1 FROM chunks c WHERE c.text_id = {text_in("v.id")})
+"""  # noqa: S608 - our own column names
 _OTHERS = "SELECT id FROM spaces WHERE fingerprint NOT IN (SELECT value FROM json_each(?))"
-_DROP_UNUSED = "DELETE FROM vectors WHERE digest NOT IN (SELECT digest FROM chunks)"
-_COUNT = "UPDATE spaces SET vectors = (SELECT count(*) FROM vectors v WHERE v.space = spaces.id)"
+_DROP_UNUSED = f"""
+    DELETE FROM vectors WHERE {text_in("id")} NOT IN (SELECT text_id FROM chunks);
+    DELETE FROM texts WHERE id NOT IN (SELECT text_id FROM chunks);
+"""  # noqa: S608 - our own column names
+_DROP_VECTORS = f"DELETE FROM vectors WHERE id BETWEEN {ids_in('?1')}"  # noqa: S608
+COUNT_VECTORS = f"""
+    UPDATE spaces SET vectors = (
+        SELECT count(*) FROM vectors v WHERE v.id BETWEEN {ids_in("spaces.id")}
+    )
+"""  # noqa: S608 - our own column names
 _FEW = 256  # unused vectors that may stay
 _FEW_SHARE = 0.1  # or this share of all vectors
 
@@ -80,8 +96,8 @@ class Engine(Protocol):
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
 
-    def added(self, connection: apsw.Connection, *, space: int, ids: Sequence[int]) -> None:
-        """Update what the engine derives from vectors after some were stored."""
+    def added(self, connection: apsw.Connection, *, space: int, texts: Sequence[int]) -> None:
+        """Update what the engine derives from vectors after those of these texts were stored."""
 
     def removed(self, connection: apsw.Connection, *, space: int) -> None:
         """Update what the engine derives from vectors after some were deleted."""
@@ -95,10 +111,10 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         self._engine = engine
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: str = "", media: bool = False
+        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
     ) -> Sequence[Missing]:
         with self._reading() as connection:
-            bindings = (space_id(connection, fingerprint), bytes.fromhex(after), limit)
+            bindings = (space_id(connection, fingerprint), after, limit)
             rows = connection.execute(_MISSING_MEDIA if media else _MISSING, bindings)
             return [_missing_of(*row) for row in rows]
 
@@ -114,17 +130,21 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
                 connection.execute(
                     "UPDATE spaces SET dimensions = ? WHERE id = ?", (vectors.shape[-1], space)
                 )
-            ids = [
-                row[0]
-                for digest, vector in zip(digests, vectors, strict=True)
+            keys = [(bytes.fromhex(digest),) for digest in digests]
+            connection.executemany(ADD_TEXT, keys)
+            numbers = [connection.execute(_TEXT, key).get for key in keys]
+            added = [
+                int(row[0])
+                for number, vector in zip(numbers, vectors, strict=True)
                 for row in connection.execute(
-                    _PUT, (space, bytes.fromhex(digest), vector.astype(np.float32).tobytes())
+                    _PUT, (space, number, vector.astype(np.float32).tobytes())
                 )
             ]
             connection.execute(
-                "UPDATE spaces SET vectors = vectors + ? WHERE id = ?", (len(ids), space)
+                "UPDATE spaces SET vectors = vectors + ?, stamp = random() WHERE id = ?",
+                (len(added), space),
             )
-            self._engine.added(connection, space=space, ids=ids)
+            self._engine.added(connection, space=space, texts=added)
 
     def space(self, fingerprint: Fingerprint) -> Space | None:
         with self._reading() as connection:
@@ -163,10 +183,10 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         with self._writing() as connection:
             for (space,) in list(connection.execute(_OTHERS, (kept,))):
                 connection.execute("DELETE FROM codes WHERE space = ?", (space,))
-                connection.execute("DELETE FROM vectors WHERE space = ?", (space,))
+                connection.execute(_DROP_VECTORS, (space,))
                 connection.execute("DELETE FROM spaces WHERE id = ?", (space,))
             connection.execute(_DROP_UNUSED)
-            connection.execute(_COUNT)
+            connection.execute(COUNT_VECTORS)
             for (space,) in list(connection.execute("SELECT id FROM spaces")):
                 self._engine.removed(connection, space=space)
         return unused
@@ -227,12 +247,21 @@ def fingerprint_of(stored: object) -> Fingerprint:
     return Fingerprint.parse(text_of(stored))
 
 
-def _missing_of(
-    digest: object, prefix: object, text: object, path: object = "", size_bytes: object = 0
+def _missing_of(  # noqa: PLR0913, PLR0917 - the columns of a row
+    number: object,
+    digest: object,
+    prefix: object,
+    text: object,
+    path: object = "",
+    size_bytes: object = 0,
 ) -> Missing:
     before = f"{text_of(prefix)}\n" if prefix else ""
     return Missing(
-        blob_of(digest).hex(), f"{before}{text_of(text)}", text_of(path), whole_of(size_bytes)
+        blob_of(digest).hex(),
+        f"{before}{text_of(text)}",
+        text_of(path),
+        whole_of(size_bytes),
+        whole_of(number),
     )
 
 
