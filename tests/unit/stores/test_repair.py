@@ -135,7 +135,8 @@ def test_codes_that_do_not_cover_the_vectors_are_given_up(
         "UPDATE codes SET codes = zeroblob(length(codes))",
         "UPDATE codes SET codes = substr(codes, 2)",
         "UPDATE spaces SET centre = substr(centre, 5)",
-        "UPDATE vectors SET id = id + 100 WHERE id = (1 << 40) + 3",
+        "UPDATE vectors SET vector = (SELECT w.vector FROM vectors w WHERE w.id = vectors.id + 1)"
+        " WHERE id = (1 << 40) + 3",
     ],
 )
 def test_codes_of_other_vectors_are_found_by_the_audit(
@@ -144,6 +145,15 @@ def test_codes_of_other_vectors_are_found_by_the_audit(
     damage.execute(sql)
 
     assert [f"codes of {SPACE} do not match its vectors"] == audited(path)
+
+
+@pytest.mark.parametrize("change", ["id + 100", "id + (1 << 40)"])
+def test_vectors_of_no_text_or_no_space_are_found_by_the_audit(
+    path: Path, damage: apsw.Connection, change: str
+) -> None:
+    damage.execute(f"UPDATE vectors SET id = {change} WHERE id = (1 << 40) + 3")  # noqa: S608
+
+    assert "some vectors have no text or no space" in audited(path)
 
 
 def test_a_vector_cut_short_is_found_by_the_audit(path: Path, damage: apsw.Connection) -> None:

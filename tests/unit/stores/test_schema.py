@@ -113,12 +113,21 @@ def test_every_chunk_of_an_older_file_has_its_text_its_day_and_its_vector(
     before = rows_of(unpacked)
     paths = {row[0]: row[2] for row in before["documents"]}
     days = {row[0]: row[8] for row in before["documents"]}
-    texts = {row[0]: (paths[row[1]], row[9]) for row in before["chunks"]}
     spaces = {row[0]: Fingerprint.parse(str(row[1])) for row in before["spaces"]}
-    ids = {row[4]: row[0] for row in before["chunks"]}
+    if version < FIRST_WITH_NUMBERS:
+        texts = {row[4]: (paths[row[1]], row[9]) for row in before["chunks"]}
+        vectors = [row[1:4] for row in before["vectors"]]
+    else:
+        texts = {row[15]: (paths[row[1]], row[8]) for row in before["chunks"]}
+        keys = [int(str(row[0])) for row in before["vectors"]]
+        vectors = [
+            (key >> 40, key % (1 << 40), row[1])
+            for key, row in zip(keys, before["vectors"], strict=True)
+        ]
 
     with SqliteStore.open(unpacked) as store:
-        for _, space, digest, vector, *_ in before["vectors"]:
+        assert vectors
+        for space, text, vector in vectors:
             fingerprint = spaces[space]
             assert isinstance(vector, bytes)
             query = np.frombuffer(vector, dtype=np.float32)
@@ -126,7 +135,7 @@ def test_every_chunk_of_an_older_file_has_its_text_its_day_and_its_vector(
             loaded = store.load(pool.keys, terms=[], fingerprint=fingerprint)
             [chunk] = loaded.chunks
 
-            assert texts[ids[digest]] == (chunk.path, chunk.text)
+            assert texts[text] == (chunk.path, chunk.text)
             assert pytest.approx(1.0, abs=1e-5) == pool.cosines[0]
             assert np.array_equal(query, loaded.vectors[0])
             if version < FIRST_WITH_DAYS:
