@@ -140,6 +140,8 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
                     _PUT, (space, number, vector.astype(np.float32).tobytes())
                 )
             ]
+            if not added:
+                return
             connection.execute(
                 "UPDATE spaces SET vectors = vectors + ?, stamp = random() WHERE id = ?",
                 (len(added), space),
