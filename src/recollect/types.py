@@ -6,9 +6,11 @@ They know nothing of files, SQL, models or settings.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NewType, TypeAlias
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

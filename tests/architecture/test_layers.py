@@ -23,7 +23,7 @@ LAYERS = (
     ("text",),
     ("reports",),
     ("types",),
-    ("errors", "version"),
+    ("errors", "records", "version"),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 BANNED = {
@@ -31,11 +31,12 @@ BANNED = {
     "item", "obj", "impl",
 }  # fmt: skip
 SHELLS_MAY_USE = {
-    "memory", "async_memory", "reports", "types", "errors", "version", "shells", "evaluate",
-    "install", "config", "facts", "text", "background",
+    "memory", "async_memory", "records", "reports", "types", "errors", "version", "shells",
+    "evaluate", "install", "config", "facts", "text", "background",
 }  # fmt: skip
 ROOT_MODULES = {
-    "__init__", "__main__", "types", "reports", "errors", "memory", "async_memory", "version",
+    "__init__", "__main__", "types", "reports", "records", "errors", "memory", "async_memory",
+    "version",
 }  # fmt: skip
 SAME_NAME_ON_PURPOSE = {
     "RecollectRetriever",  # one per framework, each imported from its own module

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from recollect.records import dataclass
 from recollect.text.setting import setting, whole
 
 

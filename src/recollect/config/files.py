@@ -5,7 +5,6 @@ Nothing here opens the index, so wrong settings can be inspected and corrected.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.config.edit import settings_in, writable, write_settings
@@ -14,6 +13,7 @@ from recollect.config.openclaw import PROVIDER_SETTINGS, default_file, translate
 from recollect.config.paths import find_workspace, settings_text
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

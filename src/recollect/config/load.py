@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from recollect.config.schema import (
 from recollect.errors import ConfigError
 from recollect.providers.keys import Variables
 from recollect.providers.registry import AUTO, MEDIA_MODELS
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, WorkspaceError
+from recollect.records import dataclass
 from recollect.stores.registry import SUFFIX
 from recollect.text.confined import (
     RefusedError,

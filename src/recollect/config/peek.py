@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config.paths import find_workspace
+from recollect.records import dataclass
 from recollect.text.confined import resolve_inside, scan_inside
 
 if TYPE_CHECKING:

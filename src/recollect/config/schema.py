@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from recollect.background.options import WatchOptions
@@ -12,6 +12,7 @@ from recollect.errors import ConfigError
 from recollect.facts.extract.options import ExtractOptions
 from recollect.ingest.options import IngestOptions
 from recollect.providers.options import ChatOptions, ProviderOptions
+from recollect.records import dataclass
 from recollect.search.options import SearchOptions, WordingOptions
 from recollect.stores.registry import KINDS
 from recollect.text.setting import (

@@ -10,13 +10,14 @@ import difflib
 import json
 import posixpath
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.evaluate.write import check_folder, unwritable, write_file
+from recollect.records import dataclass
 from recollect.text.confined import read_named
 
 if TYPE_CHECKING:

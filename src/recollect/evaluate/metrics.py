@@ -9,10 +9,11 @@ paired interval is much narrower than the two separate intervals suggest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

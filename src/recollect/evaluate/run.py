@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.evaluate.cases import unfindable
@@ -17,6 +16,7 @@ from recollect.evaluate.metrics import (
     mean_interval,
     ranks_of,
 )
+from recollect.records import dataclass
 from recollect.search.fuse import FUSIONS
 from recollect.types import Leg, Mode, Step, silent
 

@@ -8,7 +8,6 @@ above zero with 95 % confidence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.config.edit import write_settings
@@ -17,6 +16,7 @@ from recollect.errors import UsageError
 from recollect.evaluate.cases import count_text
 from recollect.evaluate.metrics import DEPTH, Interval, difference_interval, mean_interval
 from recollect.evaluate.run import Variant, run_cases
+from recollect.records import dataclass
 from recollect.types import digest_of, silent
 
 if TYPE_CHECKING:

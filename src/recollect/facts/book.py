@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -32,6 +32,7 @@ from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope
 from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
+from recollect.records import dataclass
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ valid again. Facts of different scopes are never merged.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from recollect.facts.history import LONG_AGO, active
 from recollect.facts.likeness import Duplicate, compare, confirm, likely_key, subject_key
 from recollect.facts.record import EXPLICIT
 from recollect.facts.remember import supersede
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

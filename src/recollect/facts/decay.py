@@ -10,10 +10,11 @@ is computed from age alone and nothing is stored.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ It knows pages, not files, and no clock.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from recollect.facts.history import cycles, no_such_fact, orphans
 from recollect.facts.merge import merged, renamed
 from recollect.facts.page import BulletIds, Page, Problem, edited, parse_page
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, next_id, normalised_digest
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,6 @@ This module knows one entry, not the file around it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
@@ -30,6 +29,7 @@ from recollect.facts.record import (
     moment_text,
 )
 from recollect.facts.scope import GLOBAL, FactScope
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -22,12 +22,13 @@ import stat as modes
 import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
 from recollect.facts.draft import Draft, state_of
 from recollect.facts.page import BulletIds, Problem, parse_page
+from recollect.records import dataclass
 from recollect.text.confined import (
     NOT_TEXT,
     RefusedError,

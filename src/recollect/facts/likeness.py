@@ -6,12 +6,12 @@ facts with the same words in the same order; all others are likely, and a person
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
 from recollect.ingest.vectors import held_space
 from recollect.providers.deadline import within
+from recollect.records import dataclass
 from recollect.text.claims import Wording, claim_key, compare_claims, may_agree
 from recollect.text.scripts import normalised
 from recollect.types import Role, silent

@@ -11,12 +11,12 @@ This module knows texts, not files.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.facts.entry import BULLET, Entry, EntryError, format_entry, parse_entry, rewritten
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, derive_id
 from recollect.facts.scope import FactScope, is_visible
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.conflicts import RESOLVE, find_conflicts, without_markers
 from recollect.text.scripts import normalised

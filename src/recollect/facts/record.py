@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
 from recollect.facts.scope import GLOBAL, FactScope
+from recollect.records import dataclass
 from recollect.text.scripts import normalised
 from recollect.types import digest_of
 

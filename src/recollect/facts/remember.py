@@ -6,12 +6,13 @@ Call these inside `Ledger.edit`: then two processes that state the same fact at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.facts.history import ended, head, restored, resumed, successors_of, superseded
 from recollect.facts.record import DEFAULT_CATEGORY, EXPLICIT, NO_SUCCESSOR
 from recollect.facts.rules import NOTHING_KNOWN, Decision, Verdict, contradicting, decide
+from recollect.records import dataclass
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:

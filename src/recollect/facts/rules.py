@@ -21,7 +21,6 @@ Scopes are compared as a whole: a fact of one user never contradicts a fact of a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING
 from recollect.facts.history import active, head
 from recollect.facts.likeness import Duplicate, compare, confirm
 from recollect.facts.record import EXPLICIT, normalised_digest
+from recollect.records import dataclass
 from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ to. A request can therefore only narrow the scopes that the server was started w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

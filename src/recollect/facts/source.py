@@ -7,7 +7,6 @@ no search finds what it must not. An unchanged ledger is not read again: its fil
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from recollect.facts.ledger import Ledger
 from recollect.ingest import read as reading
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.days import local_day
 from recollect.text.terms import TERMS_VERSION

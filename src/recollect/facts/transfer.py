@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
@@ -24,6 +23,7 @@ from recollect.facts.record import (
     moment_text,
 )
 from recollect.facts.scope import GLOBAL, FactScope
+from recollect.records import dataclass
 from recollect.text.scripts import normalised
 from recollect.text.terminal import terminal_json
 

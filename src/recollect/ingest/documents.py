@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.read import UnreadableError
+from recollect.records import dataclass
 from recollect.reports import Report, Staleness
 from recollect.stores.base import DocumentWrite
 from recollect.types import Step

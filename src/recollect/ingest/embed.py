@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import collections
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -24,6 +24,7 @@ from recollect.errors import (
 from recollect.ingest.media import load_media
 from recollect.ingest.requests import EmbedRequest, RequestPacker, RequestSizes, WorkerPool
 from recollect.providers.base import Charge, EmbedsMedia, EmbedsPatiently
+from recollect.records import dataclass
 from recollect.stores.base import Missing
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import stat as modes
 from contextlib import suppress
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import NOT_TEXT, is_inside, scan_inside, shown_instead
 from recollect.types import Stat
@@ -43,8 +43,9 @@ class Seen:
     stat: Stat
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Place:
+class _Place(NamedTuple):
+    """A link, ordered by its path."""
+
     path: str
     file: str
     real: str

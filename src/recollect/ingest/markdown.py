@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.text.graphemes import boundary_before
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ docs.litellm.ai/blog/gemini_embedding_2_multimodal.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from recollect.ingest.read import (
     when_of,
 )
 from recollect.providers.base import Media
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, open_inside, too_large
 from recollect.types import Document, Modality, digest_of, media_digest

@@ -9,12 +9,12 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from recollect.ingest.curated import is_curated
+from recollect.records import dataclass
 from recollect.reports import Excerpt, Failure
 from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
 from recollect.text.graphemes import boundary_before

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from recollect.records import dataclass
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ facts and sessions have theirs.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.ingest.read import read
 from recollect.ingest.walk import walk
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.types import SourceKind
 

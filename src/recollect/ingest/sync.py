@@ -8,7 +8,7 @@ returns what it left undone. A damaged store is set aside and rebuilt on the way
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -20,6 +20,7 @@ from recollect.errors import (
 )
 from recollect.ingest.documents import sync_documents
 from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
+from recollect.records import dataclass
 from recollect.types import Leg, silent
 
 if TYPE_CHECKING:

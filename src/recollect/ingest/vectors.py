@@ -8,7 +8,7 @@ leaves a search with half an index.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from recollect.errors import ProviderError, StoreError
 from recollect.ingest.embed import Embedded, embed_missing, embed_texts
 from recollect.providers.base import OffersBatches
 from recollect.providers.calibrate import NOTES, QUESTIONS, background_of
+from recollect.records import dataclass
 from recollect.types import Degradation, Leg, Role, Step
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from recollect.errors import NotFoundError, WorkspaceError
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import FolderSearch, Seen
 from recollect.ingest.media import modality_of, oversize
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
 from recollect.text.globs import matches

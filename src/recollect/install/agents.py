@@ -13,7 +13,7 @@ import os
 import re
 import shlex
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from recollect.config.openclaw import default_file
 from recollect.errors import UsageError
 from recollect.facts.ledger import FORGOTTEN
 from recollect.facts.source import FACTS_FOLDER
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ by its meaning: the agent may have reformatted its file since.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
@@ -21,6 +21,7 @@ from recollect.install.attributes import (
 )
 from recollect.install.json_edit import read_json, remove_json, set_json, value_at
 from recollect.install.yaml_edit import read_yaml, remove_yaml, set_yaml
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from recollect.install.agents import AgentEntry, AgentFile

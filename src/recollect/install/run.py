@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from recollect.config import find_workspace
 from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
 from recollect.install.edit import InstallRecord, is_empty, snippet, with_entries, without_entries
+from recollect.records import dataclass
 from recollect.text.confined import read_inside, resolve_inside
 from recollect.text.files import delete_file, make_folder, make_private_folder, replace_file
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
 from recollect.providers.base import ChecksFiles, EmbedsPatiently
 from recollect.providers.registry import AUTO, AUTO_CHAIN, NONE, open_provider
+from recollect.records import dataclass
 from recollect.reports import Probe
 from recollect.types import Degradation, Role, silent
 

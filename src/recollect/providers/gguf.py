@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import secrets
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from recollect.providers.models.gguf_header import read_header
 from recollect.providers.models.integrity import ModelCache, sample_digest
 from recollect.providers.models.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
 from recollect.providers.prompts import prompts_of
+from recollect.records import dataclass
 from recollect.text.scripts import latin_share
 from recollect.types import Fingerprint, silent
 

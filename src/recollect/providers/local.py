@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S, GGUF_MODELS, EmbeddingManifest
 from recollect.providers.models.onnx_folder import describe, is_own, weights_in
 from recollect.providers.prompts import Prompts
+from recollect.records import dataclass
 from recollect.text.scripts import latin_share
 from recollect.types import Fingerprint, Role, silent
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.providers.keys import Variables, key_reference
 from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, NONE, names
+from recollect.records import dataclass
 from recollect.text.setting import (
     number,
     one_of,

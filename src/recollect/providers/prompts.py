@@ -6,9 +6,9 @@ A model that was trained with prefixes finds half as much without them, and serv
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.types import Role, digest_of
 
 if TYPE_CHECKING:

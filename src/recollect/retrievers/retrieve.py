@@ -7,10 +7,10 @@ no other place for them, and are part of each hit's metadata.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypedDict, Unpack
 
 from recollect.memory import Memory
+from recollect.records import dataclass
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ of the search itself.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
+from recollect.records import dataclass
 from recollect.search.choose import Serving, StoredSpaces, choose_provider
 from recollect.search.legs import WORKING, embed_question
 from recollect.search.pipeline import search

@@ -8,10 +8,11 @@ the body.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,10 +7,10 @@ whatever the new one has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.ingest.vectors import held_space
+from recollect.records import dataclass
 from recollect.types import Degradation
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.text.claims import compare_claims
 from recollect.text.terms import terms
 

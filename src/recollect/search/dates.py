@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import calendar
 import re
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,11 +12,12 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError, RecollectError
 from recollect.providers.registry import prepared_chat
+from recollect.records import dataclass
 from recollect.search.options import EXPAND, HYDE
 from recollect.text.json_objects import objects_in
 from recollect.text.scripts import normalised

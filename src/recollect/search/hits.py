@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.search.decay import age_days
 from recollect.search.duplicates import COMPARED, Originals
 from recollect.search.fuse.base import KEYWORD, VECTOR

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.errors import ProviderError, StoreCorruptError, TermsCorruptError
+from recollect.records import dataclass
 from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
 from recollect.search.question import term_question

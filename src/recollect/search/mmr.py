@@ -6,8 +6,9 @@ with relevance min-max normalised and similarity the Jaccard overlap of terms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from recollect.records import dataclass
 from recollect.text.setting import (
     number,
     one_of,

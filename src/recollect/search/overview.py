@@ -7,13 +7,14 @@ the directions in which the rest differs most (PCA).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
+from recollect.records import dataclass
 from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
 from recollect.search.choose import StoredSpaces, choose_provider
 from recollect.search.legs import embed_question, retrieve

@@ -5,11 +5,11 @@ Every stage's numbers are kept, so that the explanation is the computation itsel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.search.decay import decay_factor
 from recollect.search.exact import exactness, lift
 from recollect.search.fuse import Fused, fuse

@@ -8,12 +8,12 @@ order stands and the answer says so. Chosen by measurement: docs/decisions/0007.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.errors import ProviderError
+from recollect.records import dataclass
 from recollect.search.exact import LIFTED
 from recollect.search.fuse.calibrated import RATE
 from recollect.types import Degradation, silent

@@ -13,12 +13,12 @@ import json
 import re
 import zipfile
 import zlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
+from recollect.records import dataclass
 from recollect.sessions import chatgpt, claude_ai
 from recollect.sessions.read import open_transcript
 from recollect.sessions.rows import moment_of, string

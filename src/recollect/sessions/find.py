@@ -10,10 +10,10 @@ import json
 import os
 import re
 import stat as modes
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.sessions.header import read_header
 from recollect.sessions.names import (

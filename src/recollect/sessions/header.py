@@ -6,10 +6,10 @@ The rest of the file is not read.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.sessions.clean import flatten
 from recollect.sessions.names import COMPRESSED, slug_of
 from recollect.sessions.read import open_transcript

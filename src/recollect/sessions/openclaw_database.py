@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.sessions.openclaw import inherited_exclusion
 from recollect.sessions.rows import mapping, row_of, string

@@ -8,12 +8,12 @@ was. The digest covers everything stored: a file that only gained metadata is no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.sessions.names import day_of
 from recollect.sessions.transcript import Speaker
 from recollect.text.days import local_day

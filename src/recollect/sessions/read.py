@@ -6,10 +6,11 @@ A file that cannot be read becomes a Failure that names the next step, never a c
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 
+from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.sessions.chatgpt import ChatGptReader
 from recollect.sessions.claude_ai import ClaudeAiReader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from recollect.errors import NotFoundError, StoreError
 from recollect.ingest.read import UnreadableError
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
+from recollect.records import dataclass
 from recollect.reports import Excerpt, Failure
 from recollect.sessions.archive import Archive
 from recollect.sessions.find import Root, default_roots, find_transcripts

@@ -12,10 +12,11 @@ import hmac
 import ipaddress
 import re
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

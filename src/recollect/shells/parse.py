@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+
+from recollect.records import dataclass
 
 SOURCES = ("memory", "sessions", "facts", "all")
 _AGO = re.compile(r"(\d{1,5})([dw])")

@@ -5,12 +5,12 @@ To a caller, a fact of another scope is indistinguishable from one that does not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
 from recollect.facts.record import parse_id
 from recollect.facts.scope import FactScope, denied, is_visible
+from recollect.records import dataclass
 from recollect.types import GLOBAL
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +23,7 @@ from recollect.errors import (
     StoreReadOnlyError,
     StoreTooNewError,
 )
+from recollect.records import dataclass
 from recollect.shells.readers import Readers
 from recollect.types import Degradation
 

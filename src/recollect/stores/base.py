@@ -6,8 +6,9 @@ A store finds candidates and returns term counts and vectors. It does not score:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

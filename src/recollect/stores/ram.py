@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import StoreError
+from recollect.records import dataclass
 from recollect.reports import Amount, DaySummary, Documents, StoreStatus
 from recollect.stores import term_counts
 from recollect.stores.base import (

@@ -6,11 +6,11 @@ a store is opened. Nothing above this package knows what kind of file a store is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, StoreReadOnlyError
+from recollect.records import dataclass
 from recollect.stores.base import EngineCheck
 
 if TYPE_CHECKING:

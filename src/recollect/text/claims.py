@@ -8,10 +8,10 @@ about someone else: docs/decisions/0013 and 0018. It knows no facts and no files
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from recollect.records import dataclass
 from recollect.text.scripts import fold, stem
 
 

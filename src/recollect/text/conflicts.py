@@ -15,8 +15,10 @@ One inside a fenced code block is an example. This module knows lines, not files
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ and path. It never touches the file system.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.text.globs import compile_glob, fits
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ pattern can match the same characters, so the time is proportional to the text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

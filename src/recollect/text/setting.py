@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -11,10 +11,10 @@ spaces they are exactly the tokens of FTS5's `ascii` tokenizer configured to kee
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.text.scripts import EMOJI, FLAG_HALF, HAN_KANA, HANGUL, SOUTH_EAST_ASIAN, fold, stem
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

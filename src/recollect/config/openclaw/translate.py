@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.config.edit import writable
@@ -28,6 +27,7 @@ from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
 from recollect.providers import registry
 from recollect.providers.models.manifest import EMBEDDINGGEMMA
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

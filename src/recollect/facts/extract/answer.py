@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.facts.extract.suspicion import suspicion_of
 from recollect.facts.record import extracted_category, tags_of
+from recollect.records import dataclass
 from recollect.text.json_objects import UnreadableObject, objects_in
 from recollect.text.scripts import normalised
 

@@ -10,12 +10,13 @@ and continues where it stopped.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError, ProviderSetupError, QuotaError
 from recollect.facts.extract.answer import is_answer, locate, parse_facts
 from recollect.facts.extract.plan import SYSTEM
+from recollect.records import dataclass
 from recollect.text.scripts import normalised
 from recollect.types import Degradation
 

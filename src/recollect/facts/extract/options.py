@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.text.setting import paths, setting, whole
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ the risk but does not remove it: answers are checked again, see `suspicion`.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.facts.record import CATEGORIES, EXTRACTED_CATEGORY
+from recollect.records import dataclass
 from recollect.text.size import estimate_tokens
 from recollect.types import digest_of
 

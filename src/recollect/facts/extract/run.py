@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.ingest.walk import find_matching
 from recollect.providers.registry import prepared_chat
+from recollect.records import dataclass
 from recollect.text.confined import read_inside
 from recollect.text.files import make_private_folder, replace_file
 from recollect.types import Step, silent

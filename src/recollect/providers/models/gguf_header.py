@@ -7,11 +7,11 @@ count and length is checked against a limit and against the file's size before i
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from recollect.errors import ModelUnavailableError
 from recollect.providers.models.manifest import ENGLISH_PIECES
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

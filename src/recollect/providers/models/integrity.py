@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.text.files import make_private_folder, replace_file
 
 if TYPE_CHECKING:

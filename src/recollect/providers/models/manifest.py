@@ -5,9 +5,9 @@ This package contains no weights. Every file is pinned by its SHA-256, wherever 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from recollect.records import dataclass
 from recollect.types import Background
 
 Pooling: TypeAlias = Literal["cls", "mean"]

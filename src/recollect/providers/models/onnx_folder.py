@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recollect.errors import ModelUnavailableError
 from recollect.providers.models.integrity import sample_digest
 from recollect.providers.models.manifest import ARCTIC_S, ENGLISH_PIECES, EmbeddingManifest
 from recollect.providers.prompts import Prompts, prompts_of
+from recollect.records import dataclass
 from recollect.types import digest_of
 
 if TYPE_CHECKING:

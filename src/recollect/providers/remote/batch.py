@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import (
@@ -23,6 +23,7 @@ from recollect.errors import (
 )
 from recollect.providers.base import BatchState
 from recollect.providers.remote.pace import FOR_INDEXING
+from recollect.records import dataclass
 from recollect.types import digest_of
 
 if TYPE_CHECKING:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import ProviderError, RequestRefusedError
 from recollect.providers.base import Completion
 from recollect.providers.remote.pace import Pace, Patience
 from recollect.providers.remote.server import CHAT_ADVICE, Access, ModelServer, quota_error
+from recollect.records import dataclass
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:

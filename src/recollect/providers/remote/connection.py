@@ -9,12 +9,12 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from recollect.errors import ProviderSetupError
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     import ssl

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     import random

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from recollect.providers.remote.server import (
     ModelServer,
     bearer,
 )
+from recollect.records import dataclass
 from recollect.text.scripts import latin_share
 from recollect.text.size import estimate_tokens
 from recollect.types import Fingerprint, Role, digest_of

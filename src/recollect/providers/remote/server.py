@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderSetupError, QuotaError
 from recollect.providers.keys import hide_key, is_reference, variable_of
+from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

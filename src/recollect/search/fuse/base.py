@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.types import Leg
 
 if TYPE_CHECKING:

@@ -6,13 +6,14 @@ import contextlib
 import functools
 import shlex
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from recollect.config.paths import find_workspace
+from recollect.records import dataclass
 from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
 from recollect.shells.parse import DAY_EXAMPLES, parse_day
 from recollect.shells.render.shared import price_text

@@ -6,13 +6,13 @@ import contextlib
 import errno
 import os
 import socket
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from recollect.errors import UsageError
+from recollect.records import dataclass
 from recollect.shells.guard import WILDCARDS
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ A new operation is a function, its models, and a row here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic.json_schema import models_json_schema
 
+from recollect.records import dataclass
 from recollect.shells.http import (
     evaluation,
     facts,

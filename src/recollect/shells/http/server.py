@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from recollect.records import dataclass
 from recollect.shells.guard import Guard
 from recollect.shells.http.app import build_app
 from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
@@ -33,7 +33,7 @@ class ServeOptions:
     is_read_only: bool = False
     program: str = "recollect"
     """How suggested commands start."""
-    limits: ServerLimits = ServerLimits()  # noqa: RUF009 - frozen
+    limits: ServerLimits = ServerLimits()
 
 
 def serve(

@@ -9,7 +9,7 @@ A filter that cannot be applied is refused. Ignoring it would return what it was
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.errors import NotFoundError
+from recollect.records import dataclass
 from recollect.shells.http.models import Day, Question, SourceName, must_be
 from recollect.shells.render import vector_stores as render_openai
 from recollect.types import SearchRequest

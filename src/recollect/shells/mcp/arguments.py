@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
+from recollect.records import dataclass
 from recollect.shells.parse import DAY_EXAMPLES, parse_day
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import queue
 import signal
 import threading
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
+from recollect.records import dataclass
 from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
 
 if TYPE_CHECKING:

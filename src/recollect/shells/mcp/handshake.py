@@ -8,11 +8,11 @@ SDK would (a test compares them); any other first message is left to the SDK.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeGuard
 
 from recollect.config.peek import peek
 from recollect.facts.scope import FactScope
+from recollect.records import dataclass
 from recollect.text.safe import on_one_line
 from recollect.types import GLOBAL
 from recollect.version import __version__

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, RecollectError, UsageError
+from recollect.records import dataclass
 from recollect.shells.mcp.resources import uri_of
 from recollect.shells.render.facts import fact_json, remembered_notices
 from recollect.shells.render.index import outcome_json

@@ -7,9 +7,10 @@ needed are accepted but not listed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
+from recollect.records import dataclass
 from recollect.shells.parse import SOURCES
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.stores import term_counts
 from recollect.stores.base import FIELDS
 from recollect.stores.sqlite.documents import INSERT_TERMS

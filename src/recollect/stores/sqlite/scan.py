@@ -7,11 +7,11 @@ chunks, so that edits and moves of documents never touch them.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.stores.base import VectorPool
 from recollect.stores.sqlite.rows import (
     RowError,

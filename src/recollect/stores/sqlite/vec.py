@@ -5,11 +5,11 @@ For people who want cosine inside SQLite. It uses the vectors table and nothing 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import apsw
 
+from recollect.records import dataclass
 from recollect.stores.base import VectorPool
 from recollect.stores.sqlite.rows import check_tail, scope_sql, vector_id
 from recollect.stores.sqlite.scan import NumpyScan, forget_codes
