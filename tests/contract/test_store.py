@@ -118,7 +118,7 @@ def test_an_entry_keeps_its_importance_and_is_proposed_for_its_triggers(store: S
 
     found = store.keyword(["ship"], scope=Scope(), limit=5)
 
-    assert (entry,) == store.load(found.keys, terms=[], fingerprint=None).chunks
+    assert [entry] == list(store.load(found.keys, terms=[], fingerprint=None).chunks)
 
 
 def test_an_empty_store_answers_with_nothing(store: Store) -> None:
@@ -196,7 +196,7 @@ def test_a_chunk_comes_back_as_it_was_put(store: Store) -> None:
     keys = store.keyword(["数据"], scope=Scope(), limit=5).keys
     loaded = store.load(keys, terms=[], fingerprint=None)
 
-    assert (chunk,) == loaded.chunks
+    assert [chunk] == list(loaded.chunks)
 
 
 def test_putting_a_document_again_replaces_all_its_chunks(store: Store) -> None:

@@ -66,7 +66,7 @@ def read(store: SqliteStore) -> object:
     nearest = store.nearest(SPACE, vector=query, scope=Scope(), limit=12)
     pool = store.keyword(["lantern", "w7x3", "w5x899"], scope=Scope(), limit=20)
     loaded = store.load(sorted(nearest.keys), terms=["lantern", "w7x3"], fingerprint=SPACE)
-    return nearest, pool, loaded.chunks, loaded.counts.tolist(), loaded.vectors.tolist()
+    return nearest, pool, list(loaded.chunks), loaded.counts.tolist(), loaded.vectors.tolist()
 
 
 def test_a_page_of_zeroes_is_noticed_wherever_it_is(long_rows: Path) -> None:

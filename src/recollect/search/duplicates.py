@@ -18,6 +18,8 @@ from recollect.text.scripts import fold, stem
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from recollect.types import Chunk
 
 LONG_WORDS = 30
@@ -55,17 +57,14 @@ class Originals:
         if _may_repeat(chunk):
             self._chunks[row] = (chunk, chunk.text.casefold())
 
+    def may_hold(self, text: str) -> bool:
+        """Tell whether any of them may say all that a text says: a cheap first test."""
+        return bool(self._near(text))
+
     def repeated_by(self, chunk: Chunk) -> int | None:
         """Return the row of the first chunk that says all that this one says."""
-        if not self._chunks or not _may_repeat(chunk):
-            return None
-        samples = _samples(chunk.text)
-        near = [
-            row
-            for row, (_, folded) in self._chunks.items()
-            if all(sample in folded for sample in samples)
-        ]
-        if not near:
+        near = self._near(chunk.text)
+        if not near or not _may_repeat(chunk):
             return None
         heading, body = _wording(chunk)
         is_long = body.count(" ") > LONG_WORDS
@@ -74,6 +73,16 @@ class Originals:
             if (body in other) if is_long else (heading, body) == (other_heading, other):
                 return row
         return None
+
+    def _near(self, text: str) -> list[int]:
+        near = list(self._chunks)
+        if len(text) < _SAMPLED_CHARS:
+            return near
+        for sample in _samples(text):
+            near = [row for row in near if sample in self._chunks[row][1]]
+            if not near:
+                break
+        return near
 
     def _wording(self, row: int) -> tuple[str, str]:
         if row not in self._wordings:
@@ -88,15 +97,14 @@ def _may_repeat(chunk: Chunk) -> bool:
     return not (chunk.speaker == "user" and "?" in chunk.text)
 
 
-def _samples(text: str) -> set[str]:
-    """Return the beginnings of long words from each part of a text: a cheap first test."""
-    if len(text) < _SAMPLED_CHARS:
-        return set()
-    words = text.split()
-    size = len(words) // _SAMPLES + 1
-    longest = (max(words[at : at + size], key=len) for at in range(0, len(words), size))
-    found = (_WORD.search(word.casefold()) for word in longest)
-    return {word[0][:_SAMPLE_CHARS] for word in found if word}
+def _samples(text: str) -> Iterator[str]:
+    """Yield the beginning of a long word from each part of a text."""
+    size = len(text) // _SAMPLES + 1
+    for at in range(0, len(text), size):
+        whole_words = text[at : at + size].split()[1:-1]
+        longest = max(whole_words, key=len, default="")
+        if word := _WORD.search(longest.casefold()):
+            yield word[0][:_SAMPLE_CHARS]
 
 
 def _wording(chunk: Chunk) -> tuple[str, str]:

@@ -41,7 +41,8 @@ def exactness(
         held += counts[:, _BODY_OR_HEADING].any(axis=1)
         named += counts[:, _PATH] > 0
     asked = fold(text)
-    specificity = np.array([_specificity(asked, chunk.path) for chunk in loaded.chunks], dtype=int)
+    of_path = {path: _specificity(asked, path) for path in set(loaded.paths)}
+    specificity = np.array([of_path[path] for path in loaded.paths], dtype=int)
     tiers = held + _best_of_each_file(named, loaded, scores)
     whole = _best_of_each_file(specificity, loaded, scores)
     return np.where(whole > 0, whole + len(question.identifiers) + 1, tiers)
@@ -77,10 +78,12 @@ def _best_of_each_file(
 ) -> npt.NDArray[np.int64]:
     """Keep a file's value on its best chunk only, so that one file cannot fill the answer."""
     kept = np.zeros_like(values)
-    best: dict[str, int] = {}
+    if not values.any():
+        return kept
+    seen: set[str] = set()
     for row in np.argsort(-scores, kind="stable"):
-        path = loaded.chunks[row].path
-        if values[row] and path not in best:
-            best[path] = int(row)
+        path = loaded.paths[row]
+        if values[row] and path not in seen:
+            seen.add(path)
             kept[row] = values[row]
     return kept

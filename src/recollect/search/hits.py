@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from recollect.search.legs import Evidence
     from recollect.search.rank import Ranking
+    from recollect.stores.base import Loaded
     from recollect.types import Chunk
 
 MAX_SNIPPET_CHARS = 700
@@ -35,7 +36,7 @@ class Span:
     """Where lower-ranked chunks say the same."""
 
 
-def cut(order: Sequence[int], *, chunks: Sequence[Chunk], max_results: int) -> list[Span]:
+def cut(order: Sequence[int], *, loaded: Loaded, max_results: int) -> list[Span]:
     """Return the best spans; a chunk that overlaps or repeats a better one takes no place.
 
     A chunk that shares lines with a better one widens it. Only the better chunk's own lines attract
@@ -45,11 +46,17 @@ def cut(order: Sequence[int], *, chunks: Sequence[Chunk], max_results: int) -> l
     kept: list[Span] = []
     hosts: dict[int, int] = {}
     originals = Originals()
+    shown: dict[str, list[int]] = {}  # the places in `kept` of each path
     for rank, row in enumerate(order):
-        chunk = chunks[row]
         has_room = len(kept) < max_results
-        overlapped = (at for at, span in enumerate(kept) if _overlap(chunks[span.row], chunk))
-        original = originals.repeated_by(chunk) if has_room or rank < COMPARED else None
+        path = loaded.paths[row]
+        is_compared = (has_room or rank < COMPARED) and originals.may_hold(loaded.texts[row])
+        if not (has_room or is_compared or path in shown):
+            continue
+        chunk = loaded.chunks[row]
+        same_path = shown.get(path, ())
+        overlapped = (at for at in same_path if _overlap(loaded.chunks[kept[at].row], chunk))
+        original = originals.repeated_by(chunk) if is_compared else None
         if (host := next(overlapped, None)) is not None:
             kept[host] = _widened(kept[host], chunk)
         elif original is not None:
@@ -58,6 +65,7 @@ def cut(order: Sequence[int], *, chunks: Sequence[Chunk], max_results: int) -> l
             continue
         elif has_room:
             host = len(kept)
+            shown.setdefault(path, []).append(host)
             kept.append(Span(row, chunk.start_line, chunk.end_line))
         else:
             continue
@@ -89,9 +97,9 @@ def _repeat(path: str, start_line: int, end_line: int) -> Repeat:
 
 
 def _overlap(better: Chunk, other: Chunk) -> bool:
+    """Tell whether chunks of one path share lines."""
     return (
-        better.path == other.path
-        and better.source == other.source
+        better.source == other.source
         and better.start_line <= other.end_line
         and other.start_line <= better.end_line
     )
@@ -148,7 +156,7 @@ def _make_trace(
         exact=float(ranking.lifted[row] - ranking.weighed[row]),
         decay=float(ranking.aged[row] - ranking.lifted[row]),
         rerank=float(ranking.scores[row] - ranking.aged[row]),
-        age_days=age_days(evidence.loaded.chunks[row].when, today=today),
+        age_days=age_days(evidence.loaded.days[row], today=today),
         similarity=similarity,
         place=place,
     )

@@ -15,16 +15,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.types import Chunk
-
     Floats = npt.NDArray[np.float64]
 
 _BASE, _STEP = 0.75, 0.05
 
 
-def weigh_importance(scores: Floats, *, chunks: Sequence[Chunk]) -> Floats:
+def weigh_importance(scores: Floats, *, importance: Sequence[int | None]) -> Floats:
     """Return the scores with the importance of marked entries."""
-    is_marked = np.array([each.importance is not None for each in chunks], dtype=bool)
-    factors = np.array([_BASE + _STEP * (each.importance or 0) for each in chunks])
+    is_marked = np.array([mark is not None for mark in importance], dtype=bool)
+    factors = np.array([_BASE + _STEP * (mark or 0) for mark in importance])
     weighed: Floats = np.where(is_marked, np.minimum(1.0, scores * factors), scores)
     return weighed

@@ -216,11 +216,11 @@ def weigh_evidence(
             raw=cosines,
             present=loaded.has_vector,
             background=pools.background,
-            trust=np.array([asked.provider.reads(chunk.text) for chunk in loaded.chunks]),
+            trust=np.array([asked.provider.reads(text) for text in loaded.texts]),
             context=_by_document(cosines, loaded),
         )
     if days is not None and legs:
-        inside = np.array([days.holds(chunk.when) for chunk in loaded.chunks], dtype=np.bool_)
+        inside = np.array([days.holds(day) for day in loaded.days], dtype=np.bool_)
         legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
     return Evidence(question, loaded, pools.keyword.corpus, legs)
 
@@ -253,7 +253,7 @@ def _require_same_terms(loaded: Loaded, *, question: QueryTerms, corpus: Corpus)
     for column, term in enumerate(question.terms):
         if corpus.frequencies.get(term, 1):  # of terms that were not asked for nothing is known
             continue
-        for row in np.flatnonzero(loaded.counts[:, column].any(axis=1)):
+        for row in np.flatnonzero(loaded.counts[:, column].any(axis=1)).tolist():
             # Counts are stored by a hash of the term; the text decides.
             chunk = loaded.chunks[row]
             if term in terms(" ".join((chunk.text, *chunk.heading, chunk.path))):
@@ -273,7 +273,7 @@ def _by_document(cosines: npt.NDArray[np.float64], loaded: Loaded) -> npt.NDArra
     """Return for each chunk the mean cosine of its document's chunks in the union."""
     numbers: dict[str, int] = {}
     owner = np.array(
-        [numbers.setdefault(chunk.path, len(numbers)) for chunk in loaded.chunks], dtype=np.intp
+        [numbers.setdefault(path, len(numbers)) for path in loaded.paths], dtype=np.intp
     )
     weights = loaded.has_vector.astype(np.float64)
     sums = np.bincount(owner, weights=cosines * weights)

@@ -60,7 +60,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
             query.text, evidence=evidence, options=options.rank, today=today, reranker=reranker
         )
         order = [pick.place for pick in ranking.picks]
-        spans = cut(order, chunks=evidence.loaded.chunks, max_results=query.max_results)
+        spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = tuple(
             make_hit(span, place=place, evidence=evidence, ranking=ranking, today=today)
             for place, span in enumerate(spans, start=1)
@@ -90,7 +90,7 @@ def _phrase_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
 
 
 def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:
-    if days is None or any(days.holds(chunk.when) for chunk in evidence.loaded.chunks):
+    if days is None or any(map(days.holds, evidence.loaded.days)):
         return ()
     if days.first == days.last:
         return (f"No hit is dated {days.first}, the day your question seems to mean.",)

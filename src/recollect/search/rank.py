@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         MmrOptions,
         RankOptions,
     )
-    from recollect.types import Chunk, Degradation
+    from recollect.stores.base import Loaded
+    from recollect.types import Degradation
 
     Floats = npt.NDArray[np.float64]
 
@@ -78,33 +79,33 @@ def rank(
         corpus=evidence.corpus,
         scores=fused.scores,
     )
-    chunks = evidence.loaded.chunks
-    weighed = weigh_sources(fused.scores, chunks=chunks, options=options.sources)
-    weighed = weigh_importance(weighed, chunks=chunks)
+    loaded = evidence.loaded
+    weighed = weigh_sources(fused.scores, sources=loaded.sources, options=options.sources)
+    weighed = weigh_importance(weighed, importance=loaded.importance)
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0
-    factors = [
-        # An exact match is wanted whatever its age.
-        1.0 if exact else decay_factor(chunk.when, today=today, options=options.decay)
-        for chunk, exact in zip(chunks, is_exact, strict=True)
-    ]
-    aged = lifted * np.array(factors)
+    of_day = {
+        day: decay_factor(day, today=today, options=options.decay) for day in set(loaded.days)
+    }
+    # An exact match is wanted whatever its age.
+    factors = np.where(is_exact, 1.0, [of_day[day] for day in loaded.days])
+    aged = lifted * factors
     looked = Reranked(aged)
     if options.rerank.enabled and reranker is not None:
         standing = Standing(
             scores=aged,
-            ceilings=ceilings_of(np.array(factors), is_exact=is_exact),
+            ceilings=ceilings_of(factors, is_exact=is_exact),
             # An exact match needs no opinion.
-            order=_best_first(aged, fused.eligible & ~is_exact, chunks=chunks),
-            chunks=chunks,
+            order=_best_first(aged, fused.eligible & ~is_exact, loaded=loaded),
+            chunks=loaded.chunks,
         )
         looked = rerank(text, standing=standing, reranker=reranker, options=options.rerank)
     scores = looked.scores
     # The user's floor is decided before decay: old is not irrelevant.
     before_decay = np.maximum(lifted, scores)
     kept = _kept(fused, before_decay, is_exact, options.fusion)
-    order = _best_first(scores, kept, chunks=chunks)
-    order = keep_quota(order, scores=scores, chunks=chunks)
+    order = _best_first(scores, kept, loaded=loaded)
+    order = keep_quota(order, scores=scores, sources=loaded.sources)
     return Ranking(
         fused=fused,
         weighed=weighed,
@@ -112,7 +113,7 @@ def rank(
         aged=aged,
         scores=scores,
         is_exact=is_exact,
-        picks=_varied(order, scores, chunks=chunks, options=options.mmr),
+        picks=_varied(order, scores, texts=loaded.texts, options=options.mmr),
         confident=fused.confident or bool(is_exact.any()) or looked.is_sure,
         degradation=looked.degradation,
     )
@@ -126,24 +127,23 @@ def _kept(
     return kept if options.min_score is None else kept & (scores >= options.min_score)
 
 
-def _best_first(
-    scores: Floats, among: npt.NDArray[np.bool_], *, chunks: Sequence[Chunk]
-) -> list[int]:
+def _best_first(scores: Floats, among: npt.NDArray[np.bool_], *, loaded: Loaded) -> list[int]:
+    negated = (-scores).tolist()
     return sorted(
-        (int(row) for row in np.flatnonzero(among)),
-        key=lambda row: (-scores[row], chunks[row].path, chunks[row].start_line),
+        np.flatnonzero(among).tolist(),
+        key=lambda row: (negated[row], loaded.paths[row], loaded.start_lines[row]),
     )
 
 
 def _varied(
-    rows: list[int], scores: Floats, *, chunks: Sequence[Chunk], options: MmrOptions
+    rows: list[int], scores: Floats, *, texts: Sequence[str], options: MmrOptions
 ) -> tuple[Pick, ...]:
     if not options.enabled:
         return tuple(Pick(row, None) for row in rows)
     varied, rest = rows[:_DIVERSIFIED], rows[_DIVERSIFIED:]
     picks = mmr(
         [float(scores[row]) for row in varied],
-        terms=[frozenset(terms(chunks[row].text)) for row in varied],
+        terms=[frozenset(terms(texts[row])) for row in varied],
         balance=options.balance,
     )
     return (

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.search.options import SourceOptions
-    from recollect.types import Chunk
 
     Floats = npt.NDArray[np.float64]
 
@@ -29,19 +28,21 @@ _QUOTA = 0.5  # share of the hits that may be transcripts while comparable notes
 _COMPARABLE = 0.5  # share of a transcript's score at which a note goes first
 
 
-def weigh_sources(scores: Floats, *, chunks: Sequence[Chunk], options: SourceOptions) -> Floats:
+def weigh_sources(
+    scores: Floats, *, sources: Sequence[SourceKind], options: SourceOptions
+) -> Floats:
     """Return the scores with each source's weight."""
     weights = [
-        options.sessions_weight if chunk.source is SourceKind.SESSIONS else 1.0 for chunk in chunks
+        options.sessions_weight if source is SourceKind.SESSIONS else 1.0 for source in sources
     ]
     weighed: Floats = scores * np.array(weights)
     return weighed
 
 
-def keep_quota(rows: Sequence[int], *, scores: Floats, chunks: Sequence[Chunk]) -> list[int]:
+def keep_quota(rows: Sequence[int], *, scores: Floats, sources: Sequence[SourceKind]) -> list[int]:
     """Return the rows with transcripts moved back where they exceed their quota."""
-    talk = [row for row in rows if chunks[row].source is SourceKind.SESSIONS]
-    notes = [row for row in rows if chunks[row].source is not SourceKind.SESSIONS]
+    talk = [row for row in rows if sources[row] is SourceKind.SESSIONS]
+    notes = [row for row in rows if sources[row] is not SourceKind.SESSIONS]
     if not talk or not notes:
         return list(rows)
     rank_of = {row: rank for rank, row in enumerate(rows)}

@@ -75,7 +75,14 @@ class Loaded:
     """Everything that scoring needs of some chunks, in the order they were asked for."""
 
     keys: tuple[ChunkKey, ...]
-    chunks: tuple[Chunk, ...]
+    chunks: Sequence[Chunk]
+    """A store may make each when it is first asked for: scoring needs only the columns below."""
+    paths: Sequence[str]
+    sources: Sequence[SourceKind]
+    start_lines: Sequence[int]
+    days: Sequence[date | None]
+    importance: Sequence[int | None]
+    texts: Sequence[str]
     counts: npt.NDArray[np.uint8]
     """Term counts: chunk by term by field."""
     lengths: npt.NDArray[np.int64]

@@ -190,9 +190,16 @@ class RamStore(Store):
             if stored is not None:
                 vectors[place] = stored
                 has_vector[place] = True
+        chunks = [row.chunk for row in rows]
         return Loaded(
             keys=tuple(present),
-            chunks=tuple(row.chunk for row in rows),
+            chunks=chunks,
+            paths=[chunk.path for chunk in chunks],
+            sources=[chunk.source for chunk in chunks],
+            start_lines=[chunk.start_line for chunk in chunks],
+            days=[chunk.when for chunk in chunks],
+            importance=[chunk.importance for chunk in chunks],
+            texts=[chunk.text for chunk in chunks],
             counts=term_counts.count([row.bag for row in rows], terms),
             lengths=np.array([row.length for row in rows], dtype=np.int64),
             vectors=vectors,

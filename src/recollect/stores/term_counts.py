@@ -53,8 +53,9 @@ def count(bags: Sequence[bytes], words: Sequence[str]) -> npt.NDArray[np.uint8]:
         return counts
     owner = np.repeat(np.arange(len(bags)), [len(bag) // _ENTRY.itemsize for bag in bags])
     entries = np.frombuffer(b"".join(bags), dtype=_ENTRY)
+    stored = np.ascontiguousarray(entries["term"])  # a strided column compares at half the speed
     for column, word in enumerate(words):
-        found = np.flatnonzero(entries["term"] == _hash(word))
+        found = np.flatnonzero(stored == _hash(word))
         counts[owner[found], column] = entries["counts"][found]
     return counts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tests.unit.search.duplicate_pairs import DIFFERENT, REPEATS, Pair
+from tests.unit.search.spans import spans_of
 
-from recollect.search.hits import cut
 from recollect.types import Chunk, Repeat, SourceKind
 
 
@@ -26,7 +26,7 @@ def chunks(pair: Pair, source: SourceKind) -> list[Chunk]:
 
 
 def places(pair: Pair, source: SourceKind = SourceKind.MEMORY) -> int:
-    return len(cut([0, 1], chunks=chunks(pair, source), max_results=6))
+    return len(spans_of(chunks(pair, source), order=[0, 1], max_results=6))
 
 
 @pytest.mark.parametrize("pair", REPEATS, ids=lambda pair: pair.name)
@@ -59,7 +59,7 @@ def test_repeats_free_their_places_and_are_listed_with_the_best() -> None:
         Chunk(f"memory/{row}.md", SourceKind.MEMORY, 3, 4, text) for row, text in enumerate(texts)
     ]
 
-    spans = cut([1, 0, 2, 3], chunks=made, max_results=2)
+    spans = spans_of(made, order=[1, 0, 2, 3], max_results=2)
 
     assert [1, 2] == [span.row for span in spans]
     assert (
@@ -80,7 +80,7 @@ def test_overlapping_chunks_of_a_copy_are_one_place() -> None:
         for name, start, end, text in parts
     ]
 
-    [span] = cut([0, 1, 2, 3], chunks=made, max_results=6)
+    [span] = spans_of(made, order=[0, 1, 2, 3], max_results=6)
 
     assert (1, 20) == (span.start_line, span.end_line)
     assert (Repeat("memory/b.md", 1, 20, "memory/b.md#L1-L20"),) == span.also_in

@@ -8,24 +8,18 @@ from hypothesis import strategies as st
 
 from recollect.search.options import SourceOptions
 from recollect.search.sources import keep_quota, weigh_sources
-from recollect.types import Chunk, SourceKind
+from recollect.types import SourceKind
 
 NOTE, TALK = SourceKind.MEMORY, SourceKind.SESSIONS
 
 
-def chunks(*sources: SourceKind) -> list[Chunk]:
-    return [Chunk(f"{row}.md", source, 1, 1, "text") for row, source in enumerate(sources)]
-
-
 def order(scores: list[float], sources: list[SourceKind]) -> list[int]:
     rows = sorted(range(len(scores)), key=lambda row: -scores[row])
-    return keep_quota(rows, scores=np.array(scores), chunks=chunks(*sources))
+    return keep_quota(rows, scores=np.array(scores), sources=sources)
 
 
 def test_a_transcripts_score_is_multiplied_by_its_weight() -> None:
-    weighed = weigh_sources(
-        np.array([0.5, 0.5]), chunks=chunks(NOTE, TALK), options=SourceOptions(0.8)
-    )
+    weighed = weigh_sources(np.array([0.5, 0.5]), sources=(NOTE, TALK), options=SourceOptions(0.8))
 
     assert [0.5, 0.4] == weighed.tolist()
 

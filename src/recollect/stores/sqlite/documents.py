@@ -14,6 +14,7 @@ from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     FLOAT_BYTES,
     KNOWN,
+    StoredChunks,
     as_of,
     audience_of,
     blob_of,
@@ -181,9 +182,16 @@ class SqliteDocuments(SqliteFile, DocumentStore):
             vectors = np.zeros((len(rows), width), dtype=np.float32)
             vectors[has_vector] = stack(stored, tails, dimensions=width)
             bags = [blob_of(row[-4], entry_bytes=term_counts.ENTRY_BYTES) for row in rows]
+            chunks = StoredChunks(rows)
             return Loaded(
                 keys=tuple(ChunkKey(row[0]) for row in rows),
-                chunks=tuple(chunk_of(row) for row in rows),
+                chunks=chunks,
+                paths=chunks.paths,
+                sources=chunks.sources,
+                start_lines=chunks.start_lines,
+                days=chunks.days,
+                importance=chunks.importance,
+                texts=chunks.texts,
                 counts=term_counts.count(bags, terms),
                 lengths=np.array([whole_of(row[-3]) for row in rows], dtype=np.int64),
                 vectors=vectors,

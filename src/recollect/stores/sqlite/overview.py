@@ -16,6 +16,7 @@ from recollect.stores.sqlite.rows import (
     day_of,
     decoding,
     scope_sql,
+    source_of,
     split_heading,
     stack,
     text_of,
@@ -24,7 +25,7 @@ from recollect.stores.sqlite.rows import (
 )
 from recollect.stores.sqlite.vectors import space_id
 from recollect.stores.summary import summarize
-from recollect.types import ChunkKey, SourceKind
+from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +119,7 @@ def _summary_of(
 ) -> DocumentSummary:
     return summarize(
         text_of(path),
-        source=SourceKind(text_of(source)),
+        source=source_of(source),
         when=day_of(day),
         size_bytes=whole_of(size_bytes),
         headings=[split_heading(text_of(heading)) for heading in json.loads(text_of(headings))],
@@ -131,7 +132,7 @@ def _place_of(row: Sequence[object]) -> ChunkPlace:
     return ChunkPlace(
         ChunkKey(whole_of(key)),
         text_of(path),
-        SourceKind(text_of(source)),
+        source_of(source),
         whole_of(start_line),
         whole_of(end_line),
         split_heading(text_of(heading)),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from recollect.text.phrases import contains
 from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from recollect.types import Scope, Vectors
 
 P = ParamSpec("P")
 Record = TypeVar("Record")
+Value = TypeVar("Value")
 
 _HEADING_JOINT = "\x1f"  # cannot occur in a heading: control characters are not text
 _NEVER = "9999-12-31"  # the end of a fact that has none; a missing beginning is empty
@@ -41,6 +43,7 @@ CHUNK_COLUMNS = (
     "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id)"
 )
 """The columns that `chunk_of` reads, in order; `c` is the chunk and `d` its document."""
+_COLUMNS = 14  # of them, those that are read for every chunk
 KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
 """The query whose rows `known_of` reads."""
 
@@ -161,7 +164,7 @@ def chunk_of(row: Sequence[object]) -> Chunk:
     check_tail(tail)
     return Chunk(
         path=text_of(path),
-        source=SourceKind(text_of(source)),
+        source=source_of(source),
         start_line=whole_of(start_line),
         end_line=whole_of(end_line),
         text=text_of(text),
@@ -177,13 +180,60 @@ def chunk_of(row: Sequence[object]) -> Chunk:
     )
 
 
+class StoredChunks(Sequence[Chunk]):
+    """The chunks of rows that start with CHUNK_COLUMNS, each made when it is asked for.
+
+    Most chunks that a query weighs are never shown, and making one costs more than reading it.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[object]]) -> None:
+        self._rows = rows
+        self._made: dict[int, Chunk] = {}
+        columns = tuple(zip(*(row[:_COLUMNS] for row in rows), strict=True)) or ((),) * _COLUMNS
+        self.paths = _column(columns[1], str)
+        self.sources = _decoded(columns[2], source_of)
+        self.start_lines = _column(columns[3], int)
+        self.texts = _column(columns[5], str)
+        self.days = _decoded(columns[8], day_of)
+        self.importance = [None if value is None else whole_of(value) for value in columns[11]]
+        for tail in columns[13]:
+            check_tail(tail)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Chunk: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Chunk]: ...
+    def __getitem__(self, place: int | slice) -> Chunk | Sequence[Chunk]:
+        if isinstance(place, slice):
+            return StoredChunks(self._rows[place])
+        if place not in self._made:
+            self._made[place] = chunk_of(self._rows[place])
+        return self._made[place]
+
+
+def _decoded(values: Sequence[object], decode: Callable[[object], Value]) -> list[Value]:
+    """Return the decoded values of a column in which few values occur, often."""
+    made = {value: decode(value) for value in set(values)}
+    return [made[value] for value in values]
+
+
+def _column(values: Sequence[object], kind: type[Value]) -> Sequence[Value]:
+    """Return the values of a column, all of one type."""
+    if wrong := set(map(type, values)) - {kind}:
+        raise RowError(f"a {kind.__name__} is stored as {wrong.pop().__name__}")
+    return cast("Sequence[Value]", values)
+
+
 @decoding
 def known_of(row: Sequence[object]) -> Known:
     """Return the stored state of a document from a row of KNOWN."""
     source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
     return Known(
         path=text_of(path),
-        source=SourceKind(text_of(source)),
+        source=source_of(source),
         digest=text_of(digest),
         stat=Stat(whole_of(size_bytes), whole_of(mtime_ns)),
         recipe=text_of(recipe),
@@ -199,6 +249,12 @@ def join_heading(heading: Sequence[str]) -> str:
 def split_heading(stored: str) -> tuple[str, ...]:
     """Return the heading path of its stored form, outermost first."""
     return tuple(stored.split(_HEADING_JOINT)) if stored else ()
+
+
+@decoding
+def source_of(stored: object) -> SourceKind:
+    """Return the kind of source of its stored form."""
+    return SourceKind(text_of(stored))
 
 
 @decoding
