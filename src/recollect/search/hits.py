@@ -13,13 +13,16 @@ from recollect.text.terms import terms
 from recollect.types import Hit, LegTrace, Repeat, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import date
+
+    import numpy as np
+    import numpy.typing as npt
 
     from recollect.search.legs import Evidence
     from recollect.search.rank import Ranking
     from recollect.stores.base import Loaded
-    from recollect.types import Chunk
+    from recollect.types import Chunk, Leg
 
 MAX_SNIPPET_CHARS = 700
 _ELLIPSIS = "…"
@@ -105,8 +108,25 @@ def _overlap(better: Chunk, other: Chunk) -> bool:
     )
 
 
-def make_hit(span: Span, *, place: int, evidence: Evidence, ranking: Ranking, today: date) -> Hit:
-    """Return the hit for one span; `place` is its final 1-based place."""
+def make_hits(
+    spans: Sequence[Span], *, evidence: Evidence, ranking: Ranking, today: date
+) -> tuple[Hit, ...]:
+    """Return the hits for spans in their final order."""
+    ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
+    return tuple(
+        _make_hit(
+            span,
+            evidence=evidence,
+            ranking=ranking,
+            trace=_make_trace(
+                span.row, place=place, ranks=ranks, evidence=evidence, ranking=ranking, today=today
+            ),
+        )
+        for place, span in enumerate(spans, start=1)
+    )
+
+
+def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking, trace: Trace) -> Hit:
     row = span.row
     chunk = evidence.loaded.chunks[row]
     keyword = evidence.legs.get(KEYWORD)
@@ -129,19 +149,25 @@ def make_hit(span: Span, *, place: int, evidence: Evidence, ranking: Ranking, to
         moment=chunk.moment or None,
         fact=chunk.fact,
         also_in=span.also_in,
-        trace=_make_trace(row, place=place, evidence=evidence, ranking=ranking, today=today),
+        trace=trace,
         text=chunk.text,
     )
 
 
-def _make_trace(
-    row: int, *, place: int, evidence: Evidence, ranking: Ranking, today: date
+def _make_trace(  # noqa: PLR0913 - what an explanation names
+    row: int,
+    *,
+    place: int,
+    ranks: Mapping[Leg, npt.NDArray[np.int64]],
+    evidence: Evidence,
+    ranking: Ranking,
+    today: date,
 ) -> Trace:
     """Return why this score: legs, source, exactness, age and rerank add up to it."""
     fused = ranking.fused
     legs = {
         name: LegTrace(
-            rank=int(leg.ranks[row]),
+            rank=int(ranks[name][row]),
             raw=float(leg.raw[row]),
             normalised=float(fused.normalised[name][row]),
             contribution=float(fused.contributions[name][row]),

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from recollect.search.dates import Window, window
-from recollect.search.hits import cut, make_hit
+from recollect.search.hits import cut, make_hits
 from recollect.search.legs import propose_again, propose_dated, retrieve, weigh_evidence
 from recollect.search.question import character_question, term_question
 from recollect.search.rank import rank
@@ -61,10 +61,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
         )
         order = [pick.place for pick in ranking.picks]
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
-        hits = tuple(
-            make_hit(span, place=place, evidence=evidence, ranking=ranking, today=today)
-            for place, span in enumerate(spans, start=1)
-        )
+        hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
         confident = bool(hits) and ranking.confident
         if ranking.degradation is not None:
             degraded[RERANK] = ranking.degradation

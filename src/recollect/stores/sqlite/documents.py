@@ -60,14 +60,14 @@ _CHUNKS_OF = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
     WHERE d.source = ? AND d.path = ? ORDER BY c.id
 """  # noqa: S608 - our own column names
+# CROSS JOIN keeps the order of what was asked for: sorting would copy texts and vectors.
 _LOAD = f"""
     SELECT {CHUNK_COLUMNS}, c.bag, c.length, v.tail, v.vector
     FROM json_each(?) asked
-    JOIN chunks c ON c.id = asked.value
-    JOIN documents d ON d.id = c.document
+    CROSS JOIN chunks c ON c.id = asked.value
+    CROSS JOIN documents d ON d.id = c.document
     LEFT JOIN vectors v
         ON v.id = {vector_id("(SELECT id FROM spaces WHERE fingerprint = ?)", "c.text_id")}
-    ORDER BY asked.key
 """  # noqa: S608 - our own column names
 _SUPERSEDED = """
     SELECT f.id, c.text, c.prefix, f.superseded_by,

@@ -189,14 +189,14 @@ class StoredChunks(Sequence[Chunk]):
     def __init__(self, rows: Sequence[Sequence[object]]) -> None:
         self._rows = rows
         self._made: dict[int, Chunk] = {}
-        columns = tuple(zip(*(row[:_COLUMNS] for row in rows), strict=True)) or ((),) * _COLUMNS
+        columns = tuple(zip(*rows, strict=True)) or ((),) * _COLUMNS
         self.paths = _column(columns[1], str)
         self.sources = _decoded(columns[2], source_of)
         self.start_lines = _column(columns[3], int)
         self.texts = _column(columns[5], str)
         self.days = _decoded(columns[8], day_of)
         self.importance = [None if value is None else whole_of(value) for value in columns[11]]
-        for tail in columns[13]:
+        for tail in set(columns[13]):
             check_tail(tail)
 
     def __len__(self) -> int:
