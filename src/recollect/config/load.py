@@ -7,8 +7,6 @@ stranger.
 
 from __future__ import annotations
 
-import logging
-import tomllib
 from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
     from recollect.config.paths import Places
 
-_LOG = logging.getLogger(__name__)
 ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
 """Origins that win over every file."""
@@ -106,7 +103,9 @@ def load_config(
 def log_notices(config: Config) -> None:
     """Warn of settings that no longer have an effect."""
     for notice in config.notices:
-        _LOG.warning(notice)
+        import logging  # noqa: PLC0415 - hardly any setting is retired
+
+        logging.getLogger(__name__).warning(notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,7 @@ def _layers(
 def _read_toml(path: Path, texts: Mapping[Path, str], *, inside: Path | None) -> dict[str, object]:
     try:
         text = texts[path] if path in texts else settings_text(path, inside=inside)
-        return {".".join(path): value for path, value in flatten(tomllib.loads(text))}
+        return _parse_toml(text)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, not TOML
@@ -209,6 +208,12 @@ def _read_toml(path: Path, texts: Mapping[Path, str], *, inside: Path | None) ->
             f"The settings in {path} cannot be read ({error}).",
             action="Correct the file, or move it away to use the defaults.",
         ) from error
+
+
+def _parse_toml(text: str) -> dict[str, object]:
+    import tomllib  # noqa: PLC0415 - for a file that is there
+
+    return {".".join(path): value for path, value in flatten(tomllib.loads(text))}
 
 
 def _check_project(layer: Mapping[str, object], path: Path, *, user_file: Path) -> None:

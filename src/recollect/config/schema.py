@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import field, fields, is_dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -158,6 +157,8 @@ def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
     if name in RETIRED:
         raise ConfigError(f"{origin}: `{key}` no longer has an effect.", action=RETIRED[name])
     if name not in SETTINGS:
+        import difflib  # noqa: PLC0415 - only for a mistake
+
         near = difflib.get_close_matches(name[:_MOST_SHOWN_CHARS], SETTINGS, n=1, cutoff=0.5)
         hint = f"Did you mean `{near[0]}`? " if near else ""
         raise ConfigError(

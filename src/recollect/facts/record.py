@@ -10,7 +10,6 @@ processes mint the same id, the ledger, which sees both, gives one of them the n
 
 from __future__ import annotations
 
-import difflib
 import re
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
@@ -214,6 +213,8 @@ def category_of(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
     wanted = name.strip().lower()
     if wanted in names:
         return wanted
+    import difflib  # noqa: PLC0415 - only for a mistake
+
     nearest = difflib.get_close_matches(wanted, names, n=1)
     hint = f"Did you mean {nearest[0]}? " if nearest else ""
     raise UsageError(

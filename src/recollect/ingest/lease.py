@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import os
-import socket
+import platform
 import threading
 import time
 import uuid
@@ -115,7 +115,7 @@ class WriterLease:
     def _claim(self) -> Holder:
         now = time.time()
         self._token = uuid.uuid4().hex
-        return Holder(self._token, self._purpose, os.getpid(), socket.gethostname(), now, now)
+        return Holder(self._token, self._purpose, os.getpid(), platform.node(), now, now)
 
     def _start_heart(self) -> None:
         self._ended.clear()
@@ -159,7 +159,7 @@ def is_gone(holder: Holder) -> bool:
     """Tell whether a holder died or fell silent, so that its lease may be taken over."""
     if time.time() - holder.beat > _SILENT_SECONDS:
         return True
-    return holder.host == socket.gethostname() and not _is_alive(holder.pid)
+    return holder.host == platform.node() and not _is_alive(holder.pid)
 
 
 def _is_alive(pid: int) -> bool:

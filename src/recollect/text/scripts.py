@@ -6,8 +6,13 @@ It knows Unicode and stemmers, but not what a term, an identifier or a query is.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import module_from_spec
+from typing import Any
 
 HAN_KANA = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u303c\u3041-\u30ff\u3105-\u312f\u31a0-\u31ff"
@@ -81,18 +86,27 @@ def stem(word: str) -> str:
     The script decides, not a guessed language, so a word has the same stem in every text.
     """
     # A new stemmer each time: stemmers keep state while they work, and threads share this function.
-    # The imports cost 20 ms, which only a process that reads text should pay.
     if len(word) < _MIN_STEMMED_CHARS or not word.isalpha():
         return word
     if word.isascii():
-        from snowballstemmer.english_stemmer import EnglishStemmer  # noqa: PLC0415
-
-        return str(EnglishStemmer().stemWord(word))
+        return str(_stemmer_of("english")().stemWord(word))
     if _CYRILLIC.fullmatch(word):
-        from snowballstemmer.russian_stemmer import RussianStemmer  # noqa: PLC0415
-
-        return str(RussianStemmer().stemWord(word))
+        return str(_stemmer_of("russian")().stemWord(word))
     return word
+
+
+@cache
+def _stemmer_of(language: str) -> Any:  # noqa: ANN401 - a class of a package without types
+    """Return a stemmer's class without the package around it, which loads forty languages."""
+    package = "_recollect_snowball"  # beside the real one, which others may import
+    if package not in sys.modules:
+        found = PathFinder.find_spec("snowballstemmer")
+        if found is None:
+            raise ModuleNotFoundError("No module named 'snowballstemmer'", name="snowballstemmer")
+        sys.modules[package] = module_from_spec(ModuleSpec(package, None, is_package=True))
+        sys.modules[package].__path__ = list(found.submodule_search_locations or ())
+    module = import_module(f"{package}.{language}_stemmer")
+    return getattr(module, f"{language.capitalize()}Stemmer")
 
 
 def normalised(text: str) -> str:

@@ -5,7 +5,6 @@ Errors end a command with a message that names the next step, and with an exit c
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from importlib import import_module
@@ -65,6 +64,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or suggest the nearest name."""
         if args and args[0] not in COMMANDS:
+            import difflib  # noqa: PLC0415 - only for a mistake
+
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)

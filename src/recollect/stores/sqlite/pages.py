@@ -11,15 +11,13 @@ opened; one that another process has open is left as it is until then.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import apsw
 
 from recollect.errors import StoreCorruptError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+_EXTRAS = Path(apsw.__file__).parent / "sqlite_extra_binaries"
 _RESERVED_BYTES = 8  # of each page: what cksumvfs needs
 _MARK = 0x52_43_53_31
 """The `application_id` of a file with checksums: the other sign, a byte of the header, may flip."""
@@ -33,17 +31,20 @@ def are_available() -> bool:
     """
     if hasattr(apsw, "mc_version"):
         return False  # its ciphers authenticate pages, and need those bytes
-    try:
-        from apsw import sqlite_extra  # noqa: PLC0415 - not in every build
-    except ImportError:
-        return False
     connection = apsw.Connection(":memory:")
     try:
-        sqlite_extra.load(connection, "cksumvfs")
-    except (LookupError, OSError, apsw.Error, sqlite_extra.NotAvailable):
-        return False
+        return any(_loads(connection, file) for file in _EXTRAS.glob("cksumvfs.*"))
     finally:
         connection.close()
+
+
+def _loads(connection: apsw.Connection, file: Path) -> bool:
+    # As `apsw.sqlite_extra.load` does, which imports more than a command does otherwise.
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+        connection.load_extension(str(file))
+    except (OSError, apsw.Error):
+        return False
     return True
 
 
