@@ -7,6 +7,7 @@ the chance that a collision changes a count is about one in a million, and it mo
 from __future__ import annotations
 
 from collections import Counter
+from itertools import repeat
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -26,6 +27,7 @@ _ENTRY = np.dtype([("term", "<u4"), ("counts", "u1", (len(FIELDS),))])
 ENTRY_BYTES = _ENTRY.itemsize
 """Bytes per distinct term in a bag."""
 _MAX_COUNT = 255  # a count is one byte; BM25 saturates long before
+_MAX_CACHED_WORDS = 1 << 16
 
 
 def field_terms(chunk: Chunk) -> tuple[list[str], ...]:
@@ -38,11 +40,12 @@ def field_terms(chunk: Chunk) -> tuple[list[str], ...]:
 def pack(fields: Sequence[Sequence[str]]) -> bytes:
     """Return the term counts of a chunk's fields as a blob."""
     counted = [Counter(words) for words in fields]
-    distinct = sorted({word for words in counted for word in words})
-    bag = np.zeros(len(distinct), dtype=_ENTRY)
-    for row, word in enumerate(distinct):
-        counts = [min(words[word], _MAX_COUNT) for words in counted]
-        bag[row] = (_hash(word), counts)
+    distinct = sorted(set().union(*counted))
+    bag = np.empty(len(distinct), dtype=_ENTRY)
+    bag["term"] = np.fromiter(map(_HASHES.__getitem__, distinct), np.uint32, len(distinct))
+    for field, words in enumerate(counted):
+        counts = np.fromiter(map(words.get, distinct, repeat(0)), np.int64, len(distinct))
+        bag["counts"][:, field] = np.minimum(counts, _MAX_COUNT)
     return bag.tobytes()
 
 
@@ -58,6 +61,19 @@ def count(bags: Sequence[bytes], words: Sequence[str]) -> npt.NDArray[np.uint8]:
         found = np.flatnonzero(stored == _hash(word))
         counts[owner[found], column] = entries["counts"][found]
     return counts
+
+
+class _Hashes(dict[str, int]):
+    """Maps a word to its hash, computed on first use."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _MAX_CACHED_WORDS:
+            self.clear()
+        self[word] = found = _hash(word)
+        return found
+
+
+_HASHES = _Hashes()
 
 
 def _hash(word: str) -> int:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.text.scripts import EMOJI, FLAG_HALF, HAN_KANA, HANGUL, SOUTH_EAST_ASIAN, fold, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 TERMS_VERSION = 2
 """Part of an index's recipe: raise it whenever the terms of some text change."""
@@ -119,10 +120,9 @@ class QueryTerms:
 
 def terms(text: str) -> list[str]:
     """Return the terms of a document's text, in order, with repetitions."""
-    found: list[str] = []
-    for token in _tokens(text):
-        found.extend(_run_terms(token) if _is_unspaced(token) else _word_terms(token))
-    return found
+    # No token crosses a space, and most of what is between two spaces occurs again and again.
+    pieces = fold(text).split()
+    return list(chain.from_iterable(map(_TERMS_BETWEEN_SPACES.__getitem__, pieces)))
 
 
 def query_terms(text: str) -> QueryTerms:
@@ -184,8 +184,32 @@ def phrase_terms(text: str) -> tuple[str, ...]:
 
 
 def _tokens(text: str) -> list[str]:
-    folded = fold(text)
+    return _tokens_of_folded(fold(text))
+
+
+def _tokens_of_folded(folded: str) -> list[str]:
     return _token_pattern(is_ascii=folded.isascii()).findall(folded)
+
+
+class _TermsBetweenSpaces(dict[str, tuple[str, ...]]):
+    """Maps a piece of folded text without spaces to its terms, computed on first use."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        tokens = _tokens_of_folded(piece)
+        found = tuple(chain.from_iterable(map(_terms_of_token, tokens)))
+        # Only ASCII: elsewhere a piece may be a whole sentence, which does not occur again.
+        if len(piece) <= _MAX_CACHED_CHARS and piece.isascii():
+            if len(self) >= _MAX_CACHED_TOKENS:
+                self.clear()
+            self[piece] = found
+        return found
+
+
+_TERMS_BETWEEN_SPACES = _TermsBetweenSpaces()
+
+
+def _terms_of_token(token: str) -> Sequence[str]:
+    return _run_terms(token) if _is_unspaced(token) else _word_terms(token)
 
 
 def _is_unspaced(token: str) -> bool:
