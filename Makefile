@@ -10,7 +10,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak clients faults fuzz agents screenshots lock licences sbom audit clean
+.PHONY: help install test lint types unit demo stress soak clients faults fuzz agents bench bench-large bench-peers \
+	screenshots lock licences sbom audit clean
 
 help:
 	@echo "make install      create $(VENV) with the recollect command"
@@ -22,6 +23,9 @@ help:
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
 	@echo "make fuzz         every parser, fed by a fuzzer; every command on hostile clones: two hours"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
+	@echo "make bench        how fast, at 10,000 chunks, beside the peers that are installed: minutes"
+	@echo "make bench-large  the same at 100,000 and 1,000,000 chunks: hours, 20 GB"
+	@echo "make bench-peers  install the peers that are measured (pip and npm, 3 GB)"
 	@echo "make screenshots  take the screenshots of docs/web.md again; needs Chromium"
 	@echo "make lock         resolve the dependencies again: locks/*.txt"
 	@echo "make licences     write THIRD_PARTY.md"
@@ -84,6 +88,19 @@ fuzz: $(TESTED)
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh
+
+# Draws plots with a package that is not among the development dependencies.
+# BENCH adds options: make bench BENCH='--base ../before', see `python -m bench.speed --help`.
+bench: $(TESTED)
+	$(PIP) 'matplotlib>=3.10,<4'
+	$(BIN)/python -m bench.speed 10000 --peers installed $(BENCH)
+
+bench-large: $(TESTED)
+	$(PIP) 'matplotlib>=3.10,<4'
+	$(BIN)/python -m bench.speed 100000 1000000 --peers installed $(BENCH)
+
+bench-peers:
+	PYTHON=$(PYTHON) sh bench/speed/peers.sh
 
 screenshots: $(TESTED)
 	REQUIRE_BROWSER=1 TAKE_SCREENSHOTS=1 $(BIN)/pytest tests/web

@@ -1,0 +1,1 @@
+"""The engines that are measured: Recollect and its peers, each behind the same few methods."""

@@ -1,0 +1,155 @@
+"""Measures CPU time, with the time on the clock beside it, and starts the measured processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROOT = Path(__file__).parents[2]
+_NOT_FOR_THEM = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONHOME")
+
+
+class Watch:
+    """Collects the CPU time and the wall time of what runs between start and stop."""
+
+    def __init__(self) -> None:
+        self.cpu: list[float] = []
+        self.wall: list[float] = []
+        self._paused = (0.0, 0.0)
+
+    @contextmanager
+    def lap(self) -> Iterator[None]:
+        """Measure one run."""
+        self._paused = (0.0, 0.0)
+        cpu, wall = time.process_time(), time.perf_counter()
+        yield
+        self.cpu.append(time.process_time() - cpu - self._paused[0])
+        self.wall.append(time.perf_counter() - wall - self._paused[1])
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave something out of the lap, such as embedding the question."""
+        cpu, wall = time.process_time(), time.perf_counter()
+        yield
+        before = self._paused
+        self._paused = (
+            before[0] + time.process_time() - cpu,
+            before[1] + time.perf_counter() - wall,
+        )
+
+    def summary(self) -> dict[str, float]:
+        """Return milliseconds."""
+        return summary(self.cpu, self.wall)
+
+
+def summary(cpu: Sequence[float], wall: Sequence[float] = ()) -> dict[str, float]:
+    """Return percentiles in milliseconds."""
+    found = {
+        "runs": len(cpu),
+        "cpu_p50": _milli(np.percentile(cpu, 50)),
+        "cpu_p99": _milli(np.percentile(cpu, 99)),
+        "cpu_min": _milli(min(cpu)),
+    }
+    if len(wall):
+        found |= {
+            "wall_p50": _milli(np.percentile(wall, 50)),
+            "wall_p99": _milli(np.percentile(wall, 99)),
+        }
+    return found
+
+
+def _milli(seconds: float) -> float:
+    return round(float(seconds) * 1000, 3)
+
+
+def environment(source: Path | None) -> dict[str, str]:
+    """Return the environment of a measured process.
+
+    Bytecode is kept: an installed program has it too.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THEM}
+    paths = [str(each) for each in (source, ROOT) if each]
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+class WorkerError(Exception):
+    """A measured process failed."""
+
+
+class Worker:
+    """A measured process: `bench.speed.worker` with one task."""
+
+    def __init__(
+        self, python: Path | str, task: dict[str, object], *, source: Path | None = None
+    ) -> None:
+        """Start it.
+
+        Args:
+            python: the interpreter, of the environment that has the engine.
+            task: what `bench.speed.worker` reads.
+            source: the `src` folder of another checkout to measure.
+
+        """
+        self._begun = time.perf_counter()
+        self.child = subprocess.Popen(  # noqa: S603 - our own program
+            [str(python), "-m", "bench.speed.worker"],
+            env=environment(source),
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.child.stdin is not None  # noqa: S101 - asked for above
+        self.child.stdin.write(json.dumps(task))
+        self.child.stdin.close()
+
+    def result(self) -> dict[str, object]:
+        """Wait for the end; return what it measured, and what the whole process used."""
+        assert self.child.stdout is not None  # noqa: S101
+        assert self.child.stderr is not None  # noqa: S101
+        printed = self.child.stdout.read()
+        trouble = self.child.stderr.read()
+        _, status, used = os.wait4(self.child.pid, 0)
+        self.child.returncode = os.waitstatus_to_exitcode(status)
+        if self.child.returncode:
+            raise WorkerError("\n".join(trouble.strip().splitlines()[-12:]))
+        return {
+            **json.loads(printed.splitlines()[-1]),
+            "process_cpu": round(used.ru_utime + used.ru_stime, 3),
+            "process_wall": round(time.perf_counter() - self._begun, 3),
+        }
+
+
+def run(
+    python: Path | str, task: dict[str, object], *, source: Path | None = None
+) -> dict[str, object]:
+    """Run one measured process to its end."""
+    return Worker(python, task, source=source).result()
+
+
+def peak_mb() -> float:
+    """Return the most memory that this process had, in megabytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what `getrusage` says on Linux counts the parent's memory before `exec`
+        line = next(row for row in status.read_text("ascii").splitlines() if "VmHWM" in row)
+        return round(int(line.split()[1]) / 1024, 1)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20, 1)
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
