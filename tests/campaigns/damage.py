@@ -1,6 +1,6 @@
 """Damages the files of an index in more than 100,000 ways and drives a memory over each.
 
-usage: python -m tests.campaigns.damage [--every BYTES] [--others CASES] [--seed N]
+usage: python -m tests.campaigns.damage [--every BYTES] [--others CASES] [--seed N] [--start CASE]
 
 One bit of every byte is flipped, pages are overwritten, blocks zeroed, ends cut off, logs torn. See
 tests/support/damaged_files.py for what has to hold. Prints its figures and every failure.
@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 from tests.support import hashing
@@ -29,6 +30,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="flip a bit of every so many bytes")
     parser.add_argument("--others", type=int, default=3000, help="cases of each other kind")
     parser.add_argument("--seed", type=int, default=14)
+    parser.add_argument("--start", type=int, default=0, help="go on from this case")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     hashing.register()
@@ -38,12 +40,11 @@ def main() -> int:
         ground = Ground(Path(folder))
         outcome = Outcome()
         with contextlib.suppress(KeyboardInterrupt):  # prints what there is so far
-            for case in cases(
-                ground, every=options.every, others=options.others, seed=options.seed
-            ):
+            all_cases = cases(ground, every=options.every, others=options.others, seed=options.seed)
+            for case in islice(all_cases, options.start, None):
                 outcome.add(case, ground)
                 if outcome.cases.total() % _REPORT_EVERY == 0:
-                    print(f"{outcome.cases.total()}, {len(outcome.failures)} failed", flush=True)
+                    print(f"case {case.number}: {len(outcome.failures)} failed", flush=True)
     _print(outcome, index_bytes=len(ground.sound[""]))
     print(f"{time.process_time() - started:.0f} s of CPU")
     return 1 if outcome.failures else 0
