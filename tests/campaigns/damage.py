@@ -42,7 +42,8 @@ def main() -> int:
         with contextlib.suppress(KeyboardInterrupt):  # prints what there is so far
             all_cases = cases(ground, every=options.every, others=options.others, seed=options.seed)
             for case in islice(all_cases, options.start, None):
-                outcome.add(case, ground)
+                for failure in outcome.add(case, ground):
+                    print(failure, flush=True)
                 if outcome.cases.total() % _REPORT_EVERY == 0:
                     print(f"case {case.number}: {len(outcome.failures)} failed", flush=True)
     _print(outcome, index_bytes=len(ground.sound[""]))
@@ -61,8 +62,6 @@ def _print(outcome: Outcome, *, index_bytes: int) -> None:
         )
         rest = count - repaired - rebuilt - misled - failed
         print(f"| {kind} | {count} | {rest} | {repaired} | {rebuilt} | {misled} | {failed} |")
-    for failure in outcome.failures:
-        print(failure)
 
 
 if __name__ == "__main__":

@@ -163,9 +163,10 @@ class Outcome:
     """Other answers from pages that were sound and stale."""
     failures: list[str] = field(default_factory=list)
 
-    def add(self, case: Case, ground: Ground) -> None:
-        """Drive one case and note how it ended."""
+    def add(self, case: Case, ground: Ground) -> list[str]:
+        """Drive one case and note how it ended; return what failed."""
         self.cases[case.kind] += 1
+        before = len(self.failures)
         try:
             notices = _Run(case, ground).drive()
         except AnswerError as error:
@@ -180,6 +181,7 @@ class Outcome:
         else:
             kind = self.rebuilt if ground.set_aside() else self.repaired
             kind[case.kind] += bool(notices)
+        return self.failures[before:]
 
 
 @dataclass
@@ -205,8 +207,10 @@ class _Run:
                 memory.reset()
             for step in steps:
                 step(memory)
-            # A log that is lost takes the newest notes with it, a reset all: they are read again.
-            self._ask(memory, sync=self.case.kind == TORN_LOGS or is_reset)
+            # A log that is lost takes the newest notes with it, a reset all, and a file of no bytes
+            # is a new index, which says that it is empty: they are read again.
+            is_less = self.case.kind == TORN_LOGS or is_reset or not self.case.files[""]
+            self._ask(memory, sync=is_less)
             if number % CHECK_EVERY == 0:
                 self._check(memory)
             self.told += memory.take_notices()
