@@ -11,6 +11,7 @@ RecollectError
 │   ├── StoreBusyError    another process holds it: wait and retry
 │   ├── StoreFullError    the disk is full: free space and run again; the old index is intact
 │   ├── StoreReadOnlyError  it cannot be written: change permissions or choose another home
+│   ├── StoreDiskError      the disk fails on it: check the disk; the file is left as it is
 │   ├── StoreCorruptError   the file is damaged: it is set aside and rebuilt
 │   │   └── TermsCorruptError  only its keyword index is: that is rebuilt from the chunks
 │   └── StoreTooNewError    written by a newer Recollect: upgrade
@@ -110,6 +111,12 @@ class StoreReadOnlyError(StoreError):
     """The index or its folder cannot be written."""
 
     kind = "store_read_only"
+
+
+class StoreDiskError(StoreError):
+    """The disk fails to read or write the index."""
+
+    kind = "store_disk"
 
 
 class StoreCorruptError(StoreError):

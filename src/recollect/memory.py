@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Self
 from recollect.config import Setup
 from recollect.errors import (
     NotFoundError,
-    StoreCorruptError,
     UsageError,
     explains_system_failures,
 )
@@ -202,15 +201,13 @@ class Memory:
         use_key(setup.places.home, setup.environ.get(KEY_VARIABLE))
         store, notices = open_store(setup.store_address, engine=setup.config.vector_engine)
         if store.is_writable:
-            try:
-                previous = store.claim(str(setup.workspace))
-            except StoreCorruptError as error:
-                notices += store.recover(error)
-                previous = store.claim(str(setup.workspace))
+            told: list[str] = []
+            previous = store.recovering(lambda: store.claim(str(setup.workspace)), tell=told.extend)
             if previous is not None:
-                notices += (
-                    f"This index was built for {previous}; it is now used for {setup.workspace}.",
+                told.append(
+                    f"This index was built for {previous}; it is now used for {setup.workspace}."
                 )
+            notices += tuple(told)
         return cls(setup, store=store, notices=notices, purpose="recollect index")
 
     @cached_property

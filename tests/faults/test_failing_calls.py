@@ -6,10 +6,11 @@ import errno
 import json
 import os
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.fault_kinds import KINDS, MEMORY_KINDS, Kind
+from tests.support.fault_kinds import KINDS, MEMORY_KINDS, READS, Kind
 from tests.support.fault_operations import OPERATIONS, Operation, files_of, ids_of
 from tests.support.faults import Fault, Faults, opened
 from tests.support.faulty_runs import can_build
@@ -78,6 +79,50 @@ def test_a_look_at_a_file_that_fails_ends_a_command_with_a_next_step(faults: Fau
     assert 1 == ended.code
     assert "memory/facts cannot be read or written (Input/output error)" in ended.said
     assert "→" in ended.said
+
+
+def test_an_index_is_not_replaced_over_a_read_that_fails_once(faults: Faults) -> None:
+    """To SQLite, a page that the disk does not give is a damaged one."""
+    status = _BY_NAME["status"]
+    reads = [
+        fault
+        for fault in faults.of(status)
+        if (fault.call, fault.kind) == ("read", EIO) and fault.path.endswith(".sqlite")
+    ]
+    for fault in reads[:: len(reads) // 6]:
+        faults.disks.restore(status.disk)
+        ended = faults.run(faults.disks.arguments(status), fault=fault)
+
+        assert 0 == ended.code or "The disk failed on" in ended.said, ended.said
+        assert "damaged" not in ended.said
+        assert [] == list((faults.disks.disk / "home" / "memory").glob("*damaged*"))
+
+
+def test_an_index_that_the_disk_cannot_read_is_left_as_it_is_until_a_reset(
+    faults: Faults,
+) -> None:
+    status = _BY_NAME["status"]
+    unreadable = Kind("unreadable", errno.EIO, lasts_for=READS, doing=READS)
+    reads = [
+        replace(fault, kind=unreadable)
+        for fault in faults.of(status)
+        if (fault.call, fault.kind) == ("read", EIO) and fault.path.endswith(".sqlite")
+    ]
+    faults.disks.restore(status.disk)
+    [index] = (faults.disks.disk / "home" / "memory").glob("*.sqlite")
+    for fault in reads[:: len(reads) // 4]:
+        before = index.read_bytes()
+        ended = faults.run(faults.disks.arguments(status), fault=fault)
+
+        assert 1 == ended.code
+        assert "Input/output error" in ended.said or "disk I/O error" in ended.said, ended.said
+        assert "→" in ended.said
+        assert before == index.read_bytes()
+        assert [] == list(index.parent.glob("*damaged*"))
+
+    ended = faults.run(["reset", "--yes"], fault=reads[-1])
+
+    assert 0 == ended.code, ended.said
 
 
 def test_a_search_answers_from_the_index_if_the_files_cannot_be_looked_at(faults: Faults) -> None:

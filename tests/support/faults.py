@@ -104,7 +104,7 @@ class Faults:
             after = files_of(disk, known=known)
             if again.code != 0 and not is_done and after != wanted:
                 yield f"cannot be repeated ({_differing(after, wanted)}): {_shown(again)}"
-        yield from self._next_run_wrong(names, is_told="set aside" in ended.said)
+        yield from self._next_run_wrong(names)
 
     def run(
         self,
@@ -143,7 +143,7 @@ class Faults:
             for difference in differences(self.rebuild(), found)[:1]:
                 yield f"ended well with another index: {difference}: {_shown(ended)}"
 
-    def _next_run_wrong(self, names: frozenset[str], *, is_told: bool) -> Iterator[str]:
+    def _next_run_wrong(self, names: frozenset[str]) -> Iterator[str]:
         """Index again; yield what is wrong with the index and what was left behind."""
         disk = self.disks.disk
         ended = self.run(["index"])
@@ -151,13 +151,7 @@ class Faults:
             yield f"the next run fails: {_shown(ended)}"
             return
         yield from differences(self.rebuild(), contents(index_file(disk / "home")))[:1]
-        left = [
-            name
-            for name in sorted(names_of(disk) - names)
-            # SQLite takes an unreadable page for damage. The file is kept, and that is said.
-            if not (".damaged-" in name and is_told)
-        ]
-        if left:
+        if left := sorted(names_of(disk) - names):
             yield f"left behind: {left}"
 
     def _undisturbed_files(self, operation: Operation) -> tuple[Files, Files, frozenset[str]]:

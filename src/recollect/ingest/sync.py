@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from recollect.errors import (
     DiskError,
-    StoreCorruptError,
     StoreError,
     system_failures_explained,
 )
@@ -43,7 +42,6 @@ EMBED_SECONDS = 3.0
 """How long it embeds: a server that hangs must not hang a search."""
 FIRST_EMBED_SECONDS = 20.0
 """The same on an empty store: most memories are ready by then, a large one answers by keyword."""
-_MOST_REPAIRS = 2  # of the keyword index alone, then of the whole store
 _NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
 _NAMED_FILES = 10
 
@@ -237,12 +235,10 @@ class Syncer:
     def _repairing(self, work: Callable[[], Answer]) -> Answer:
         """Do the work; if the store is damaged, repair or replace it and do the work again."""
         self._notices += self.store.follow()
-        for _ in range(_MOST_REPAIRS):
-            try:
-                return work()
-            except StoreCorruptError as error:
-                self._notices += self.store.recover(error)
-        return work()
+        return self.store.recovering(work, tell=self._note)
+
+    def _note(self, notices: tuple[str, ...]) -> None:
+        self._notices += notices
 
     def _sync(self, options: SyncOptions) -> Report:
         """Read what changed, then embed what has no vector."""

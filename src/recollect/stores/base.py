@@ -6,8 +6,9 @@ A store finds candidates and returns term counts and vectors. It does not score:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from recollect.errors import StoreCorruptError
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from recollect.errors import StoreCorruptError
     from recollect.reports import CacheStatus, DaySummary, Documents, StoreStatus
     from recollect.types import (
         Background,
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     Expected: TypeAlias = Known | EllipsisType | None
     """The stored state that a write assumes; None means not stored, `...` accepts any state."""
 
+Answer = TypeVar("Answer")
+
+_MOST_RECOVERIES = 3  # read again, then replace the keyword index alone, then the whole store
 FIELDS = ("body", "heading", "path")
 """The searchable fields of a chunk, in the order of term counts."""
 
@@ -419,6 +422,28 @@ class StoreUpkeep(Protocol):
 
     def audit(self) -> list[str]:
         """Return where terms, counts or vectors disagree with the chunks."""
+
+    def recovering(
+        self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
+    ) -> Answer:
+        """Do work on the store; if it is damaged, repair or replace it and do the work again.
+
+        A single failed read can look like damage, so it is read again before it is replaced.
+
+        Args:
+            work: may be done several times.
+            tell: called with notices for the user.
+
+        """
+        for attempt in range(_MOST_RECOVERIES):
+            try:
+                return work()
+            except StoreCorruptError as error:
+                tell(self.recover(error) if attempt else self.reopen())
+        return work()
+
+    def reopen(self) -> tuple[str, ...]:
+        """Open it anew, in whatever state it is; return notices."""
 
     def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
         """Rebuild a damaged part, or set the store aside for an empty one; return notices.

@@ -527,6 +527,10 @@ class RamStore(Store):
         """Return nothing: terms and counts are stored with their chunk."""
         return []
 
+    def reopen(self) -> tuple[str, ...]:
+        """Do nothing: memory is always open."""
+        return ()
+
     def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
         """Raise the error: memory does not break, so this one is a mistake elsewhere."""
         raise error

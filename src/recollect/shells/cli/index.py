@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.errors import RecollectError, StoreTooNewError, UsageError
+from recollect.errors import RecollectError, StoreDiskError, StoreTooNewError, UsageError
 from recollect.shells.cli.output import confirm, write_json, write_lines, write_text
 from recollect.shells.cli.shared import (
     SharedOptions,
@@ -107,7 +107,7 @@ def reset_command(options: SharedOptions, *, yes: bool) -> None:
                 write_text("Nothing was deleted.")
                 return
             memory.reset()
-    except StoreTooNewError:
+    except (StoreTooNewError, StoreDiskError):
         if not yes:
             raise
         workspace, agent = _delete_unopened(options)

@@ -15,6 +15,7 @@ import apsw
 from recollect.errors import (
     StoreBusyError,
     StoreCorruptError,
+    StoreDiskError,
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
@@ -289,9 +290,20 @@ def _explained(path: Path, error: Exception) -> StoreError:
             f"The index {path} is damaged ({reason}).",
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
         )
+    if isinstance(error, apsw.IOError):
+        return disk_error(path, str(error))
     return StoreError(
         f"SQLite failed on the index {path} ({error}).",
         action="Run `recollect doctor` to check the index and the disk.",
+    )
+
+
+def disk_error(path: Path, reason: str) -> StoreDiskError:
+    """Return the failure of a disk; it is not damage of the file, which may be sound."""
+    return StoreDiskError(
+        f"The disk failed on the index {path} ({reason}).",
+        action="Try again; if it fails again, check the disk. "
+        "`recollect reset --yes` starts a new index.",
     )
 
 

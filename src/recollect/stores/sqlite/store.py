@@ -25,6 +25,7 @@ from recollect.stores.sqlite import pages, schema
 from recollect.stores.sqlite.connect import (
     alone,
     connect,
+    disk_error,
     files_of,
     patience,
     reading,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
     Identity: TypeAlias = tuple[int, int] | None
 
+_READ_BYTES = 1 << 20
 _LOST_TERMS = "the keyword index does not have all terms of the chunks"
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
@@ -128,6 +130,9 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         """Open the file that has taken the place of this one, if another process replaced it."""
         if self._opened is None or self._identity == _identity(self._path):
             return ()
+        return self.reopen()
+
+    def reopen(self) -> tuple[str, ...]:
         self.close()
         fresh, notices = _open_in_any_state(self._path, engine=self._engine)
         self._take_over(fresh)
@@ -316,6 +321,9 @@ def open_file(path: Path, *, engine: str | Engine) -> tuple[SqliteStore, tuple[s
 def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tuple[str, ...]]:
     opened = _identity(path)
     try:
+        with contextlib.suppress(StoreCorruptError):
+            return _repaired(SqliteStore.open(path, engine=engine))
+        # A single failed read can look like damage: only what is seen twice is.
         return _repaired(SqliteStore.open(path, engine=engine))
     except StoreCorruptError as error:
         return _replaced(path, opened, engine=engine, error=error)
@@ -350,6 +358,7 @@ def _replaced(
                 store, _ = _repaired(SqliteStore.open(path, engine=engine))
                 store.is_replacement = True
                 return store, (f"{what} It was set aside and is being rebuilt from the files.",)
+        _require_readable(path)
         kept = _set_aside(path)
         store = SqliteStore.open(path, engine=engine)
         store.is_replacement = True
@@ -357,6 +366,21 @@ def _replaced(
     also = f" {vectors} sound vectors of it are kept." if vectors else ""
     where = f"It was set aside as {kept.name} and is being rebuilt from the files."
     return store, (f"{what} {where}{also}",)
+
+
+def _require_readable(path: Path) -> None:
+    """Check that the disk gives every byte: to SQLite, one that fails is like a damaged page.
+
+    Raises:
+        StoreDiskError: it does not.
+
+    """
+    try:
+        with path.open("rb") as file:
+            while file.read(_READ_BYTES):
+                pass
+    except OSError as error:
+        raise disk_error(path, error.strerror or str(error)) from error
 
 
 def _identity(path: Path) -> Identity:
