@@ -9,7 +9,7 @@ import numpy as np
 
 from recollect.stores import term_counts
 from recollect.stores.base import DocumentStore, Loaded
-from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.connect import SqliteFile, translated
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     FLOAT_BYTES,
@@ -182,7 +182,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
             vectors = np.zeros((len(rows), width), dtype=np.float32)
             vectors[has_vector] = stack(stored, tails, dimensions=width)
             bags = [blob_of(row[-4], entry_bytes=term_counts.ENTRY_BYTES) for row in rows]
-            chunks = StoredChunks(rows)
+            chunks = StoredChunks(rows, explained=lambda: translated(self._path))
             return Loaded(
                 keys=tuple(ChunkKey(row[0]) for row in rows),
                 chunks=chunks,

@@ -20,6 +20,7 @@ from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
 
     from recollect.types import Scope, Vectors
 
@@ -186,8 +187,21 @@ class StoredChunks(Sequence[Chunk]):
     Most chunks that a query weighs are never shown, and making one costs more than reading it.
     """
 
-    def __init__(self, rows: Sequence[Sequence[object]]) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Sequence[object]],
+        *,
+        explained: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        """Store the rows.
+
+        Args:
+            rows: what was read.
+            explained: turns the error of a damaged row into one for the user, whenever it is made.
+
+        """
         self._rows = rows
+        self._explained = explained
         self._made: dict[int, Chunk] = {}
         columns = tuple(zip(*rows, strict=True)) or ((),) * _COLUMNS
         self.paths = _column(columns[1], str)
@@ -208,9 +222,10 @@ class StoredChunks(Sequence[Chunk]):
     def __getitem__(self, place: slice) -> Sequence[Chunk]: ...
     def __getitem__(self, place: int | slice) -> Chunk | Sequence[Chunk]:
         if isinstance(place, slice):
-            return StoredChunks(self._rows[place])
+            return StoredChunks(self._rows[place], explained=self._explained)
         if place not in self._made:
-            self._made[place] = chunk_of(self._rows[place])
+            with self._explained():
+                self._made[place] = chunk_of(self._rows[place])
         return self._made[place]
 
 
