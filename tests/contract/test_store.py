@@ -288,7 +288,7 @@ def test_another_stat_or_recipe_is_another_state_too(store: Store, change: str) 
     seen = known_of(store)
     same = document("memory/a.md", "apple")
     if change == "stat":
-        store.touch(replace(same, stat=Stat(5, 99)))
+        store.touch_many([replace(same, stat=Stat(5, 99))])
     else:
         store.put(same, [], recipe="r2")
 
@@ -307,6 +307,17 @@ def test_a_document_is_dropped_only_if_it_is_the_one_that_was_seen(store: Store)
 
     assert (False, True) == (refused, dropped)
     assert (["banana"], []) == (kept, found(store))
+
+
+def test_many_documents_are_dropped_except_those_that_another_changed(store: Store) -> None:
+    for name in ("a", "b", "c"):
+        put(store, f"memory/{name}.md", "apple")
+    seen = list(store.known().values())
+    put(store, "memory/b.md", "banana")
+
+    store.drop_many(seen)
+
+    assert [(SourceKind.MEMORY, "memory/b.md")] == list(store.known())
 
 
 def write_of(path: str, text: str, *, expected: Known | None) -> DocumentWrite:
@@ -381,25 +392,20 @@ def test_what_one_source_holds_does_not_stand_in_the_way_of_another(store: Store
     assert ["banana"] == found(store)
 
 
-def test_touching_a_document_changes_its_stat_only(store: Store) -> None:
+def test_touching_documents_changes_their_stats_only(store: Store) -> None:
     put(store, "memory/a.md", "apple")
-    fresh = document("memory/a.md", "apple")
-    store.touch(
-        Document(
-            path=fresh.path,
-            source=fresh.source,
-            text=fresh.text,
-            digest=fresh.digest,
-            stat=Stat(5, 99),
-            when=None,
-            is_settled=False,
-        )
-    )
+    put(store, "memory/b.md", "banana")
+    before = store.known()[SourceKind.MEMORY, "memory/b.md"]
+    same, other = document("memory/a.md", "apple"), document("memory/b.md", "blueberry")
+    later = [replace(each, stat=Stat(5, 99), is_settled=False) for each in (same, other)]
 
-    known = store.known()[SourceKind.MEMORY, "memory/a.md"]
+    store.touch_many(later)
 
-    assert (Stat(5, 99), False) == (known.stat, known.is_settled)
-    assert 1 == store.status(None).chunks
+    known = store.known()
+    touched = known[SourceKind.MEMORY, "memory/a.md"]
+    assert (Stat(5, 99), False) == (touched.stat, touched.is_settled)
+    assert before == known[SourceKind.MEMORY, "memory/b.md"]
+    assert 2 == store.status(None).chunks
 
 
 def test_any_of_the_terms_is_enough_and_absent_terms_are_harmless(store: Store) -> None:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.ingest.read import UnreadableError
+from recollect.ingest.write import BATCH_DOCUMENTS, MOST_RACES, DocumentWriter, write_of
 from recollect.records import dataclass
 from recollect.reports import Report, Staleness
-from recollect.stores.base import DocumentWrite
 from recollect.types import Step
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from recollect.types import Document, Known, Progress, SourceKind
 
     Stored = Mapping[tuple[SourceKind, str], Known]
-
-_MOST_RACES = 5  # times another process may store a file before us until we leave it to them
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +91,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         counts.update(_kind_of_change(each, known, source, departed) for each in together)
     deadline = None if read_seconds is None else time.monotonic() + read_seconds
     suspects = plan.alone(newest_first=deadline is not None)
+    writer = DocumentWriter(store, known=known)
     for done, (source, suspect) in enumerate(suspects):
         progress(Step("read", done, len(suspects)))
         if deadline is not None and time.monotonic() > deadline:
@@ -106,13 +105,13 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
             failed += taken.failures
             counts[_kind_of_change(taken, known, source, departed)] += 1
             if force or not _is_current(taken, known, source):
-                _put(taken, suspect, source=source, store=store, known=known)
+                writer.put(taken, suspect, source)
             elif not _is_known(taken.document, known):
-                store.touch(taken.document)
+                writer.touch(taken.document)
+    writer.flush()
     progress(Step("read", len(suspects), len(suspects)))
-    for gone in plan.gone:
-        # Unless another process has stored it again since.
-        store.drop(gone.path, source=gone.source, expected=gone)
+    for at in range(0, len(plan.gone), BATCH_DOCUMENTS):
+        store.drop_many(plan.gone[at : at + BATCH_DOCUMENTS])
     return Report(
         added=counts["added"],
         changed=counts["changed"],
@@ -217,25 +216,6 @@ def _is_known(document: Document, known: Stored) -> bool:
     return before is not None and (before.stat, before.is_settled) == state
 
 
-def _put(taken: Taken, suspect: Found, *, source: Source, store: Store, known: Stored) -> None:
-    """Store a document; if another process was faster, read the file again and compare.
-
-    Without that a slow process would put an old content over a newer one.
-    """
-    document = taken.document
-    before = known.get((document.source, document.path))
-    for _ in range(_MOST_RACES):
-        if store.put(taken.document, taken.chunks(), recipe=source.recipe, expected=before):
-            return
-        before = store.known_of(document.path, source=document.source)
-        try:
-            taken = source.take(suspect)
-        except UnreadableError:
-            return  # gone or unreadable by now: the next sync sees it
-        if before is not None and before.digest == taken.document.digest:
-            return
-
-
 def _store_together(
     source: Source, suspects: Sequence[Found], *, store: Store, known: Stored, force: bool
 ) -> tuple[list[Taken], list[Failure]]:
@@ -245,16 +225,15 @@ def _store_together(
     """
     taken: list[Taken] = []
     failed: list[Failure] = []
-    for attempt in range(_MOST_RACES):
+    for attempt in range(MOST_RACES):
         recipe = source.recipe
         taken, failed = _take_all(source, suspects)
-        if source.recipe == recipe or attempt == _MOST_RACES - 1:
+        if source.recipe == recipe or attempt == MOST_RACES - 1:
             changed = [each for each in taken if force or not _is_current(each, known, source)]
-            writes = [_write_of(each, known, recipe=source.recipe) for each in changed]
+            writes = [write_of(each, known, recipe=source.recipe) for each in changed]
             if all(store.put_many(writes, jointly=True)):
-                for each in taken:
-                    if each not in changed and not _is_known(each.document, known):
-                        store.touch(each.document)
+                same = (each.document for each in taken if each not in changed)
+                store.touch_many([each for each in same if not _is_known(each, known)])
                 break
         known = store.known()
         suspects = [found for _, found in make_plan([source], known=known, force=force).suspects]
@@ -272,12 +251,6 @@ def _take_all(source: Source, suspects: Sequence[Found]) -> tuple[list[Taken], l
         else:
             failed += taken[-1].failures
     return taken, failed
-
-
-def _write_of(taken: Taken, known: Stored, *, recipe: str) -> DocumentWrite:
-    document = taken.document
-    before = known.get((document.source, document.path))
-    return DocumentWrite(document, taken.chunks(), recipe, before)
 
 
 def _kind_of_change(taken: Taken, known: Stored, source: Source, departed: Counter[str]) -> str:

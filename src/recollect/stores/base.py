@@ -197,14 +197,17 @@ class DocumentStore(Protocol):
         with `jointly` all of them are.
         """
 
-    def touch(self, document: Document) -> None:
-        """Update the stat of a document, if its stored digest is still the same."""
+    def touch_many(self, documents: Sequence[Document]) -> None:
+        """Update the stats of documents whose stored digest is still the same, in one step."""
 
     def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
         """Remove a document, unless its stored state is not the expected one; return whether.
 
         The vectors of its texts stay, for equal texts elsewhere.
         """
+
+    def drop_many(self, gone: Sequence[Known]) -> None:
+        """Remove documents in one step, except those that another process has changed since."""
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
         """Return the chunks of a document in the order of its lines."""

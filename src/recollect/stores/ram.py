@@ -154,12 +154,13 @@ class RamStore(Store):
         return True
 
     @synchronized
-    def touch(self, document: Document) -> None:
-        known = self._all.known.get((document.source, document.path))
-        if known is not None and known.digest == document.digest:
-            self._all.known[document.source, document.path] = replace(
-                known, stat=document.stat, is_settled=document.is_settled
-            )
+    def touch_many(self, documents: Sequence[Document]) -> None:
+        for document in documents:
+            known = self._all.known.get((document.source, document.path))
+            if known is not None and known.digest == document.digest:
+                self._all.known[document.source, document.path] = replace(
+                    known, stat=document.stat, is_settled=document.is_settled
+                )
 
     @synchronized
     def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
@@ -171,6 +172,11 @@ class RamStore(Store):
             del self._all.rows[key]
             self._all.changes += 1
         return True
+
+    @synchronized
+    def drop_many(self, gone: Sequence[Known]) -> None:
+        for each in gone:
+            self.drop(each.path, source=each.source, expected=each)
 
     @synchronized
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:

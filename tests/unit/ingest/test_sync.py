@@ -320,9 +320,9 @@ def test_out_of_time_the_files_saved_last_are_read_and_the_rest_is_counted(
         memory.sync()
         for number in range(5):
             os.utime(write(f"memory/{number}.md", f"Word{number}.\n"), (number + 1, number + 1))
-        # Each look at the clock takes a second: two files are read in two and a half.
+        # Each look at the clock takes a second, and a file is two: two are read in four and a half.
         seconds = itertools.count(1000.0)
-        monkeypatch.setattr(sync, "CHEAP_SECONDS", 2.5)
+        monkeypatch.setattr(sync, "CHEAP_SECONDS", 4.5)
         monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
 
         results = memory.search("word")

@@ -140,23 +140,30 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         document, expected = write.document, write.expected
         return expected is ... or expected == self.known_of(document.path, source=document.source)
 
-    def touch(self, document: Document) -> None:
-        with self._writing() as connection:
-            connection.execute(
-                _TOUCH,
-                (
-                    document.stat.size_bytes,
-                    document.stat.mtime_ns,
-                    int(document.is_settled),
-                    document.source.value,
-                    document.path,
-                    document.digest,
-                ),
+    def touch_many(self, documents: Sequence[Document]) -> None:
+        rows = [
+            (
+                each.stat.size_bytes,
+                each.stat.mtime_ns,
+                int(each.is_settled),
+                each.source.value,
+                each.path,
+                each.digest,
             )
+            for each in documents
+        ]
+        if rows:
+            with self._writing() as connection:
+                connection.executemany(_TOUCH, rows)
 
     def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
         with self._writing():
             return self._delete(path, source, expected)
+
+    def drop_many(self, gone: Sequence[Known]) -> None:
+        with self._writing():
+            for each in gone:
+                self._delete(each.path, each.source, each)
 
     def _delete(self, path: str, source: SourceKind, expected: Expected) -> bool:
         if expected is not ... and expected != self.known_of(path, source=source):

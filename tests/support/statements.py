@@ -1,0 +1,34 @@
+"""Counts the SQL statements that every connection opened meanwhile runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import apsw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def counted_statements() -> Iterator[Counter[str]]:
+    """Yield how often each statement has run, by its text in one line.
+
+    Only connections that are opened inside count.
+    """
+    counts: Counter[str] = Counter()
+
+    def trace(_cursor: apsw.Cursor, sql: str, _bindings: object) -> bool:
+        counts[" ".join(sql.split())] += 1
+        return True
+
+    def observe(connection: apsw.Connection) -> None:
+        connection.exec_trace = trace
+
+    apsw.connection_hooks.append(observe)
+    try:
+        yield counts
+    finally:
+        apsw.connection_hooks.remove(observe)
