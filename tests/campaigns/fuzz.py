@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "tests" / "fixtures" / "fuzz"
-_INPUTS = 1_000_000
+_INPUTS = 10_000_000
 _MAX_BYTES = 192
 _FIRST_INPUTS = 64
 _TIMEOUT_SECONDS = 20  # of one input: beyond it, its time is not proportional to its size
