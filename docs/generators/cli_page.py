@@ -19,7 +19,13 @@ _HEAD = """# Command line
 
 Results go to standard output, messages to standard error. With `--json` standard output is one
 JSON document; an error is `{{"ok": false, "error": {{"type": …, "message": …, "action": …}}}}`.
-Exit code 0: success, also if nothing matched. 1: failure. 2: wrong usage.
+
+| exit code | means |
+| --- | --- |
+| 0 | done; also if nothing matched, or if some files could not be read and are named |
+| 1 | failed, with a next step |
+| 1 | `doctor`, `verify`, `agents`: something is wrong; `index`: nothing could be embedded |
+| 2 | wrong arguments or settings; nothing was done |
 
 These options may come before or after any command:
 

@@ -66,12 +66,16 @@ function cited(hit, citations) {
   return citations === "off" ? hit : { ...hit, snippet: `${hit.snippet}\n\nSource: ${hit.citation}` };
 }
 
+// What the model asked for was wrong: it can correct that, and memory works.
+const WRONG_CALLS = new Set(["not_found", "usage", "query"]);
+
 // A failure is an answer too: the model should tell the user.
 async function reported(work, empty, signal) {
   try {
     return result(await work());
   } catch (error) {
     if (signal?.aborted) throw error;
+    if (WRONG_CALLS.has(error.type)) return result({ ...empty, error: error.message, action: error.action });
     return result({
       ...empty,
       disabled: true,

@@ -134,7 +134,7 @@ def test_an_index_that_cannot_be_read_is_not_said_to_be_empty(
 
     done = run(environ, "agents")
 
-    assert 0 == done.returncode
+    assert 1 == done.returncode
     assert f"{file.stem}  cannot be read, " in done.stdout
     assert "is damaged" in done.stdout
     assert "0 files" not in done.stdout

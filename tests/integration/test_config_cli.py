@@ -129,6 +129,7 @@ def test_show_takes_a_setting_or_a_group_in_either_spelling(cli: Cli) -> None:
     ] == keys
     assert 2 == wrong.returncode
     assert "Did you mean `max_results`?" in wrong.stderr
+    assert "Did you mean" not in cli("set", "nonsense", "1").stderr
 
 
 def test_show_of_a_file_that_is_not_there_is_wrong_usage(cli: Cli) -> None:

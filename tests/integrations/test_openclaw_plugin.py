@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import recollect
 
@@ -44,3 +48,31 @@ def test_the_plugin_needs_nothing_but_node() -> None:
 
     assert {name for name in imported if not name.startswith(("./", "node:"))} == set()
     assert {name.removeprefix("./") for name in imported if name.startswith("./")} <= CODE.keys()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+@pytest.mark.parametrize(
+    ("kind", "is_broken"), [("usage", False), ("query", False), ("not_started", True)]
+)
+def test_memory_is_called_unavailable_only_if_the_call_was_not_wrong(
+    kind: str, *, is_broken: bool
+) -> None:
+    script = f"""
+    import {{ createTools }} from {json.dumps((PLUGIN / "tools.js").as_uri())};
+    import {{ RecollectError }} from {json.dumps((PLUGIN / "recollect.js").as_uri())};
+    const fails = async () => {{ throw new RecollectError("wrong", "do this", "{kind}"); }};
+    const tools = createTools({{ answer: fails, readFile: fails }}, {{ citations: "off" }});
+    for (const tool of tools) {{
+      const told = await tool.execute("1", {{ path: "../x", query: "x" }});
+      console.log(told.content[0].text.replaceAll("\\n", " "));
+    }}
+    """
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True
+    )
+
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert 2 == len(answers)
+    assert 2 * [("wrong", "do this")] == [(each["error"], each["action"]) for each in answers]
+    assert 2 * [is_broken] == [each.get("disabled", False) for each in answers]

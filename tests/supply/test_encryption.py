@@ -156,7 +156,7 @@ def test_without_ciphers_a_key_is_refused_and_nothing_is_written(
 
     assert 1 == code
     assert "pip install --force-reinstall --no-deps apsw-sqlite3mc" in told
-    assert b"" == stored(environ)
+    assert [] == list(Path(environ["RECOLLECT_HOME"]).rglob("*.sqlite*"))
 
 
 def test_a_password_is_not_a_key(noted: Path, environ: dict[str, str]) -> None:

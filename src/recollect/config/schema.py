@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _MEGA = 1_000_000
 _MOST_SHOWN_CHARS = 200
+_LIKE = 0.6  # below it, `nonsense` is like `chunk.tokens`
 """Of a key or value in a message: a file may hold one of any length."""
 T = TypeVar("T")
 
@@ -159,7 +160,7 @@ def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
     if name not in SETTINGS:
         import difflib  # noqa: PLC0415 - only for a mistake
 
-        near = difflib.get_close_matches(name[:_MOST_SHOWN_CHARS], SETTINGS, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(name[:_MOST_SHOWN_CHARS], SETTINGS, n=1, cutoff=_LIKE)
         hint = f"Did you mean `{near[0]}`? " if near else ""
         raise ConfigError(
             f"{origin}: there is no setting `{_short(key)}`.",

@@ -66,8 +66,14 @@ def open_provider(name: str, options: ProviderOptions, *, cache: Path) -> Provid
         ProviderSetupError: the package that offers it is missing or cannot be loaded.
 
     """
-    opener = _load(_PROVIDERS[name]) if name in _PROVIDERS else _load_foreign(name)
-    return cast("Callable[..., Provider]", opener)(options, cache=cache)
+    if name in _PROVIDERS:
+        return cast("Callable[..., Provider]", _load(_PROVIDERS[name]))(options, cache=cache)
+    opened = cast("Callable[..., Provider]", _load_foreign(name))(options, cache=cache)
+    if not options.remote.redact:
+        return opened
+    from recollect.providers.redacting import redacting  # noqa: PLC0415 - hardly ever needed
+
+    return redacting(opened)  # nobody knows whether it sends its texts to a server
 
 
 def open_chat(options: ChatOptions) -> Chat:

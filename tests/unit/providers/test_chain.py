@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.vendors.gemini import GeminiFormat
@@ -13,11 +13,18 @@ from tests.vendors.server import VendorServer
 from recollect.config.schema import read_setting
 from recollect.errors import ConfigError, ProviderSetupError
 from recollect.providers import registry
+from recollect.providers.base import (
+    ChecksFiles,
+    EmbedsMedia,
+    EmbedsPatiently,
+    Media,
+    OffersBatches,
+)
 from recollect.providers.chain import Chain
 from recollect.providers.keys import Variables
 from recollect.providers.openai import open_openai
-from recollect.providers.options import ProviderOptions
-from recollect.types import Degradation, Fingerprint, silent
+from recollect.providers.options import ProviderOptions, RemoteOptions
+from recollect.types import Degradation, Fingerprint, Role, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +135,33 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         encoding="utf-8",
     )
     (folder / "foreign_provider.py").write_text(
-        "def opened(options, *, cache):\n    return ('mine', options.provider, cache)\n",
+        """
+class Mine:
+    def __init__(self, options, cache):
+        self.fingerprint = ("mine", options.provider, cache)
+        self.seen = []
+
+    def embed(self, texts, *, role):
+        self.seen += texts
+
+    embed_patiently = embed
+
+    def embed_media(self, media):
+        self.seen += [each.label for each in media]
+
+    def charge(self, media):
+        return None
+
+    def batches(self):
+        return self
+
+    def submit(self, texts):
+        self.seen += texts.values()
+        return "one"
+
+def opened(options, *, cache):
+    return Mine(options, cache)
+""",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(str(folder))
@@ -138,11 +171,35 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_another_package_offers_a_provider_by_entry_point(foreign: str) -> None:
-    opened: object = registry.open_provider(foreign, ProviderOptions(provider=foreign), cache=CACHE)
+    opened = registry.open_provider(foreign, ProviderOptions(provider=foreign), cache=CACHE)
+    fingerprint: object = opened.fingerprint
 
-    assert ("mine", "foreign", CACHE) == opened
+    assert ("mine", "foreign", CACHE) == fingerprint
     assert ("provider", "foreign") == read_setting("provider", foreign, origin="test")
     assert foreign in registry.names()
+
+
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_a_provider_of_another_package_gets_no_secrets_unless_that_is_set(
+    foreign: str, *, is_hidden: bool
+) -> None:
+    options = ProviderOptions(provider=foreign, remote=RemoteOptions(redact=is_hidden))
+    provider = registry.open_provider(foreign, options, cache=CACHE)
+    secret = "my password is Xk29fj20dkWqp"  # noqa: S105 - nobody's
+
+    provider.embed([secret], role=Role.DOCUMENT)
+    assert isinstance(provider, EmbedsPatiently)
+    provider.embed_patiently([secret], role=Role.QUERY)
+    assert isinstance(provider, EmbedsMedia)
+    provider.embed_media([Media(secret, "image/png", b"")])
+    assert isinstance(provider, OffersBatches)
+    batches = provider.batches()
+    assert batches is not None
+    batches.submit({"digest": secret})
+    inner: Any = getattr(provider, "_provider", provider)
+
+    assert not isinstance(provider, ChecksFiles)
+    assert 4 * ["my password is ***" if is_hidden else secret] == inner.seen
 
 
 def test_a_package_that_cannot_be_loaded_is_named(foreign: str) -> None:

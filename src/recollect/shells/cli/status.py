@@ -67,14 +67,18 @@ def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: 
 
 @click.group("agents", invoke_without_command=True)
 @shared_options
-def agents_command(options: SharedOptions) -> None:
-    """List the indexes in this home and the workspaces they belong to, or remove one."""
+def agents_command(options: SharedOptions) -> int:
+    """List the indexes in this home and the workspaces they belong to, or remove one.
+
+    Exits 1 if one of them cannot be read.
+    """
     if click.get_current_context().invoked_subcommand is not None:
-        return
+        return 0
     from recollect.config.agents import list_agents  # noqa: PLC0415 - loads SQLite
 
     agents = list_agents()
     options.print(render.agents_json(agents), render.agents_text(agents))
+    return 1 if any(agent.problem for agent in agents) else 0
 
 
 @agents_command.command("remove")

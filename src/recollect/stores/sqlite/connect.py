@@ -22,7 +22,7 @@ from recollect.errors import (
     TermsCorruptError,
 )
 from recollect.stores.sqlite import pages
-from recollect.stores.sqlite.encrypt import unlock
+from recollect.stores.sqlite.encrypt import require_ciphers, unlock
 from recollect.stores.sqlite.rows import RowError, has_phrase, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
 from recollect.text.globs import matches
@@ -60,6 +60,8 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
     with translated(path):
         pages.are_available()  # loads the extension, before the first file is opened
         if writable:
+            if not path.exists():
+                require_ciphers(path)
             _make_private(path)
             return _open_writable(path)
         return _opened(_open_read_only(path), path, writable=False)

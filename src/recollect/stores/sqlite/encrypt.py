@@ -43,13 +43,7 @@ def unlock(connection: apsw.Connection, path: Path, *, writable: bool) -> None:
             raise _refusal(path, "is encrypted, and there is no key", f"Set {KEY_VARIABLE} to it")
         return
     if not hasattr(apsw, "mc_version"):
-        raise _refusal(
-            path,
-            f"cannot be encrypted or decrypted: this SQLite has no ciphers, and {KEY_VARIABLE} is "
-            "set",
-            f"Run `pip install --force-reinstall --no-deps {_PACKAGE}`",
-            otherwise=_DELETE if head.startswith(_ENCRYPTED) else f"unset {KEY_VARIABLE}",
-        )
+        raise _no_ciphers(path, is_encrypted=head.startswith(_ENCRYPTED))
     own = _head_of(key)
     if head.startswith(_ENCRYPTED) and head != own:
         raise _refusal(path, "is encrypted with another key", f"Set {KEY_VARIABLE} to that key")
@@ -60,6 +54,26 @@ def unlock(connection: apsw.Connection, path: Path, *, writable: bool) -> None:
         _encrypt(connection, path, key=f"raw:{key}{own.hex()}")
     else:
         connection.pragma("key", f"raw:{key}{own.hex()}")
+
+
+def require_ciphers(path: Path) -> None:
+    """Check that a file can be made for a key, before there is one.
+
+    Raises:
+        StoreError: this SQLite has no ciphers.
+
+    """
+    if key_of(path) is not None and not hasattr(apsw, "mc_version"):
+        raise _no_ciphers(path, is_encrypted=False)
+
+
+def _no_ciphers(path: Path, *, is_encrypted: bool) -> StoreError:
+    return _refusal(
+        path,
+        f"cannot be encrypted or decrypted: this SQLite has no ciphers, and {KEY_VARIABLE} is set",
+        f"Run `pip install --force-reinstall --no-deps {_PACKAGE}`",
+        otherwise=_DELETE if is_encrypted else f"unset {KEY_VARIABLE}",
+    )
 
 
 def _head_of(key: str) -> bytes:

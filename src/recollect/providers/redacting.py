@@ -1,0 +1,127 @@
+"""Hides secrets from providers of other packages, which may send what they get to a server.
+
+Providers of our own hide them in the one place where they send (`remote/retry.py`), and do so only
+if they send.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from recollect.providers.base import (
+    BatchApi,
+    ChecksFiles,
+    EmbedsMedia,
+    EmbedsPatiently,
+    OffersBatches,
+    Provider,
+)
+from recollect.text.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from recollect.providers.base import BatchState, Charge, Limits, Media
+    from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
+
+
+def redacting(provider: Provider) -> Provider:
+    """Return a provider that can do the same, and gets every text without its secrets."""
+    parts = [part for protocol, part in _PARTS.items() if isinstance(provider, protocol)]
+    kind = type("RedactingProvider", (*parts, _Redacting), {})
+    made: Provider = kind(provider)
+    return made
+
+
+class _Redacting(Provider):
+    def __init__(self, provider: Any) -> None:  # noqa: ANN401 - a Provider, and what a part needs
+        self._provider = provider
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        found: Fingerprint = self._provider.fingerprint
+        return found
+
+    @property
+    def background(self) -> Background | None:
+        found: Background | None = self._provider.background
+        return found
+
+    @property
+    def limits(self) -> Limits:
+        found: Limits = self._provider.limits
+        return found
+
+    @property
+    def price(self) -> float | None:
+        found: float | None = self._provider.price
+        return found
+
+    def reads(self, text: str) -> float:
+        return float(self._provider.reads(redact(text)))
+
+    def prepare(self, *, progress: Progress, retry: bool) -> None:
+        self._provider.prepare(progress=progress, retry=retry)
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        embedded: Vectors = self._provider.embed([redact(text) for text in texts], role=role)
+        return embedded
+
+    def close(self) -> None:
+        self._provider.close()
+
+
+class _Patiently(_Redacting):
+    def embed_patiently(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        hidden = [redact(text) for text in texts]
+        embedded: Vectors = self._provider.embed_patiently(hidden, role=role)
+        return embedded
+
+
+class _WithMedia(_Redacting):
+    def embed_media(self, media: Sequence[Media]) -> Vectors:
+        hidden = [replace(each, label=redact(each.label)) for each in media]
+        embedded: Vectors = self._provider.embed_media(hidden)
+        return embedded
+
+    def charge(self, media: Media) -> Charge:
+        found: Charge = self._provider.charge(media)
+        return found
+
+
+class _WithBatches(_Redacting):
+    def batches(self) -> BatchApi | None:
+        found: BatchApi | None = self._provider.batches()
+        return None if found is None else _RedactingBatches(found)
+
+
+class _WithFiles(_Redacting):
+    def check_files(self) -> None:
+        self._provider.check_files()
+
+
+class _RedactingBatches(BatchApi):
+    def __init__(self, batches: BatchApi) -> None:
+        self._batches = batches
+
+    @property
+    def most_texts(self) -> int:
+        return self._batches.most_texts
+
+    def submit(self, texts: Mapping[str, str]) -> str:
+        return self._batches.submit({digest: redact(text) for digest, text in texts.items()})
+
+    def look(self, batch: str) -> BatchState:
+        return self._batches.look(batch)
+
+    def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
+        return self._batches.collect(batch)
+
+
+_PARTS: dict[Any, type[_Redacting]] = {
+    EmbedsPatiently: _Patiently,
+    EmbedsMedia: _WithMedia,
+    OffersBatches: _WithBatches,
+    ChecksFiles: _WithFiles,
+}
