@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+VERSION = 1
+"""Part of the names of what is kept: a change of what is made here needs another one."""
 SECTIONS = 10
 """Sections of a document; each has a heading, so each is a chunk."""
 _BLOCK = 100  # documents
@@ -60,7 +62,7 @@ class Shape:
     @property
     def name(self) -> str:
         """A name for a folder."""
-        return f"{self.chunks}-{self.seed}"
+        return f"{VERSION}-{self.chunks}-{self.seed}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 import numpy as np
+from bench.speed.lookup import Lookup
 
 from recollect.providers import registry
 from recollect.providers.base import Limits
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 NAME = "ollama"  # in the place of one that the settings accept
 FILE, DIMENSIONS = "BENCH_VECTORS", "BENCH_DIMENSIONS"
-_MARKER = re.compile(r"\br(\d{7})\b")
 _BACKGROUND = Background(0.2, 0.1)
 
 
@@ -40,7 +38,8 @@ class GivenVectors:
     def __init__(self) -> None:
         dimensions = int(os.environ[DIMENSIONS])
         self.fingerprint = Fingerprint(NAME, "given", dimensions, "-")
-        self._vectors = np.memmap(os.environ[FILE], np.float32, "r").reshape(-1, dimensions)
+        vectors = np.memmap(os.environ[FILE], np.float32, "r").reshape(-1, dimensions)
+        self._lookup = Lookup(vectors)
 
     def reads(self, text: str) -> float:
         """Return 1: every text counts."""
@@ -54,16 +53,8 @@ class GivenVectors:
         """Return the given vectors; a text without a number gets one by chance."""
         del role
         begun = time.thread_time()
-        found = np.empty((len(texts), self._vectors.shape[1]), dtype=np.float32)
-        for row, text in enumerate(texts):
-            if (named := _MARKER.search(text)) is not None:
-                found[row] = self._vectors[int(named[1])]
-            elif GivenVectors.question is not None:
-                found[row] = GivenVectors.question
-            else:
-                rng = np.random.default_rng(crc32(text.encode()))
-                drawn = rng.standard_normal(found.shape[1], dtype=np.float32)
-                found[row] = drawn / np.linalg.norm(drawn)
+        self._lookup.question = GivenVectors.question
+        found = self._lookup.vectors_of(texts)
         GivenVectors.cpu += time.thread_time() - begun
         return found
 

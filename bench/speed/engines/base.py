@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -101,6 +102,14 @@ class Engine(ABC):
 
         """
         raise UnsupportedError("stores rows, not files: there is nothing to compare")
+
+    def cpu_time(self) -> float:
+        """Return the CPU seconds used so far by everything that works for this engine."""
+        return time.process_time()
+
+    def process_cpu(self) -> float | None:
+        """Return the CPU seconds of a cold start, if it is not that of this process."""
+        return None
 
     @staticmethod
     def require_common(ask: Ask) -> None:

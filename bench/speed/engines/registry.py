@@ -21,6 +21,15 @@ ENGINES = {
 PEERS = tuple(name for name in ENGINES if name != "recollect")
 MOST_CHUNKS = {"lancedb-ivf": 100_000, "chroma": 100_000, "memsearch": 10_000, "openclaw": 10_000}
 """What an engine can store in reasonable time; it is left out at larger sizes."""
+LEFT_OUT = {
+    "tantivy": "keyword search only; its filtered searches are keyword searches.",
+    "lancedb": "a phrase replaces the question and cannot narrow it.",
+    "chroma": "no ranked keyword search in the embedded database; filtered searches by vector.",
+    "memsearch": "always asks both legs; filters by folder only; cuts files into chunks itself.",
+    "openclaw": "always asks both legs; has no filters; cuts files into chunks itself; its vectors"
+    " come from a server on loopback, so the request for the question's vector is counted.",
+}
+"""What the peers cannot do, or do otherwise."""
 
 
 def open_engine(name: str, place: Place) -> Engine:

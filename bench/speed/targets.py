@@ -1,0 +1,128 @@
+"""What was aimed at, and whether it was reached: each target as a row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from bench.speed.report import Results
+
+SIZES = (10_000, 100_000, 1_000_000)
+_OWN = "recollect"
+Run: TypeAlias = dict[str, Any]
+Measured: TypeAlias = Callable[[Run], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound for one number, at some sizes or at all."""
+
+    name: str
+    measured: Measured
+    limits: dict[int, float]
+    unit: str = " ms"
+    peer: str | None = None
+    """Whose number is divided by Recollect's; then the limit is the least ratio."""
+
+    def row(self, results: Results) -> list[str]:
+        """Return the name, and what was measured at each size."""
+        return [self.name, *(self._cell(results, chunks) for chunks in SIZES)]
+
+    def _cell(self, results: Results, chunks: int) -> str:
+        limit, own = self.limits.get(chunks), results.get(_OWN, chunks)
+        value = self.measured(own) if own else None
+        if self.peer is not None:
+            other = results.get(self.peer, chunks)
+            theirs = self.measured(other) if other else None
+            value = theirs / value if theirs and value else None
+        if value is None:
+            return "not measured" if limit is not None else ""
+        shown = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"  # noqa: PLR2004
+        if limit is None:
+            return f"{shown}{self.unit}"
+        is_met = value <= limit if self.peer is None else value >= limit
+        return f"{shown}{self.unit}, {'met' if is_met else '**missed**'}"
+
+
+def ask(name: str) -> Measured:
+    """Return how to find what a way to ask takes."""
+    return lambda run: _asks(run).get(name, {}).get("cpu_p50")
+
+
+def part(*names: str) -> Measured:
+    """Return how to find what parts of a hybrid search take."""
+
+    def taken(run: Run) -> float | None:
+        parts = (run.get("warm") or {}).get("parts") or {}
+        return sum(parts[name]["cpu_p50"] for name in names) if {*names} <= {*parts} else None
+
+    return taken
+
+
+def no_op(run: Run) -> float | None:
+    """Return what an index run takes that finds nothing to do."""
+    found: float | None = ((run.get("change") or {}).get("no-op") or {}).get("cpu_p50")
+    return found
+
+
+def dearest_filter(run: Run) -> float | None:
+    """Return the most that a filter costs, as a multiple of the search without it."""
+    plain = ask("hybrid")(run)
+    costs = [
+        each["cpu_p50"]
+        for name, each in _asks(run).items()
+        if "cpu_p50" in each and name not in {"keyword", "vector", "hybrid"}
+    ]
+    return max(costs) / plain if plain and costs else None
+
+
+def beyond_bandwidth(read_gb_s: float) -> Measured:
+    """Return how to find the vector leg as a multiple of reading all codes, a bit a dimension."""
+
+    def ratio(run: Run) -> float | None:
+        scan = part("nearest")(run)
+        codes = run["chunks"] * run["dimensions"] / 8
+        return scan / (codes / (read_gb_s * 1e6)) if scan else None
+
+    return ratio
+
+
+def _asks(run: Run) -> dict[str, dict[str, float]]:
+    return (run.get("warm") or {}).get("asks") or {}
+
+
+def targets(results: Results) -> list[list[str]]:
+    """Return one row a target."""
+    every = dict.fromkeys
+    bound = beyond_bandwidth(results.machine["read_gb_s"])
+    found = [
+        Target(
+            "keyword leg: 3 ms at 100,000, 25 ms at 1,000,000",
+            part("keyword"),
+            {100_000: 3, 1_000_000: 25},
+        ),
+        Target(
+            "vector leg: 3 ms at 100,000, 20 ms at 1,000,000",
+            part("nearest"),
+            {100_000: 3, 1_000_000: 20},
+        ),
+        Target("load the union and rank it: 4 ms", part("load", "rest"), every(SIZES, 4)),
+        Target("dearest filter: 2 × no filter", dearest_filter, every(SIZES, 2), " ×"),
+        Target("vector leg: 3 × reading the codes", bound, every(SIZES, 3), " ×"),
+        Target("no-op index of 100,000 files: 1 s", no_op, {1_000_000: 1000}),
+    ]
+    for peer, times, name in (
+        ("openclaw", 10, "hybrid"),
+        ("memsearch", 5, "hybrid"),
+        ("lancedb", 1, "hybrid"),
+        ("lancedb-ivf", 1, "hybrid"),
+        ("chroma", 1, "vector"),
+    ):
+        title = f"{name} search: {times} × as fast as {peer}"
+        found.append(Target(title, ask(name), every(SIZES, times), " ×", peer))
+    for peer, times in (("openclaw", 10), ("memsearch", 5)):
+        title = f"no-op index: {times} × as fast as {peer}"
+        found.append(Target(title, no_op, every(SIZES, times), " ×", peer))
+    return [each.row(results) for each in found]
