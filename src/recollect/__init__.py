@@ -10,11 +10,9 @@ with Memory.open("path/to/workspace") as memory:
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from recollect.version import __version__
 
+TYPE_CHECKING = False  # the module `typing` is slow to load
 if TYPE_CHECKING:
     from recollect.async_memory import AsyncMemory
     from recollect.errors import (
@@ -63,6 +61,8 @@ _HOMES = (
 def __getattr__(name: str) -> object:
     # Importing the package must stay cheap: a command line that only shows help needs no numpy.
     if name in __all__:
+        from importlib import import_module  # noqa: PLC0415
+
         for home in _HOMES:
             module = import_module(home)
             if hasattr(module, name):

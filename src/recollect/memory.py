@@ -128,6 +128,7 @@ class Memory:
         self.lock = RLock()
         """Held by the thread that is at work: a connection serves one thread at a time."""
         self._setup = setup
+        self._was_degraded = False
         self._store = store
         self._cache = open_cache(
             setup.store_address, setup.places.cache, max_bytes=config.cache_bytes
@@ -197,7 +198,17 @@ class Memory:
         """
         setup = Setup.of(
             workspace, agent=agent, config_file=config_file, settings=settings, environ=environ
-        ).limited_to(scopes)
+        )
+        return cls.open_setup(setup.limited_to(scopes))
+
+    @classmethod
+    def open_setup(cls, setup: Setup) -> Self:
+        """Open the memory that settings were read for.
+
+        Raises:
+            StoreError: the index cannot be used.
+
+        """
         use_key(setup.places.home, setup.environ.get(KEY_VARIABLE))
         store, notices = open_store(setup.store_address, engine=setup.config.vector_engine)
         if store.is_writable:
@@ -447,7 +458,9 @@ class Memory:
         """
         if isinstance(embedded, Degradation):
             embedded = EmbeddedSearch(started.query, Serving(None, embedded))
-        return self._searcher.finish(started, embedded)
+        results = self._searcher.finish(started, embedded)
+        self._was_degraded = bool(results.degraded)
+        return results
 
     def recall(
         self,
@@ -716,6 +729,21 @@ class Memory:
     def take_notices(self) -> tuple[str, ...]:
         """Return what happened to the index and was not reported yet; most reports contain it."""
         return self._syncer.take_notices()
+
+    @synchronized
+    def settle(self) -> bool:
+        """Forget the last search; return True if this memory is now as good as a newly opened one.
+
+        It is not if something did not work: a new one would try again.
+        """
+        self._syncer.hand_over()
+        return (
+            self._store.is_shared
+            and self._store.is_writable
+            and not self._was_degraded
+            and not self.config.wording.wanted  # answers of a language model are remembered
+            and not self.take_notices()
+        )
 
     @synchronized
     def close(self) -> None:

@@ -26,10 +26,17 @@ TERMINAL = {
     # Through the guarded streams: the parser's own errors, and a question without our texts.
     "shells/cli/__init__.py: error.show": 1,
     "shells/cli/evaluate.py: click.prompt": 1,
-    # No texts: whether it is a terminal, a flush, the address that is served.
-    "shells/cli/hook.py: sys.stdout": 1,
+    # No texts: the version, whether it is a terminal, a flush, the address that is served.
+    "__main__.py: sys.stdout": 1,
+    "shells/cli/__init__.py: sys.stdout": 1,
     "shells/cli/shared.py: sys.stderr": 2,
     "shells/mcp/http.py: sys.stderr": 2,
+    # What a resident process printed with the functions above, on its way through a socket.
+    "shells/resident/client.py: os.write": 1,  # a fixed word
+    "shells/resident/client.py: sys.stderr": 2,
+    "shells/resident/client.py: sys.stdout": 2,
+    "shells/resident/server.py: sys.stderr": 3,
+    "shells/resident/server.py: sys.stdout": 3,
     # The protocol's own pipe: JSON, whose texts are neutralised where results are made.
     "shells/mcp/stdio.py: os.write": 1,
 }

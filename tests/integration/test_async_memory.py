@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 _NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "atlas", "is_behind", "is_writable"} | {
     "reader",
+    "settle",
     "start_search",
     "embed_search",
     "finish_search",
 }
-"""Objects that belong to the memory's thread, reached with `run`, and the steps of a search."""
+"""Objects that belong to the memory's thread, reached with `run`, the steps of a search, and
+what only a resident process needs."""
 
 
 FILES = Path("/proc/self/fd")

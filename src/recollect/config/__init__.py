@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # the module `typing` is slow to load
 if TYPE_CHECKING:
     from recollect.config.load import Setup, load_config
     from recollect.config.paths import Places, agent_of, find_workspace
@@ -25,5 +23,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     # Loaded on first use: finding places is light, reading settings needs every stage and numpy.
     if name in _HOMES:
+        from importlib import import_module  # noqa: PLC0415
+
         return getattr(import_module(f"recollect.config.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.config.home import home_folder, platform_folder, user_folder
 from recollect.errors import ConfigError, WorkspaceError
 from recollect.records import dataclass
 from recollect.stores.registry import SUFFIX
@@ -49,15 +49,14 @@ class Places:
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Places:
         """Return the platform's folders, unless the environment names others."""
-        named = environ.get("RECOLLECT_HOME")
         settings = environ.get("RECOLLECT_CONFIG")
         return cls(
-            home=Path(named).expanduser() if named else _platform(environ, "data") / "recollect",
-            models=_platform(environ, "cache") / "recollect" / "models",
+            home=Path(home_folder(environ)),
+            models=Path(platform_folder(environ, "cache")) / "recollect" / "models",
             settings=Path(settings).expanduser()
             if settings
-            else _platform(environ, "config") / "recollect" / "config.toml",
-            user=_user_home(environ),
+            else Path(platform_folder(environ, "config")) / "recollect" / "config.toml",
+            user=Path(user_folder(environ)),
         )
 
     @property
@@ -199,19 +198,3 @@ def agent_of(workspace: Path, *, named: str | None) -> str:
     real = workspace.resolve()
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", real.name).strip("-.")[:40] or "workspace"
     return f"{readable}-{digest_of(str(real).encode())[:8]}"
-
-
-def _user_home(environ: Mapping[str, str]) -> Path:
-    return Path(environ["HOME"]) if "HOME" in environ else Path.home()
-
-
-def _platform(environ: Mapping[str, str], kind: str) -> Path:
-    if named := environ.get(f"XDG_{kind.upper()}_HOME"):
-        return Path(named)
-    home = _user_home(environ)
-    if sys.platform == "darwin":
-        library = home / "Library"
-        return library / ("Caches" if kind == "cache" else "Application Support")
-    if sys.platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    return home / {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]

@@ -69,6 +69,13 @@ class Config:
     sync_on_search: bool = setting(
         "sync.on_search", True, switch, "bring the index up to date before a search"
     )
+    resident_seconds: int = user_setting(
+        "resident.idle_seconds",
+        0,
+        whole(0, 86_400),
+        "a search leaves a process that answers the next ones faster, and ends after so many "
+        "seconds without one; 0: none",
+    )
     watch: WatchOptions = field(default_factory=WatchOptions)
     chat: ChatOptions = field(default_factory=ChatOptions)
     wording: WordingOptions = field(default_factory=WordingOptions)

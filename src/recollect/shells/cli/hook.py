@@ -21,6 +21,7 @@ import click
 
 from recollect.config.paths import find_workspace
 from recollect.errors import RecollectError, UsageError
+from recollect.shells.cli import ABANDONED
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.text.files import make_private_folder, replace_file
@@ -72,7 +73,7 @@ class _ExitsWithZero(click.Command):
 @click.option("--budget", type=int, default=800, help="Most tokens per turn.  [default: 800]")
 @click.option("--seconds", type=float, default=8.0, help="Time limit.  [default: 8]")
 @shared_options
-def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: float) -> None:
+def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: float) -> int:
     """Answer EVENT of Claude Code: session-start, prompt or stop.
 
     Reads the event as JSON from standard input and prints the answer as JSON. RECOLLECT_HOOKS=off,
@@ -80,9 +81,7 @@ def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: fl
     """
     answer = _within(seconds, lambda: _answer(event, options, budget_tokens=budget))
     write_json(answer)
-    if answer == TIMED_OUT:
-        sys.stdout.flush()
-        os._exit(0)  # do not wait for the work that took too long
+    return ABANDONED if answer == TIMED_OUT else 0
 
 
 def _within(seconds: float, work: Callable[[], Answer]) -> Answer:
@@ -106,11 +105,13 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
         if _needs_no_memory(event, given):
             return {}
         with replace(options, workspace=workspace).open_memory() as memory:
-            return EVENTS[event](memory, given, budget_tokens)
+            answer = EVENTS[event](memory, given, budget_tokens)
+        options.start_resident(memory)
     except RecollectError as error:
         return _message(f"{error.message} {error.action}")
     except Exception as error:  # noqa: BLE001 - a bug here must not end the agent's session
         return _message(f"{type(error).__name__}: {error}. Please report it.")
+    return answer
 
 
 def _read_event() -> Event:

@@ -72,6 +72,7 @@ def search_command(
             notify("The rest is indexed in the background.")
     options.print(render.results_json(results), render.results_text(results))
     print_remarks(render.results_remarks(results))
+    options.start_resident(memory)
 
 
 def _glob(path: str | None, workspace: Path) -> str | None:
@@ -100,6 +101,7 @@ def recall_command(
         recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
     options.print(render.recalled_json(recalled), recalled.block or ())
     print_remarks(render.results_remarks(recalled.results))
+    options.start_resident(memory)
 
 
 @click.command("get")

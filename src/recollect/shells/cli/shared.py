@@ -6,7 +6,7 @@ import contextlib
 import functools
 import shlex
 import sys
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from recollect.memory import Memory
+    from recollect.shells.resident.memories import OpenMemories
     from recollect.types import Progress, Step
 
 ExitCode = TypeVar("ExitCode", int, None)
@@ -46,6 +47,8 @@ class SharedOptions:
     agent: str | None = None
     config_file: Path | None = None
     as_json: bool = False
+    memories: OpenMemories | None = None
+    """Those that stay open between the commands of a resident process."""
 
     @property
     def program(self) -> str:
@@ -69,15 +72,29 @@ class SharedOptions:
     @contextlib.contextmanager
     def open_memory(self) -> Iterator[Memory]:
         """Open the memory that the options name; print notices that no report contained."""
-        from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
-
         self.require_config_file()
-        with Memory.open(self.workspace, agent=self.agent, config_file=self.config_file) as memory:
+        with self._opened() as memory:
             try:
                 yield memory
             finally:
                 for notice in memory.take_notices():
                     notify(notice)
+
+    def _opened(self) -> contextlib.AbstractContextManager[Memory]:
+        if self.memories is not None:
+            return self.memories.borrow(
+                self.workspace, agent=self.agent, config_file=self.config_file
+            )
+        from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
+
+        return Memory.open(self.workspace, agent=self.agent, config_file=self.config_file)
+
+    def start_resident(self, memory: Memory) -> None:
+        """Start the process that answers the next commands, if the settings want one."""
+        if memory.config.resident_seconds and self.memories is None:
+            from recollect.shells.resident.start import start_if_missing  # noqa: PLC0415
+
+            start_if_missing(idle_seconds=memory.config.resident_seconds)
 
     def print(self, shape: Mapping[str, object], text: str | Iterable[tuple[str, str]]) -> None:
         """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""
@@ -122,14 +139,14 @@ def shared_options(
         without: the option that the command defines itself.
 
     """
-    names = [field.name for field in fields(SharedOptions) if field.name != without]
+    names = [name for name in _OPTIONS if name != without]
 
     @click.pass_context
     @functools.wraps(function)
     def command(context: click.Context, /, **given: object) -> ExitCode:
         before = context.obj or SharedOptions()
         after: dict[str, Any] = {name: given.pop(name) or getattr(before, name) for name in names}
-        context.obj = SharedOptions(**after)
+        context.obj = replace(before, **after)
         return function(context.obj, **given)
 
     for name in reversed(names):
