@@ -11,10 +11,10 @@ import numpy as np
 
 from recollect.errors import ProviderError, StoreCorruptError, TermsCorruptError
 from recollect.records import dataclass
-from recollect.search.bm25 import bm25
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
 from recollect.search.question import term_question
 from recollect.stores.base import VectorPool
+from recollect.stores.bm25 import bm25
 from recollect.text.terms import terms
 from recollect.types import Degradation, Leg, Mode, Role
 
@@ -116,7 +116,7 @@ def retrieve(
     query: Query, *, question: QueryTerms, store: Store, asked: AskedVectors | None, pool: int
 ) -> Pools:
     """Get the best chunks of both legs."""
-    keyword = store.keyword(question.terms, scope=query.scope, limit=pool)
+    keyword = store.keyword(question.terms, scope=query.scope, limit=pool, stop=question.stop)
     if KEYWORD not in query.legs:
         keyword = replace(keyword, keys=())
     if asked is None or VECTOR not in query.legs:
@@ -167,7 +167,8 @@ def propose_again(
     """Ask the keyword leg again, with other terms."""
     if KEYWORD not in query.legs:
         return pools
-    return replace(pools, keyword=store.keyword(question.terms, scope=query.scope, limit=pool))
+    keyword = store.keyword(question.terms, scope=query.scope, limit=pool, stop=question.stop)
+    return replace(pools, keyword=keyword)
 
 
 def propose_dated(
@@ -175,7 +176,7 @@ def propose_dated(
 ) -> Pools:
     """Add the best chunks of the days the question names, however low they rank."""
     scope = replace(query.scope, since=days.first, before=days.end + timedelta(days=1))
-    keys = store.keyword(question.terms, scope=scope, limit=_DATED).keys
+    keys = store.keyword(question.terms, scope=scope, limit=_DATED, stop=question.stop).keys
     if pools.query_vectors is not None and pools.fingerprint is not None:
         nearest = _nearest(
             store, pools.fingerprint, vectors=pools.query_vectors, scope=scope, limit=_DATED

@@ -1,7 +1,8 @@
 """The contract of a store: small roles that together are a `Store`, and the records they use.
 
-A store finds candidates and returns term counts and vectors. It does not score: the formulas are in
-`search`, once, so that every store ranks alike. `RamStore` is the executable definition.
+A store finds candidates and returns term counts and vectors. It has no formula of its own: that of
+the keyword leg is in `bm25`, and all others are in `search`, so that every store ranks alike.
+`RamStore` is the executable definition.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class KeywordPool:
-    """The best chunks that share terms with a query, in no guaranteed order."""
+    """The chunks that score highest for a query's terms, best first."""
 
     keys: tuple[ChunkKey, ...]
     corpus: Corpus
@@ -224,8 +225,18 @@ class DocumentStore(Protocol):
 class KeywordIndex(Protocol):
     """Finds chunks by terms."""
 
-    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
-        """Return up to `limit` chunks in scope that contain any of the terms."""
+    def keyword(
+        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
+    ) -> KeywordPool:
+        """Return the chunks in scope that score highest for the terms, by `stores.bm25`.
+
+        Args:
+            terms: what to look for; a chunk needs one of them.
+            scope: the chunks that may be returned.
+            limit: the most chunks to return.
+            stop: the terms that say little.
+
+        """
 
 
 class VectorIndex(Protocol):

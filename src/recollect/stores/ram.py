@@ -19,7 +19,7 @@ import numpy as np
 from recollect.errors import StoreError
 from recollect.records import dataclass
 from recollect.reports import Amount, DaySummary, Documents, StoreStatus
-from recollect.stores import term_counts
+from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
     ChunkPlace,
     Corpus,
@@ -235,11 +235,10 @@ class RamStore(Store):
     # Keywords
 
     @synchronized
-    def keyword(self, terms: Sequence[str], *, scope: Scope, limit: int) -> KeywordPool:
-        """Return up to `limit` chunks in scope with any of the terms, most distinct terms first."""
-        asked = set(terms)
-        shared = {key: len(asked & row.words) for key, row in self._seen(scope)}
-        keys = [key for key in sorted(shared, key=lambda key: (-shared[key], key)) if shared[key]]
+    def keyword(
+        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
+    ) -> KeywordPool:
+        asked = list(dict.fromkeys(terms))
         # The score of a word must not tell how often it occurs in the facts of others.
         visible = Scope(audience=scope.audience, with_superseded=True)
         rows = [row for _, row in self._seen(visible)]
@@ -248,7 +247,16 @@ class RamStore(Store):
             mean_length=sum(row.length for row in rows) / len(rows) if rows else 0.0,
             frequencies={term: sum(term in row.words for row in rows) for term in asked},
         )
-        return KeywordPool(tuple(keys[:limit]), corpus)
+        weights = bm25.term_weights(asked, stop=stop, corpus=corpus)
+        held = [(key, row) for key, row in self._seen(scope) if not row.words.isdisjoint(asked)]
+        counts = term_counts.count([row.bag for _, row in held], asked)
+        lengths = np.array([row.length for _, row in held], dtype=np.int64)
+        counted = bm25.saturated(
+            counts @ np.array(bm25.FIELD_WEIGHTS), bm25.norms(lengths, corpus=corpus)[:, None]
+        )
+        keys = np.array([key for key, _ in held], dtype=np.int64)
+        order = np.lexsort((keys, -(counted @ weights)))[:limit]
+        return KeywordPool(tuple(held[place][0] for place in order.tolist()), corpus)
 
     # Vectors
 

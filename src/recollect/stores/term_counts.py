@@ -54,12 +54,10 @@ def count(bags: Sequence[bytes], words: Sequence[str]) -> npt.NDArray[np.uint8]:
     counts = np.zeros((len(bags), len(words), len(FIELDS)), dtype=np.uint8)
     if not bags or not words:
         return counts
-    owner = np.repeat(np.arange(len(bags)), [len(bag) // _ENTRY.itemsize for bag in bags])
-    entries = np.frombuffer(b"".join(bags), dtype=_ENTRY)
-    stored = np.ascontiguousarray(entries["term"])  # a strided column compares at half the speed
+    owners, hashes, own = columns(bags)
     for column, word in enumerate(words):
-        found = np.flatnonzero(stored == _hash(word))
-        counts[owner[found], column] = entries["counts"][found]
+        found = np.flatnonzero(hashes == hash_of(word))
+        counts[owners[found], column] = own[found]
     return counts
 
 
@@ -69,12 +67,23 @@ class _Hashes(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= _MAX_CACHED_WORDS:
             self.clear()
-        self[word] = found = _hash(word)
+        self[word] = found = hash_of(word)
         return found
 
 
 _HASHES = _Hashes()
 
 
-def _hash(word: str) -> int:
+def columns(
+    bags: Sequence[bytes],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+    """Return for every entry of the bags: the number of its bag, its term, its counts by field."""
+    owners = np.repeat(np.arange(len(bags)), [len(bag) // _ENTRY.itemsize for bag in bags])
+    entries = np.frombuffer(b"".join(bags), dtype=_ENTRY)
+    # A strided column compares at half the speed.
+    return owners, np.ascontiguousarray(entries["term"]), entries["counts"]
+
+
+def hash_of(word: str) -> int:
+    """Return the number that stands for a term."""
     return crc32(word.encode("utf-8", "surrogatepass"))

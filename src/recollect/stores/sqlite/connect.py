@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.encrypt import require_ciphers, unlock
-from recollect.stores.sqlite.rows import RowError, has_phrase, text_of
+from recollect.stores.sqlite.rows import RowError, TermsRowError, has_phrase, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
 from recollect.text.globs import matches
 
@@ -277,7 +277,7 @@ def _unusable(path: Path, error: Exception) -> StoreError:
 def _explained(path: Path, error: Exception) -> StoreError:
     """Return the damage that an error tells of, or another failure."""
     code = getattr(error, "extendedresult", None)
-    if code == apsw.SQLITE_CORRUPT_VTAB or str(error).startswith("invalid fts5 file format"):
+    if isinstance(error, TermsRowError):
         return TermsCorruptError(
             f"The keyword index of {path} is damaged ({error}).",
             action="Run `recollect index --force`: it is rebuilt from the chunks.",

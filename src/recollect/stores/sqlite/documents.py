@@ -27,6 +27,7 @@ from recollect.stores.sqlite.rows import (
     vector_id,
     whole_of,
 )
+from recollect.stores.sqlite.seal import remove, seal_tail
 from recollect.types import ChunkKey, SupersededFact
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ _INSERT_CHUNK = """
                         day, speaker, moment, importance, triggers)
     VALUES (?, ?, ?, (SELECT id FROM texts WHERE digest = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-INSERT_TERMS = "INSERT INTO terms (rowid, body, heading, path) VALUES (?, ?, ?, ?)"
 _INSERT_MEDIA = "INSERT INTO media (chunk, content) VALUES (?, ?)"
 _INSERT_FACT = """
     INSERT INTO facts (chunk, id, scope, since, until, superseded_by) VALUES (?, ?, ?, ?, ?, ?)
@@ -55,6 +55,10 @@ _INSERT_FACT = """
 _TOUCH = """
     UPDATE documents SET size_bytes = ?, mtime_ns = ?, is_settled = ?
     WHERE source = ? AND path = ? AND digest = ?
+"""
+_KEYS_OF = """
+    SELECT c.id FROM documents d JOIN chunks c ON c.document = d.id
+    WHERE d.source = ? AND d.path = ?
 """
 _CHUNKS_OF = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
@@ -104,19 +108,25 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         with self._writing() as connection:
             if jointly and not all(map(self._is_expected, writes)):
                 return [False] * len(writes)
-            return [
-                self._put(connection, write, words)
+            gone: list[int] = []
+            stored = [
+                self._put(connection, write, words, gone=gone)
                 for write, words in zip(writes, fields, strict=True)
             ]
+            remove(connection, gone)
+            seal_tail(connection)
+            return stored
 
     def _put(
         self,
         connection: apsw.Connection,
         write: DocumentWrite,
         fields: Sequence[tuple[list[str], ...]],
+        *,
+        gone: list[int],
     ) -> bool:
         document = write.document
-        if not self._delete(document.path, document.source, write.expected):
+        if not self._delete(document.path, document.source, write.expected, gone=gone):
             return False
         connection.execute(
             _INSERT_DOCUMENT,
@@ -157,20 +167,29 @@ class SqliteDocuments(SqliteFile, DocumentStore):
                 connection.executemany(_TOUCH, rows)
 
     def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        with self._writing():
-            return self._delete(path, source, expected)
+        gone: list[int] = []
+        with self._writing() as connection:
+            if not self._delete(path, source, expected, gone=gone):
+                return False
+            remove(connection, gone)
+            return True
 
     def drop_many(self, gone: Sequence[Known]) -> None:
-        with self._writing():
+        keys: list[int] = []
+        with self._writing() as connection:
             for each in gone:
-                self._delete(each.path, each.source, each)
+                self._delete(each.path, each.source, each, gone=keys)
+            remove(connection, keys)
 
-    def _delete(self, path: str, source: SourceKind, expected: Expected) -> bool:
+    def _delete(
+        self, path: str, source: SourceKind, expected: Expected, *, gone: list[int]
+    ) -> bool:
+        """Delete a document, unless it is not the expected one, and add its chunks to `gone`."""
         if expected is not ... and expected != self.known_of(path, source=source):
             return False
-        self._connection.execute(
-            "DELETE FROM documents WHERE source = ? AND path = ?", (source.value, path)
-        )
+        own = (source.value, path)
+        gone += [whole_of(row[0]) for row in self._connection.execute(_KEYS_OF, own)]
+        self._connection.execute("DELETE FROM documents WHERE source = ? AND path = ?", own)
         return True
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
@@ -240,4 +259,3 @@ def _insert_chunk(
         connection.execute(_INSERT_MEDIA, (key, bytes.fromhex(chunk.media)))
     if chunk.fact is not None:
         connection.execute(_INSERT_FACT, (key, *fact_row(chunk.fact)))
-    connection.execute(INSERT_TERMS, (key, *(" ".join(words) for words in fields)))

@@ -52,11 +52,20 @@ _FOREIGN = "SELECT chunk FROM facts WHERE scope NOT IN (SELECT value FROM json_e
 _INVALID = f"{_FOREIGN} OR since > ? OR until <= ?"
 
 
-_HAS_TERMS = "c.id IN (SELECT rowid FROM terms WHERE terms MATCH ?)"
-
-
 class RowError(ValueError):
     """A row holds a value that Recollect never writes: the file is damaged."""
+
+
+class TermsRowError(RowError):
+    """A row of the keyword index is damaged: the index is made again from the chunks."""
+
+
+def check_terms(read: Callable[P, Record], *args: P.args, **kwargs: P.kwargs) -> Record:
+    """Read something of the keyword index, such that a wrong value raises TermsRowError."""
+    try:
+        return read(*args, **kwargs)
+    except ValueError as error:
+        raise TermsRowError(str(error)) from error
 
 
 def decoding(function: Callable[P, Record]) -> Callable[P, Record]:
@@ -332,33 +341,19 @@ def scope_sql(scope: Scope) -> tuple[str, list[str]]:
         conditions.append("path_matches(d.path, ?)")
         bindings.append(scope.path)
     for phrase in scope.phrases:
-        if phrase.terms:
-            conditions.append(_HAS_TERMS)
-            bindings.append(match_all(phrase.terms))
         conditions.append("has_phrase(c.text, c.heading, d.path, ?)")
         bindings.append(json.dumps(phrase.words))
     return " AND ".join(conditions), bindings
 
 
-def match_any(terms: Iterable[str]) -> str:
-    """Return an FTS5 expression for rows with at least one of the terms."""
-    return " OR ".join(map(_quoted, terms))
-
-
-def match_all(terms: Iterable[str]) -> str:
-    """Return an FTS5 expression for rows with all of the terms."""
-    return " AND ".join(map(_quoted, terms))
-
-
-def _quoted(term: str) -> str:
-    """Return the term as an FTS5 string, so that no text acts as an operator."""
-    return '"' + term.replace('"', '""') + '"'
-
-
 def has_phrase(*arguments: object) -> bool:
     """Return whether a chunk's text, heading or path contains a phrase: a function for SQL."""
-    text, heading, path, phrase = map(str, arguments)
-    words = tuple(json.loads(phrase))
+    *fields, phrase = map(str, arguments)
+    return phrase_in(*fields, words=tuple(json.loads(phrase)))
+
+
+def phrase_in(text: str, heading: str, path: str, *, words: tuple[str, ...]) -> bool:
+    """Return whether a chunk's text, stored heading or path has these words side by side."""
     fields = (text, " ".join(split_heading(heading)), path)
     return any(contains(field, words) for field in fields)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
+from recollect.stores.sqlite.filters import allowed_texts
 from recollect.stores.sqlite.rows import (
     RowError,
     blob_of,
@@ -50,10 +51,6 @@ _OF_TEXTS = f"""
 """  # noqa: S608 - our own column names
 _SEGMENTS = "SELECT ids, codes, tail FROM codes WHERE space = ? ORDER BY segment"
 _CODING = "SELECT vectors, coded, centre FROM spaces WHERE id = ?"
-_SCOPED = """
-    SELECT DISTINCT c.text_id FROM chunks c JOIN documents d ON d.id = c.document
-    WHERE {condition}
-"""
 _CHUNKS = """
     SELECT asked.key, c.id FROM json_each(?) asked
     JOIN chunks c ON c.text_id = asked.value
@@ -125,9 +122,8 @@ def forget_codes(connection: apsw.Connection, *, space: int) -> None:
 
 def _scoped(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.int64]:
     """Return the texts of the chunks in scope."""
-    condition, bindings = scope_sql(scope)
-    rows = connection.execute(_SCOPED.format(condition=condition), bindings)
-    return np.array([row[0] for row in rows], dtype=np.int64)
+    allowed = allowed_texts(connection, scope)
+    return np.flatnonzero(allowed) if allowed is not None else np.zeros(0, dtype=np.int64)
 
 
 def _closest_of_all(

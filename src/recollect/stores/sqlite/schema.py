@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import StoreCorruptError, StoreReadOnlyError, StoreTooNewError
 from recollect.stores.sqlite.connect import reading, writing
+from recollect.stores.sqlite.seal import seal_tail
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -185,6 +186,40 @@ ALTER TABLE spaces ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;  -- another one 
 ALTER TABLE spaces ADD COLUMN coding INTEGER NOT NULL DEFAULT 0;  -- codes of one are only appended
 """
 
+# Postings in segments take the place of the full-text index; `seal` makes them from the bags.
+_SEGMENTED = """
+DROP TRIGGER chunks_removed;
+DROP TABLE vocabulary;
+DROP TABLE terms;
+CREATE TRIGGER chunks_removed AFTER DELETE ON chunks BEGIN
+    UPDATE totals SET chunks = chunks - 1, length = length - old.length;
+END;
+
+CREATE TABLE segments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    token INTEGER NOT NULL,  -- random: what a process keeps of a segment is kept under it
+    first INTEGER NOT NULL,  -- ids of its first and last chunk
+    last INTEGER NOT NULL,
+    chunks INTEGER NOT NULL,
+    removed INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE columns (
+    segment INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    data BLOB NOT NULL,
+    tail INTEGER NOT NULL DEFAULT 127,
+    PRIMARY KEY (segment, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE postings (
+    id INTEGER PRIMARY KEY,  -- the segment in the bits above 32, the first term below
+    terms BLOB NOT NULL,
+    sizes BLOB NOT NULL,
+    places BLOB NOT NULL,
+    frequencies BLOB NOT NULL,
+    tail INTEGER NOT NULL DEFAULT 127
+) STRICT;
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
@@ -193,6 +228,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("importance and triggers of entries", _ANNOTATED),
     ("rows that end with a byte", _GUARDED),
     ("texts by number", _NUMBERED),
+    ("postings in segments", _SEGMENTED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
 _CHANGED = re.compile(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
@@ -213,6 +249,8 @@ def migrate(connection: apsw.Connection, *, path: Path) -> None:
             if version_of(connection) == version:
                 connection.execute(MIGRATIONS[version][1])
                 connection.execute(f"PRAGMA user_version = {version + 1}")
+                if version + 1 == len(MIGRATIONS):
+                    seal_tail(connection)
 
 
 def require_current(connection: apsw.Connection, *, path: Path) -> None:

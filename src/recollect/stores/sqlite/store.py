@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Self
 
-import apsw
-
 from recollect.errors import (
     StoreBusyError,
     StoreCorruptError,
@@ -35,16 +33,10 @@ from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.keyword import SqliteKeywords
 from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.stores.sqlite.overview import SqliteOverview
-from recollect.stores.sqlite.repair import (
-    audit,
-    find_broken,
-    find_drift,
-    has_all_terms,
-    rebuild_terms,
-    repair,
-)
+from recollect.stores.sqlite.repair import audit, find_broken, find_drift, repair
 from recollect.stores.sqlite.rows import hidden_sql, vector_id
 from recollect.stores.sqlite.salvage import copied, salvage
+from recollect.stores.sqlite.terms import has_all_terms, rebuild_terms
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors, space_id
 from recollect.types import Scope
@@ -53,6 +45,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import TypeAlias
+
+    import apsw
 
     from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Fingerprint
@@ -81,6 +75,9 @@ _MEDIA_WAITING = f"""
 """  # noqa: S608 - our own column names
 _CLEAR = """
     DELETE FROM documents;
+    DELETE FROM postings;
+    DELETE FROM columns;
+    DELETE FROM segments;
     DELETE FROM batches;
     DELETE FROM codes;
     DELETE FROM vectors;
@@ -241,11 +238,8 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
                 return (
                     f"{count} entries of the index disagreed with its chunks and were repaired.",
                 )
-        except StoreError as error:
-            # Tables behind the keyword index that contradict each other break a constraint.
-            is_terms = isinstance(error.__cause__, apsw.ConstraintError)
-            if not is_terms and not isinstance(error, TermsCorruptError):
-                raise
+        except TermsCorruptError:
+            pass  # what could not be read is made again
         return self._rebuild_terms()
 
     def _rebuild_terms(self) -> tuple[str, ...]:

@@ -1,0 +1,78 @@
+"""The formula of the keyword leg: BM25F. Stores choose their pool by it, and search scores by it.
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
+Lucene's idf, which stays positive for words that occur in most chunks: in a small memory nearly
+every word does. Fields are combined before saturation: a word in the heading counts as several in
+the body.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy.typing as npt
+
+    from recollect.stores.base import Corpus, Loaded
+    from recollect.text.terms import QueryTerms
+
+K1 = 1.0
+B = 0.4
+"""Low, because chunks have similar lengths by construction."""
+FIELD_WEIGHTS = (1, 2, 2)
+"""Body, heading, path: where a word occurs tells how much the chunk is about it.
+
+Postings store sums of weighted counts, so another weight needs a migration that makes them anew.
+"""
+STOP_WEIGHT = 0.25
+"""A function word carries little information, but a query of nothing else still works."""
+MOST = K1 + 1.0
+"""What no frequency of a term exceeds after saturation."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordScores:
+    """The keyword leg's raw score of each chunk."""
+
+    raw: npt.NDArray[np.float64]
+    bound: float
+    """The score of a chunk that is about nothing but the query."""
+
+
+def bm25(loaded: Loaded, *, question: QueryTerms, corpus: Corpus) -> KeywordScores:
+    """Return the score of every loaded chunk, and the query's own upper bound."""
+    weights = term_weights(question.terms, stop=question.stop, corpus=corpus)
+    frequencies = loaded.counts @ np.array(FIELD_WEIGHTS, dtype=np.float64)
+    counted = saturated(frequencies, norms(loaded.lengths, corpus=corpus)[:, None])
+    return KeywordScores(raw=counted @ weights, bound=float(weights.sum()) * MOST)
+
+
+def term_weights(
+    terms: Sequence[str], *, stop: Collection[str], corpus: Corpus
+) -> npt.NDArray[np.float64]:
+    """Return each term's share of the query's information."""
+    frequencies = np.array([corpus.frequencies[term] for term in terms], dtype=np.float64)
+    idf = np.log1p((corpus.chunks - frequencies + 0.5) / (frequencies + 0.5))
+    is_stop = np.array([term in stop for term in terms], dtype=np.bool_)
+    weights: npt.NDArray[np.float64] = np.where(is_stop, idf * STOP_WEIGHT, idf)
+    return weights
+
+
+def norms(lengths: npt.NDArray[Any], *, corpus: Corpus) -> npt.NDArray[np.float64]:
+    """Return for chunks of so many body terms how fast their terms saturate."""
+    scaled: npt.NDArray[np.float64] = K1 * (1 - B + B * lengths / (corpus.mean_length or 1.0))
+    return scaled
+
+
+def saturated(
+    frequencies: npt.NDArray[Any], norms: npt.NDArray[np.floating]
+) -> npt.NDArray[np.floating]:
+    """Return what weighted frequencies of a term count for, below MOST."""
+    raised: npt.NDArray[np.floating] = frequencies * MOST / (frequencies + norms)
+    return raised

@@ -1,0 +1,289 @@
+"""Postings of a segment of chunks: packed from bags, cut into blocks, and scored with numpy.
+
+An entry says how often a term occurs in a chunk. Packed into one number, term first, entries are
+brought into the order of postings by sorting numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.records import dataclass
+from recollect.stores import bm25, term_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from recollect.stores.base import Corpus
+
+    Entries = npt.NDArray[np.uint64]
+    Mask = npt.NDArray[np.bool_]
+
+LARGEST = 65_536
+"""Most chunks of a segment: the place of a chunk in it has 16 bits."""
+_PLACE_BITS, _FREQUENCY_BITS = 16, 8
+_TERM_SHIFT = np.uint64(_PLACE_BITS + _FREQUENCY_BITS)
+_PLACE_SHIFT = np.uint64(_FREQUENCY_BITS)
+_PLACE_MASK = np.uint64((1 << _PLACE_BITS) - 1)
+_MOST_FREQUENT = (1 << _FREQUENCY_BITS) - 1
+_BLOCK_BYTES = 4000  # about one page of the file; a term with more has a block of its own
+_POSTING_BYTES, _TERM_BYTES = 3, 8
+_MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2^64 divided by the golden ratio, as in splitmix64
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The chunks of a segment that contain a term."""
+
+    places: npt.NDArray[np.uint16] | None
+    """None if `frequencies` has a number for every chunk, zero where the term is absent."""
+    frequencies: npt.NDArray[np.uint8]
+    """Counts weighted by field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The postings of some neighbouring terms, as they are stored."""
+
+    terms: npt.NDArray[np.uint32]
+    sizes: npt.NDArray[np.uint32]
+    """Chunks per term."""
+    places: npt.NDArray[np.uint16]
+    """Empty if its only term is in so many chunks that a number for every chunk takes less."""
+    frequencies: npt.NDArray[np.uint8]
+
+    def check(self, *, chunks: int) -> None:
+        """Check that the parts fit together.
+
+        Raises:
+            ValueError: they do not.
+
+        """
+        total = int(self.sizes.sum())
+        is_dense = not len(self.places) and len(self.terms) == 1
+        if len(self.terms) != len(self.sizes) or len(self.frequencies) != (
+            chunks if is_dense else total
+        ):
+            raise ValueError("a block of postings is not whole")
+        if not is_dense and (len(self.places) != total or (total and self.places.max() >= chunks)):
+            raise ValueError("a posting names no chunk")
+
+    def find(self, term: int) -> Postings | None:
+        """Return the postings of a term that this block would hold."""
+        at = int(np.searchsorted(self.terms, term))
+        if at == len(self.terms) or self.terms[at] != term:
+            return None
+        if not len(self.places):
+            return Postings(None, self.frequencies)
+        start = int(self.sizes[:at].sum())
+        end = start + int(self.sizes[at])
+        return Postings(self.places[start:end], self.frequencies[start:end])
+
+    def entries(self) -> Entries:
+        """Return the block as entries."""
+        if len(self.places):
+            terms = np.repeat(self.terms, self.sizes)
+            return pack(terms, self.places, self.frequencies)
+        places = np.flatnonzero(self.frequencies)
+        terms = np.full(len(places), self.terms[0])
+        return pack(terms, places, self.frequencies[places])
+
+
+def pack(
+    terms: npt.NDArray[np.unsignedinteger],
+    places: npt.NDArray[np.integer],
+    frequencies: npt.NDArray[np.integer],
+) -> Entries:
+    """Return entries of their three columns."""
+    packed: Entries = terms.astype(np.uint64) << _TERM_SHIFT
+    packed |= places.astype(np.uint64) << _PLACE_SHIFT
+    packed |= frequencies.astype(np.uint64)
+    return packed
+
+
+def pack_bags(bags: Sequence[bytes]) -> Entries:
+    """Return the entries of chunks, of which each has the place of its bag, unordered."""
+    owners, terms, counts = term_counts.columns(bags)
+    weighted = counts @ np.array(bm25.FIELD_WEIGHTS, dtype=np.uint16)
+    return pack(terms, owners, np.minimum(weighted, _MOST_FREQUENT))
+
+
+def moved(entries: Entries, places: npt.NDArray[np.int64]) -> Entries:
+    """Return entries with the new place of each chunk, without those whose new place is -1."""
+    new = places[places_of(entries)]
+    kept = new >= 0
+    own = np.uint64((1 << int(_TERM_SHIFT)) - (1 << _FREQUENCY_BITS))
+    packed: Entries = entries[kept] & ~own
+    packed |= new[kept].astype(np.uint64) << _PLACE_SHIFT
+    return packed
+
+
+def places_of(entries: Entries) -> npt.NDArray[np.int64]:
+    """Return the place of each entry's chunk."""
+    return ((entries >> _PLACE_SHIFT) & _PLACE_MASK).astype(np.int64)
+
+
+def between(sorted_parts: Sequence[Entries], first: int, last: int) -> Entries:
+    """Return the entries of the terms in a range, both ends included, of parts in order."""
+    if not sorted_parts:
+        return np.zeros(0, dtype=np.uint64)
+    entries = np.concatenate(sorted_parts)
+    start, end = _range(entries, first, last)
+    return entries[start:end]
+
+
+def _range(entries: Entries, first: int, last: int) -> tuple[int, int]:
+    bounds = np.array([first, last + 1], dtype=np.uint64) << _TERM_SHIFT
+    start, end = np.searchsorted(entries, bounds).tolist()
+    return start, end
+
+
+def find(entries: Entries, term: int) -> Postings | None:
+    """Return the postings of a term in sorted entries."""
+    start, end = _range(entries, term, term)
+    if start == end:
+        return None
+    own = entries[start:end]
+    return Postings(places_of(own).astype(np.uint16), own.astype(np.uint8))
+
+
+def blocks(entries: Entries, *, chunks: int) -> Iterator[Block]:
+    """Yield sorted entries as blocks, in the order of terms."""
+    if not len(entries):
+        return
+    terms = (entries >> _TERM_SHIFT).astype(np.uint32)
+    places = places_of(entries).astype(np.uint16)
+    frequencies = entries.astype(np.uint8)
+    starts = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]]))
+    ends = np.append(starts[1:], len(terms))
+    sizes = ends - starts
+    stored_bytes = sizes * _POSTING_BYTES + _TERM_BYTES
+    is_large = stored_bytes > _BLOCK_BYTES // 2
+    page = (np.cumsum(stored_bytes) - stored_bytes) // _BLOCK_BYTES
+    is_cut = (page[1:] != page[:-1]) | is_large[1:] | is_large[:-1]
+    cuts = [0, *(np.flatnonzero(is_cut) + 1).tolist(), len(starts)]
+    for first, last in itertools.pairwise(cuts):
+        own = slice(int(starts[first]), int(ends[last - 1]))
+        held, counted = places[own], frequencies[own]
+        if last - first == 1 and len(held) * _POSTING_BYTES > chunks and is_large[first]:
+            dense = np.zeros(chunks, dtype=np.uint8)
+            dense[held] = counted
+            held, counted = held[:0], dense
+        yield Block(terms[starts[first:last]], sizes[first:last].astype(np.uint32), held, counted)
+
+
+def signatures(entries: Iterable[Entries], *, chunks: int) -> npt.NDArray[np.uint64]:
+    """Return a number for each chunk that tells its terms and their frequencies from others."""
+    found = np.zeros(chunks, dtype=np.uint64)
+    for part in entries:
+        said = ((part >> _TERM_SHIFT) << _PLACE_SHIFT) | (part & np.uint64(_MOST_FREQUENT))
+        mixed = (said + np.uint64(1)) * _MIX
+        np.add.at(found, places_of(part), mixed ^ (mixed >> np.uint64(29)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a segment holds of a query's terms."""
+
+    postings: Sequence[Postings | None]
+    """By term."""
+    lengths: npt.NDArray[np.integer]
+    """Body terms per chunk."""
+    visible: Mask | None
+    """The chunks that count in statistics; None is all."""
+    allowed: Mask | None
+    """The chunks that may be returned; None is all."""
+
+    def frequencies(self) -> list[int]:
+        """Return for each term the number of visible chunks that contain it."""
+        return [0 if each is None else _holders(each, self.visible) for each in self.postings]
+
+
+def _holders(postings: Postings, visible: Mask | None) -> int:
+    if postings.places is None:
+        held = postings.frequencies.astype(np.bool_)
+        return int(np.count_nonzero(held if visible is None else held & visible))
+    if visible is None:
+        return len(postings.places)
+    return int(np.count_nonzero(visible[postings.places]))
+
+
+def best(
+    parts: Sequence[Part], *, weights: npt.NDArray[np.float64], corpus: Corpus, limit: int
+) -> list[tuple[int, int]]:
+    """Return the part and the place of the chunks with the highest scores, best first."""
+    scores = np.zeros(0)
+    owners = np.zeros(0, dtype=np.int64)
+    places = np.zeros(0, dtype=np.int64)
+    for number, part in enumerate(parts):
+        least = float(scores[-1]) if len(scores) == limit else 0.0
+        own_places, own_scores = _score(
+            part, weights=weights, corpus=corpus, least=least, limit=limit
+        )
+        scores = np.concatenate([scores, own_scores])
+        owners = np.concatenate([owners, np.full(len(own_places), number)])
+        places = np.concatenate([places, own_places])
+        order = np.lexsort((places, owners, -scores))[:limit]
+        scores, owners, places = scores[order], owners[order], places[order]
+    return list(zip(owners.tolist(), places.tolist(), strict=True))
+
+
+def _score(
+    part: Part, *, weights: npt.NDArray[np.float64], corpus: Corpus, least: float, limit: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the places and scores of the chunks that can be among the best of all parts.
+
+    Terms that most chunks have are added last, and only for the chunks that they can still lift
+    above `least`, or above the best of this part without them.
+    """
+    norms = bm25.norms(part.lengths, corpus=corpus).astype(np.float32)
+    held = [
+        (weight, each) for weight, each in zip(weights.tolist(), part.postings, strict=True) if each
+    ]
+    scores = _sum_rare(held, norms)
+    if part.allowed is not None:
+        scores *= part.allowed
+    common = [(weight, each.frequencies) for weight, each in held if each.places is None]
+    open_bound = sum(weight for weight, _ in common) * bm25.MOST
+    if len(scores) > limit:
+        least = max(least, float(np.partition(scores, -limit)[-limit]))
+    places = np.flatnonzero(scores + open_bound >= least if common else scores >= least)
+    # Up to a point, adding to all is cheaper than picking.
+    picked: slice | npt.NDArray[np.int64] = places
+    if len(places) * 4 > len(scores):
+        picked, places = slice(None), np.arange(len(scores))
+    scores, norms = scores[picked], norms[picked]
+    for weight, frequencies in common:
+        counted = frequencies[picked].astype(np.float32)
+        scores += weight * bm25.saturated(counted, norms)
+    if part.allowed is not None:
+        scores *= part.allowed[picked]
+    kept = np.flatnonzero((scores >= least) & (scores > 0))
+    if len(kept) > limit:
+        # All that tie with the last: the order of chunks decides among them.
+        last = np.partition(scores[kept], -limit)[-limit]
+        kept = kept[scores[kept] >= last]
+    return places[kept], scores[kept]
+
+
+def _sum_rare(
+    held: Sequence[tuple[float, Postings]], norms: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float64]:
+    rare = [
+        (weight, each.places, each.frequencies) for weight, each in held if each.places is not None
+    ]
+    if not rare:
+        return np.zeros(len(norms))
+    places = np.concatenate([each[1] for each in rare]).astype(np.intp)
+    counted = np.concatenate([each[2] for each in rare]).astype(np.float32)
+    weights = np.repeat(
+        np.array([each[0] for each in rare], dtype=np.float32), [len(each[1]) for each in rare]
+    )
+    raised = weights * bm25.saturated(counted, norms[places])
+    return np.asarray(np.bincount(places, weights=raised, minlength=len(norms)), dtype=np.float64)
