@@ -15,7 +15,7 @@ from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
 from recollect.reports import Amount, DaySummary, DocumentSummary
 from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing
 from recollect.stores.ram import RamStore
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.text.phrases import phrases_in
 from recollect.text.terms import query_terms
@@ -45,13 +45,18 @@ OTHER = Fingerprint("test", "another", 8, "plain")
 OPENERS: dict[str, Callable[[Path], Store]] = {
     "ram": lambda _: RamStore(),
     "sqlite": SqliteStore.open,
+    "sqlite-segments": SqliteStore.open,
     "sqlite-codes": lambda path: SqliteStore.open(path, engine=NumpyScan(exact_limit=2)),
     "sqlite-vec": lambda path: SqliteStore.open(path, engine="sqlite-vec"),
 }
 
 
 @pytest.fixture(params=list(OPENERS))
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Store]:
+    if request.param == "sqlite-segments":
+        monkeypatch.setattr(seal, "SIZES", seal.Sizes(tail=0, tiers=(2, 4, 8)))
     opened = OPENERS[request.param](tmp_path / "index.sqlite")
     yield opened
     opened.close()

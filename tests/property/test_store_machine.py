@@ -11,9 +11,10 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.support.contents import segment_terms
 
 from recollect.stores.ram import RamStore
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat, digest_of
 
@@ -38,6 +39,8 @@ class StoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
+        self.sizes = seal.SIZES
+        seal.SIZES = seal.Sizes(tail=2, tiers=(4, 6, 8))
         self.ram = RamStore()
         self.sqlite = self.opened()
 
@@ -110,12 +113,22 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.shown(self.ram, ram.keys) == self.shown(self.sqlite, sqlite.keys)
 
     @invariant()
+    def the_best_are_the_same_in_the_same_order(self) -> None:
+        terms = ["appl", "banana", "tck-1", "東京"]
+        ram, sqlite = (
+            store.keyword(terms, scope=Scope(path="memory/[abc].md"), limit=3, stop=["banana"])
+            for store in self.stores
+        )
+        assert self.numbered(self.ram, ram.keys) == self.numbered(self.sqlite, sqlite.keys)
+
+    @invariant()
     def no_term_or_vector_is_left_without_its_chunk(self) -> None:
         connection = self.sqlite._connection
-        chunks, rows = connection.execute(
-            "SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM terms_docsize)"
-        ).get
-        assert chunks == rows == self.sqlite.status(None).chunks
+        keys = {key for (key,) in connection.execute("SELECT id FROM chunks")}
+        last = connection.execute("SELECT ifnull(max(last), 0) FROM segments").get
+        assert {key for key in keys if key <= last} == segment_terms(connection).keys()
+        assert len(keys) == self.sqlite.status(None).chunks
+        assert [] == self.sqlite.check()
 
     @rule()
     def vectors_find_the_same_chunks(self) -> None:
@@ -129,11 +142,17 @@ class StoreMachine(RuleBasedStateMachine):
         ]
 
     @staticmethod
+    def numbered(store: Store, keys: object) -> list[tuple[str, int]]:
+        loaded = store.load(keys, terms=[], fingerprint=None)  # type: ignore[arg-type]
+        return [(chunk.path, chunk.start_line) for chunk in loaded.chunks]
+
+    @staticmethod
     def shown(store: Store, keys: object) -> list[tuple[str, int, str]]:
         loaded = store.load(keys, terms=[], fingerprint=None)  # type: ignore[arg-type]
         return sorted((chunk.path, chunk.start_line, chunk.text) for chunk in loaded.chunks)
 
     def teardown(self) -> None:
+        seal.SIZES = self.sizes
         self.sqlite.close()
         shutil.rmtree(self.folder)
 

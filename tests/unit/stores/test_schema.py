@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import gzip
 import shutil
+from collections import Counter
 from pathlib import Path
+from zlib import crc32
 
 import apsw
 import numpy as np
 import pytest
+from tests.support.contents import segment_terms
 
 from recollect import Memory
 from recollect.errors import StoreReadOnlyError
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.schema import MIGRATIONS
 from recollect.types import Fingerprint, Scope
 
 INDEXES = Path(__file__).parent.parent.parent / "fixtures" / "indexes"
 VERSIONS = range(1, len(MIGRATIONS) + 1)
-FIRST_WITH_DAYS, FIRST_WITH_MEDIA, FIRST_WITH_FACTS, FIRST_WITH_NUMBERS = 2, 3, 4, 7
+FIRST_WITH_DAYS, FIRST_WITH_MEDIA, FIRST_WITH_FACTS = 2, 3, 4
+FIRST_WITH_NUMBERS, FIRST_WITH_SEGMENTS = 7, 8
 EVERYONE = Scope(audience=frozenset({"global", "user:ada"}))
 NOTES = 10
 """Chunks of the Markdown files. Later versions also hold a conversation, an image and facts."""
@@ -35,15 +39,33 @@ QUESTIONS = {
 def rows_of(file: Path) -> dict[str, list[tuple[object, ...]]]:
     """Return the rows of every table, read without any code of ours."""
     connection = apsw.Connection(str(file))
-    connection.execute("CREATE VIRTUAL TABLE temp.instances USING fts5vocab(main, terms, instance)")
     tables = connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'terms*'"
         " AND name NOT IN ('vocabulary', 'sqlite_sequence')"
     )
-    names = ["temp.instances", *(str(name) for (name,) in tables)]
+    names = [str(name) for (name,) in tables]
     rows = {name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr) for name in names}  # noqa: S608
     connection.close()
     return rows
+
+
+def terms_of(file: Path) -> dict[int, list[tuple[int, int]]]:
+    """Return the hashes and weighted counts of the terms that the index has for each chunk."""
+    connection = apsw.Connection(str(file))
+    try:
+        if connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'segments'").get:
+            return {key: sorted(terms) for key, terms in segment_terms(connection).items()}
+        connection.execute(
+            "CREATE VIRTUAL TABLE temp.instances USING fts5vocab(main, terms, instance)"
+        )
+        counted: dict[int, Counter[int]] = {
+            key: Counter() for (key,) in connection.execute("SELECT id FROM chunks")
+        }
+        for key, field, term in connection.execute("SELECT doc, col, term FROM temp.instances"):
+            counted[key][crc32(term.encode())] += 1 if field == "body" else 2
+        return {key: sorted(terms.items()) for key, terms in counted.items()}
+    finally:
+        connection.close()
 
 
 @pytest.fixture
@@ -98,6 +120,18 @@ def test_an_older_file_keeps_every_row(unpacked: Path, version: int) -> None:
         # A step may add columns to a table, at its end, and rows to one it has just created.
         kept = [new[: len(old)] for old, new in zip(rows, after[table], strict=True)]
         assert rows == kept, f"{table} of version {version}"
+
+
+@pytest.mark.parametrize("version", range(1, FIRST_WITH_SEGMENTS))
+def test_the_keyword_index_of_an_older_file_is_made_from_what_is_stored(
+    unpacked: Path, version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = terms_of(unpacked)
+    monkeypatch.setattr(seal, "SIZES", seal.Sizes(tail=0))
+
+    SqliteStore.open(unpacked).close()
+
+    assert before == terms_of(unpacked), f"version {version}"
 
 
 @pytest.mark.parametrize("version", [VERSIONS[-2]])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.stores.postings import LARGEST, blocks, moved
 from recollect.stores.sqlite.rows import TermsRowError, whole_of
 from recollect.stores.sqlite.segments import (
@@ -37,8 +38,18 @@ if TYPE_CHECKING:
     from recollect.stores.postings import Entries
     from recollect.stores.sqlite.segments import Column, Sealed
 
-TAIL = 512  # chunks that may wait for a segment: a query of a new process reads them all
-_TIERS = (4096, 32_768, LARGEST)  # the newest pieces below one are merged when they fill it
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many chunks the pieces have."""
+
+    tail: int = 512
+    """Most chunks that wait for a segment: a query of a new process reads them all."""
+    tiers: tuple[int, ...] = (4096, 32_768, LARGEST)
+    """The newest pieces below one of these are merged when together they reach it."""
+
+
+SIZES = Sizes()
 _AT_ONCE = 8192  # chunks whose entries are sorted together: bounds memory
 
 _LIVE = "SELECT ifnull(sum(chunks - removed), 0), ifnull(max(last), 0) FROM segments"
@@ -48,11 +59,11 @@ _PUT_BLOCK = "INSERT INTO postings (id, terms, sizes, places, frequencies) VALUE
 _REMOVE = "UPDATE segments SET removed = removed + ? WHERE id = ?"
 
 
-def seal_tail(connection: apsw.Connection, *, longest: int = TAIL) -> None:
-    """Make segments of the tail if it is longer than this."""
+def seal_tail(connection: apsw.Connection, *, longest: int | None = None) -> None:
+    """Make segments of the tail if it is longer than this, or than it may be."""
     chunks = whole_of(connection.execute("SELECT chunks FROM totals").get)
     live, last = map(whole_of, connection.execute(_LIVE).get)
-    if chunks - live <= longest:
+    if chunks - live <= (SIZES.tail if longest is None else longest):
         return
     while (tail := read_tail(connection, after=last, limit=_AT_ONCE)) is not None:
         last = tail.last
@@ -105,7 +116,7 @@ def _merge_newest(connection: apsw.Connection) -> None:
 
 
 def _due(pieces: Sequence[Sealed]) -> Sequence[Sealed]:
-    for tier in _TIERS:
+    for tier in SIZES.tiers:
         start = len(pieces)
         while start and _live(pieces[start - 1]) < tier:
             start -= 1
@@ -134,7 +145,7 @@ def _rewrite(connection: apsw.Connection, number: int) -> None:
 
 
 def _fits(run: Sequence[Sealed], piece: Sealed, *, largest: int) -> bool:
-    return piece.chunks <= largest and sum(map(_live, run)) + _live(piece) <= LARGEST
+    return piece.chunks <= largest and sum(map(_live, run)) + _live(piece) <= SIZES.tiers[-1]
 
 
 def _live(piece: Sealed) -> int:
@@ -145,7 +156,7 @@ def _merge(connection: apsw.Connection, pieces: Sequence[Sealed]) -> None:
     """Write the chunks that are left in these neighbours as new pieces, as large as possible."""
     kept = [np.flatnonzero(each.read_live()) for each in pieces]
     total = sum(map(len, kept))
-    for start in range(0, total, LARGEST):
+    for start in range(0, total, SIZES.tiers[-1]):
         places = _new_places(pieces, kept, start=start)
         _write_merged(connection, pieces, places)
     for piece in pieces:
@@ -161,7 +172,7 @@ def _new_places(
     for piece, own in zip(pieces, kept, strict=True):
         places = np.full(piece.chunks, -1, dtype=np.int64)
         places[own] = np.arange(before, before + len(own))
-        places[(places < 0) | (places >= LARGEST)] = -1
+        places[(places < 0) | (places >= SIZES.tiers[-1])] = -1
         before += len(own)
         found.append(places)
     return found

@@ -16,7 +16,7 @@ from recollect.stores.sqlite.rows import (
     whole_of,
 )
 from recollect.stores.sqlite.seal import rebuild
-from recollect.stores.sqlite.segments import ids_of, places_in, sealed, segments
+from recollect.stores.sqlite.segments import ids_of, places_in, read_tail, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +104,9 @@ def signatures(
     """Return all chunks of the keyword index, in order, with a number for the terms of each."""
     ids = [np.zeros(0, dtype=np.int64)]
     signed = [np.zeros(0, dtype=np.uint64)]
-    for segment in segments(connection):
+    pieces: list[Segment] = list(sealed(connection))
+    tail = read_tail(connection, after=pieces[-1].last if pieces else 0)
+    for segment in [*pieces, tail] if tail is not None else pieces:
         live = segment.live()
         kept = slice(None) if live is None else live
         ids.append(ids_of(segment)[kept])
