@@ -45,6 +45,13 @@ class Postings:
     frequencies: npt.NDArray[np.uint8]
     """Counts weighted by field."""
 
+    def holds(self, place: int) -> bool:
+        """Return whether a chunk contains the term."""
+        if self.places is None:
+            return bool(self.frequencies[place])
+        at = int(np.searchsorted(self.places, place))
+        return at < len(self.places) and int(self.places[at]) == place
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -251,8 +258,7 @@ def _score(
         scores *= part.allowed
     common = [(weight, each.frequencies) for weight, each in held if each.places is None]
     open_bound = sum(weight for weight, _ in common) * bm25.MOST
-    if len(scores) > limit:
-        least = max(least, float(np.partition(scores, -limit)[-limit]))
+    least = _raised(least, scores, limit=limit)
     places = np.flatnonzero(scores + open_bound >= least if common else scores >= least)
     # Up to a point, adding to all is cheaper than picking.
     picked: slice | npt.NDArray[np.int64] = places
@@ -264,12 +270,16 @@ def _score(
         scores += weight * bm25.saturated(counted, norms)
     if part.allowed is not None:
         scores *= part.allowed[picked]
-    kept = np.flatnonzero((scores >= least) & (scores > 0))
-    if len(kept) > limit:
-        # All that tie with the last: the order of chunks decides among them.
-        last = np.partition(scores[kept], -limit)[-limit]
-        kept = kept[scores[kept] >= last]
+    # All that tie with the last: the order of chunks decides among them.
+    kept = np.flatnonzero((scores > 0) & (scores >= _raised(least, scores, limit=limit)))
     return places[kept], scores[kept]
+
+
+def _raised(least: float, scores: npt.NDArray[np.float64], *, limit: int) -> float:
+    """Return the lowest of the highest scores if that is more than `least`."""
+    # Of these alone: a partition of mostly equal numbers, such as zeroes, is slow.
+    higher = scores[scores > least]
+    return float(np.partition(higher, -limit)[-limit]) if len(higher) > limit else least
 
 
 def _sum_rare(

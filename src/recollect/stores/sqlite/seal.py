@@ -118,7 +118,7 @@ def _merge_newest(connection: apsw.Connection) -> None:
 def _due(pieces: Sequence[Sealed]) -> Sequence[Sealed]:
     for tier in SIZES.tiers:
         start = len(pieces)
-        while start and _live(pieces[start - 1]) < tier:
+        while start and pieces[start - 1].chunks < tier:
             start -= 1
         run = pieces[start:]
         if len(run) > 1 and sum(map(_live, run)) >= tier:

@@ -38,6 +38,7 @@ _CHUNKS = f"""
 """  # noqa: S608 - our own column names
 _BAGS = "SELECT id, bag FROM chunks WHERE id > ? ORDER BY id LIMIT ?"
 _SAMPLE = "SELECT id, bag FROM chunks WHERE id >= ? ORDER BY id LIMIT 1"
+_ENDS = "SELECT (SELECT min(id) FROM chunks), (SELECT max(id) FROM chunks)"  # at once, it scans
 _PAGE = 2000
 _SAMPLED_CHUNKS = 4
 _SAMPLED_TERMS = 8  # per chunk
@@ -54,7 +55,7 @@ def held(connection: apsw.Connection) -> int:
 
 def has_lost_terms(connection: apsw.Connection) -> bool:
     """Return whether a few chunks, spread over the file, are not found by their own terms."""
-    first, last = connection.execute("SELECT min(id), max(id) FROM chunks").get
+    first, last = connection.execute(_ENDS).get
     if first is None:
         return False
     pieces = sealed(connection)
@@ -72,16 +73,11 @@ def has_lost_terms(connection: apsw.Connection) -> bool:
 
 def _has_terms(piece: Sealed, key: int, bag: bytes) -> bool:
     """Return whether some of a chunk's terms lead to it."""
-    places = places_in(piece, np.array([key]))
+    places = places_in(piece, np.array([key])).tolist()
     _, hashes, _ = term_counts.columns([bag])
-    for term in hashes[:: max(1, len(hashes) // _SAMPLED_TERMS)][:_SAMPLED_TERMS].tolist():
-        found = piece.find(term)
-        if found is None:
-            return False
-        where = np.flatnonzero(found.frequencies) if found.places is None else found.places
-        if not np.isin(places, where).all():
-            return False
-    return len(places) == 1
+    sample = hashes[:: max(1, len(hashes) // _SAMPLED_TERMS)][:_SAMPLED_TERMS].tolist()
+    found = [piece.find(term) for term in sample]
+    return bool(places) and all(each is not None and each.holds(places[0]) for each in found)
 
 
 def has_all_terms(connection: apsw.Connection) -> bool:
