@@ -54,7 +54,7 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PostingsBlock:
     """The postings of some neighbouring terms, as they are stored."""
 
     terms: npt.NDArray[np.uint32]
@@ -159,7 +159,7 @@ def find(entries: Entries, term: int) -> Postings | None:
     return Postings(places_of(own).astype(np.uint16), own.astype(np.uint8))
 
 
-def blocks(entries: Entries, *, chunks: int) -> Iterator[Block]:
+def blocks(entries: Entries, *, chunks: int) -> Iterator[PostingsBlock]:
     """Yield sorted entries as blocks, in the order of terms."""
     if not len(entries):
         return
@@ -181,7 +181,9 @@ def blocks(entries: Entries, *, chunks: int) -> Iterator[Block]:
             dense = np.zeros(chunks, dtype=np.uint8)
             dense[held] = counted
             held, counted = held[:0], dense
-        yield Block(terms[starts[first:last]], sizes[first:last].astype(np.uint32), held, counted)
+        yield PostingsBlock(
+            terms[starts[first:last]], sizes[first:last].astype(np.uint32), held, counted
+        )
 
 
 def signatures(entries: Iterable[Entries], *, chunks: int) -> npt.NDArray[np.uint64]:

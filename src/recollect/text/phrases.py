@@ -14,7 +14,7 @@ from recollect.types import Phrase
 # 24" and 5'10" are inches: a quote opens before a word and closes after one.
 _QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
 _MAX_PHRASES = 8
-_MAX_TERMS = 16  # enough to find few chunks; FTS5 limits the depth of an expression
+_MAX_TERMS = 16  # enough to find few chunks
 _CACHED_FIELDS = 4096  # one question asks several legs about the same chunks
 
 

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from recollect.stores import postings, term_counts
-from recollect.stores.postings import Block
+from recollect.stores.postings import PostingsBlock
 from recollect.stores.sqlite.rows import (
     RowError,
     TermsRowError,
@@ -177,7 +177,7 @@ class Sealed:
     def column(self, name: str) -> Column:
         def read() -> tuple[Column, int]:
             kind = np.dtype(COLUMNS[name])
-            data = self._data(name)
+            data = self._blob(name)
             if len(data) != self.chunks * kind.itemsize:
                 raise TermsRowError(f"the column {name} of a segment is not whole")
             return np.frombuffer(data, dtype=kind), len(data)
@@ -186,7 +186,7 @@ class Sealed:
 
     def names(self, name: str) -> list[str]:
         def read() -> tuple[list[str], int]:
-            data = self._data(name)
+            data = self._blob(name)
             return data.decode().split(JOINT), 4 * len(data)
 
         return _recent.get((self.token, name), read)
@@ -203,7 +203,7 @@ class Sealed:
         """
         if not self.removed:
             return np.ones(self.chunks, dtype=np.bool_)
-        bits = np.frombuffer(self._data(REMOVED), dtype=np.uint8)
+        bits = np.frombuffer(self._blob(REMOVED), dtype=np.uint8)
         live = ~np.unpackbits(bits)[: self.chunks].astype(np.bool_)
         if len(live) != self.chunks or np.count_nonzero(live) != self.chunks - self.removed:
             raise TermsRowError("the removed chunks of a segment are miscounted")
@@ -220,11 +220,11 @@ class Sealed:
         held = [self._block_of(*row).entries() for row in rows]
         return postings.between(held, first, last)
 
-    def _block_of(self, *row: object) -> Block:
+    def _block_of(self, *row: object) -> PostingsBlock:
         *columns, tail = row
         check_terms(check_tail, tail)
         kinds = ("<u4", "<u4", "<u2", "u1")
-        block = Block(
+        block = PostingsBlock(
             *(
                 np.frombuffer(
                     check_terms(blob_of, value, entry_bytes=np.dtype(kind).itemsize), kind
@@ -235,7 +235,7 @@ class Sealed:
         check_terms(block.check, chunks=self.chunks)
         return block
 
-    def _data(self, name: str) -> bytes:
+    def _blob(self, name: str) -> bytes:
         row = self.connection.execute(_COLUMN, (self.number, name)).fetchone()
         if row is None:
             raise TermsRowError(f"the column {name} of a segment is missing")
