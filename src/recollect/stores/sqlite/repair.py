@@ -19,6 +19,7 @@ from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     KNOWN,
     TEXT_BITS,
+    TermsRowError,
     check_tail,
     check_terms,
     chunk_of,
@@ -101,6 +102,14 @@ def find_drift(connection: apsw.Connection) -> Drift:
         return Drift(counts=False, codes=codes, lost_terms=has_lost_terms(connection))
     counted = connection.execute("SELECT count(*) FROM chunks").get
     return Drift(counts=True, codes=codes, lost_terms=counted != indexed)
+
+
+def needs_terms(connection: apsw.Connection) -> bool:
+    """Return whether the keyword index has to be rebuilt."""
+    try:
+        return find_drift(connection).lost_terms
+    except TermsRowError:
+        return True
 
 
 def repair(connection: apsw.Connection) -> int:

@@ -33,7 +33,7 @@ from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.keyword import SqliteKeywords
 from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.stores.sqlite.overview import SqliteOverview
-from recollect.stores.sqlite.repair import audit, find_broken, find_drift, repair
+from recollect.stores.sqlite.repair import audit, find_broken, find_drift, needs_terms, repair
 from recollect.stores.sqlite.rows import hidden_sql, vector_id
 from recollect.stores.sqlite.salvage import copied, salvage
 from recollect.stores.sqlite.terms import has_all_terms, rebuild_terms
@@ -240,10 +240,12 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
                 )
         except TermsCorruptError:
             pass  # what could not be read is made again
-        return self._rebuild_terms()
+        return self._rebuild_terms(if_lost=True)
 
-    def _rebuild_terms(self) -> tuple[str, ...]:
+    def _rebuild_terms(self, *, if_lost: bool = False) -> tuple[str, ...]:
         with self._writing() as connection:
+            if if_lost and not needs_terms(connection):
+                return ()  # another process was faster
             count = rebuild_terms(connection)
         return (f"The keyword index was damaged. It was rebuilt from its {count} chunks.",)
 
