@@ -1,10 +1,12 @@
 """Fails every call of every operation in turn, in the ways a disk can fail.
 
 usage: python -m tests.campaigns.faults [--share 1.0] [--kinds 1] [--seed 1] [--only OPERATION]
+                                         [--kind NAME] [--start OPERATION]
 
 A call is what Python or SQLite asks of the system for a file of the workspace, the home or the
 user's folder; see tests/support/faulty_disk.c. Each fails in as many ways as `--kinds` says, chosen
-at random; 0 is all. `--share` tries fewer calls. Then the command is run with little memory. After
+at random; 0 is all. `--share` tries fewer calls, `--kind` one way to fail, `--start` leaves out the
+operations before. Then the command is run with little memory. After
 each fault the command is run again if it failed, then `index`, both without a fault. Checked are:
 the user is told, with a next step; the exit code is 0 only if it was done; files are as before or
 as wanted; the index equals a rebuilt one; nothing is left behind. Exits 1 on any difference.
@@ -38,6 +40,8 @@ def main() -> int:
     parser.add_argument("--kinds", type=int, default=1, help="of faults for each call; 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="one operation")
+    parser.add_argument("--kind", default="", help="one kind of fault")
+    parser.add_argument("--start", default="", help="go on from this operation")
     given = parser.parse_args()
     began = time.monotonic()
     with (
@@ -47,7 +51,7 @@ def main() -> int:
         chosen = partial(
             _chosen, share=given.share, most=given.kinds, chance=random.Random(given.seed)
         )
-        kinds, failures = _run(faults, chosen=chosen, only=given.only)
+        kinds, failures = _run(faults, chosen=chosen, given=given)
     count = kinds.total()
     print("\n| kind of fault | faults |\n| --- | ---: |")
     for kind in KINDS:
@@ -59,17 +63,23 @@ def main() -> int:
 
 
 def _run(
-    faults: Faults, *, chosen: Callable[[list[Fault]], list[Fault]], only: str
+    faults: Faults, *, chosen: Callable[[list[Fault]], list[Fault]], given: argparse.Namespace
 ) -> tuple[Counter[str], int]:
     """Let calls fail; return how many of each kind, and how much is wrong."""
     kinds: Counter[str] = Counter()
     failures = 0
     print("| operation | calls | faults | wrong |\n| --- | ---: | ---: | ---: |")
-    for operation in OPERATIONS:
-        if only not in ("", operation.name):
+    names = [operation.name for operation in OPERATIONS]
+    for operation in OPERATIONS[names.index(given.start or names[0]) :]:
+        if given.only not in ("", operation.name):
             continue
         found = faults.of(operation)
-        tried = chosen(found) + chosen(faults.limits())
+        possible = (found, faults.limits())
+        tried = [
+            each
+            for part in possible
+            for each in chosen([every for every in part if given.kind in ("", every.kind.name)])
+        ]
         wrong = [
             f"{operation.name}: {fault.title}: {sentence}"
             for fault in tried

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from tests.http.servers import inside
+from tests.http.servers import Command, inside
 from tests.support.commands import recollect_command
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
@@ -19,7 +22,6 @@ from recollect.shells.http.server import ServeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from tests.http.servers import Serving
 
@@ -224,3 +226,33 @@ def test_with_a_token_it_serves_every_address_and_never_says_the_token(
     assert [{"bearer": []}] == described["paths"]["/api/status"]["get"]["security"]
     assert "security" not in described["paths"]["/health"]["get"]
     assert TOKEN not in command.output
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other allocators")
+def test_threads_share_few_arenas_of_memory(sample: Path, environ: dict[str, str]) -> None:
+    """Each arena keeps what its threads once used, so that many make a server grow for hours."""
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "recollect", "-w", str(sample), "serve", "--port", "0"],
+        env=environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    command = Command(child, sample, environ)
+    with ThreadPoolExecutor(8) as pool:
+        asked = pool.map(lambda _: command.get("/api/search?query=certificate"), range(16))
+        codes = {each.status_code for each in asked}
+    threads = len(list(Path(f"/proc/{child.pid}/task").iterdir()))
+    maps = Path(f"/proc/{child.pid}/maps").read_text(encoding="utf-8")
+    # The C library maps arenas at multiples of their largest size, 64 MiB.
+    starts = re.findall(r"^([0-9a-f]+)-\S+ rw-p 00000000 00:00 0 *$", maps, re.MULTILINE)
+    arenas = [start for start in starts if int(start, 16) % (64 << 20) == 0]
+    child.terminate()
+
+    code = command.end()
+    assert child.stderr is not None
+    child.stderr.close()
+
+    assert (0, {200}) == (code, codes)
+    assert threads > 4
+    assert len(arenas) <= 2, arenas

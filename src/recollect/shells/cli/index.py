@@ -11,6 +11,7 @@ import click
 
 from recollect.errors import RecollectError, StoreDiskError, StoreTooNewError, UsageError
 from recollect.shells.cli.output import confirm, write_json, write_lines, write_text
+from recollect.shells.cli.serve import limit_arenas
 from recollect.shells.cli.shared import (
     SharedOptions,
     notify,
@@ -55,6 +56,7 @@ def index_command(options: SharedOptions, *, force: bool) -> int:
 @shared_options
 def watch_command(options: SharedOptions) -> None:
     """Keep the index up to date until stopped (Ctrl-C)."""
+    limit_arenas()
     signals: list[int] = []
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda number, _: signals.append(number))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import sys
 from pathlib import Path
 
 import click
@@ -12,6 +14,7 @@ from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, notify, shared_options
 
 _PORT = 7717
+_M_ARENA_MAX, _MOST_ARENAS = -8, 2
 
 
 @click.command("serve")
@@ -60,6 +63,7 @@ def serve_command(
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
     from recollect.shells.http.server import ServeOptions, serve  # noqa: PLC0415
 
+    limit_arenas()
     options.require_config_file()
     token = read_token(os.environ, file=token_file)
     require_token(host, token=token)
@@ -82,6 +86,19 @@ def serve_command(
         ),
         on_ready=lambda address: _announce(address, as_json=options.as_json),
     )
+
+
+def limit_arenas() -> None:
+    """Keep the freed memory of a process that runs for days in few places.
+
+    The C library of Linux gives up to eight arenas per core to the threads of a process, and each
+    keeps about the most that its threads ever used: a server grew by 8 MB an hour at first.
+    """
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - only here
+
+        with contextlib.suppress(AttributeError):  # another C library has no such setting
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _MOST_ARENAS)
 
 
 def _announce(address: str, *, as_json: bool) -> None:
@@ -116,6 +133,7 @@ def mcp_command(
     """Serve the memory to an agent over MCP, until the agent disconnects."""
     from recollect.shells.mcp.handshake import make_options  # noqa: PLC0415 - not needed for --help
 
+    limit_arenas()
     logging.basicConfig(level=logging.WARNING, format="recollect mcp: %(message)s")
     options.require_config_file()
     server = make_options(
