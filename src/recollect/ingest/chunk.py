@@ -35,7 +35,8 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
         return [_label(document)]
     has_entries = is_curated(document.path)
     texts = [line.removesuffix("\r") for line in document.text.split("\n")]
-    texts = without_markers(texts, find_conflicts(texts))
+    if conflicts := find_conflicts(texts):
+        texts = without_markers(texts, conflicts)
     if has_entries:
         texts = [without_annotations(line) for line in texts]
     found = blocks(texts, first=document.body_line)

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.records import dataclass
 from recollect.text.graphemes import boundary_before
 
 if TYPE_CHECKING:
@@ -59,8 +57,13 @@ class BlockKind(StrEnum):
     TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+_KINDS = {kind.value: kind for kind in BlockKind}
+_TEXT, _BULLET = BlockKind.TEXT, BlockKind.BULLET  # looked up for every line
+_STARTERS = frozenset("#`~<|-+*_0123456789")
+"""The first characters of lines that may start anything but text."""
+
+
+class Block(NamedTuple):
     """Adjacent lines that belong together; blank lines between blocks belong to none."""
 
     kind: BlockKind
@@ -100,7 +103,8 @@ class _BlockReader:
     def close(self) -> list[Block]:
         """Return everything read."""
         if self._open:
-            self._done.append(replace(self._open, end=self._end))
+            is_line = self._open.end == self._end
+            self._done.append(self._open if is_line else self._open._replace(end=self._end))
             self._open = None
         return self._done
 
@@ -139,15 +143,14 @@ class _BlockReader:
         """Tell whether the line belongs to the block directly above it."""
         if self._open is None:
             return False
-        if self._open.kind in {BlockKind.TABLE, BlockKind.ROW}:
-            return self._continues_table(self._open, number, text, column)
         if not self._is_text:
-            return False
+            is_table = self._open.kind in {BlockKind.TABLE, BlockKind.ROW}
+            return is_table and self._continues_table(self._open, number, text, column)
         if self._is_underline(self._open, text, column):
             self._is_text = False
             title = title_of(self._lines[self._open.start - 1])
             level = 1 if text[0] == "=" else 2
-            self._open = replace(self._open, kind=BlockKind.HEADING, level=level, title=title)
+            self._open = self._open._replace(kind=BlockKind.HEADING, level=level, title=title)
             return True
         return not self._interrupts(text, column)
 
@@ -167,7 +170,8 @@ class _BlockReader:
 
     def _is_underline(self, above: Block, text: str, column: int) -> bool:
         return (
-            above.kind is BlockKind.TEXT
+            text[0] in "=-"
+            and above.kind is _TEXT
             and above.depth == 0
             and above.start == self._end
             and column <= _MAX_INDENT
@@ -178,8 +182,8 @@ class _BlockReader:
     def _interrupts(self, text: str, column: int) -> bool:
         """Tell whether the line starts a block although it is directly below a paragraph."""
         kind = self._kind(text, column)
-        if kind is not BlockKind.BULLET:
-            return kind is not BlockKind.TEXT
+        if kind is not _BULLET:
+            return kind is not _TEXT
         marker = _MARKER.match(text)
         # Otherwise a sentence that happens to wrap before "1984." would become a list.
         return (
@@ -189,26 +193,30 @@ class _BlockReader:
         )
 
     def _kind(self, text: str, column: int) -> BlockKind:
+        if text[0] not in _STARTERS:
+            return _TEXT
         inside = bisect_right(self._offsets, column)
         indent = column - (self._offsets[inside - 1] if inside else 0)
         if indent > _MAX_INDENT:
             # Inside lists people indent by feel; a marker there is meant as one.
-            return BlockKind.BULLET if inside and _MARKER.match(text) else BlockKind.TEXT
+            return _BULLET if inside and _MARKER.match(text) else _TEXT
         kind = _kind(text)
-        return BlockKind.TEXT if kind is BlockKind.HEADING and inside else kind
+        return _TEXT if kind is BlockKind.HEADING and inside else kind
 
     def _begin(self, number: int, text: str, column: int) -> None:
         kind = self._kind(text, column)
         while self._offsets and column < self._offsets[-1]:
             self._offsets.pop()
-        if kind is BlockKind.TEXT and self._is_table_head(number, text):
+        if kind is _TEXT and self._is_table_head(number, text):
             kind = BlockKind.TABLE
         block = Block(kind, number, number, len(self._offsets))
-        self._is_text = kind in {BlockKind.TEXT, BlockKind.BULLET}
+        self._is_text = kind is _TEXT or kind is _BULLET
         self._is_ruled = False
-        if kind is BlockKind.HEADING and (heading := _HEADING.match(text)):
-            block = replace(block, level=len(heading[1]), title=title_of(heading[2] or ""))
-        elif kind is BlockKind.BULLET and (marker := _MARKER.match(text)):
+        if kind is _TEXT:
+            pass
+        elif kind is BlockKind.HEADING and (heading := _HEADING.match(text)):
+            block = block._replace(level=len(heading[1]), title=title_of(heading[2] or ""))
+        elif kind is _BULLET and (marker := _MARKER.match(text)):
             self._begin_bullet(text[marker.end() :], column + marker.end())
         elif kind in {BlockKind.FENCE, BlockKind.HTML}:
             self._closer = _closer(text)
@@ -235,6 +243,8 @@ class _BlockReader:
 
 def _column(line: str, *, start: int = 0) -> int:
     """Return the column of the first character, for a line that starts at column `start`."""
+    if line[0] not in " \t":
+        return start
     indent = line[: len(line) - len(line.lstrip(" \t"))]
     if "\t" in indent:
         return len((" " * start + indent).expandtabs(4))
@@ -246,12 +256,11 @@ def _kind(text: str) -> BlockKind:
     if text[0] in "-*_" and _is_rule(text):
         return BlockKind.RULE
     found = _BEGINNING.match(text)
-    return BlockKind(found.lastgroup) if found and found.lastgroup else BlockKind.TEXT
+    return _KINDS[found.lastgroup] if found and found.lastgroup else _TEXT
 
 
 def _is_rule(text: str) -> bool:
-    marks = text.replace(" ", "").replace("\t", "")
-    return len(marks) >= _RULE_MARKS and not marks.strip(text[0])
+    return not text.strip(f"{text[0]} \t") and text.count(text[0]) >= _RULE_MARKS
 
 
 def _is_table_rule(text: str) -> bool:

@@ -104,6 +104,6 @@ class NotesSource:
             Failure(f"{found.path}:{each.start}", each.reason, RESOLVE, is_entry=True)
             for each in find_conflicts(document.text.split("\n"))
         )
-        # A note with a conflict is read at every sync, so that it is reported until it is resolved.
-        note = replace(document, is_settled=document.is_settled and not failures)
-        return Taken(note, lambda: chunk(note, options=self._options.chunk), failures)
+        if failures:  # a note with a conflict is read, and reported, until it is resolved
+            document = replace(document, is_settled=False)
+        return Taken(document, lambda: chunk(document, options=self._options.chunk), failures)

@@ -293,6 +293,9 @@ def _parts(fragment: str) -> Iterator[str]:
 
 
 def _split(token: str) -> Iterator[str]:
+    if token.isascii() and token.isalpha():  # most tokens: there is nothing to split them at
+        yield from (term[:MAX_TERM_CHARS] for term in _letters(token))
+        return
     for fragment in _fragments(token):
         for term in _compound(fragment):
             yield term[:MAX_TERM_CHARS]
@@ -377,9 +380,13 @@ def _word(piece: str) -> Iterator[str]:
         yield piece.casefold()
     for word in _ANY_CONNECTORS.split(piece):
         if word:
-            # A camelCase whole is stemmed like any word, so that `youtube` finds YouTube.
-            yield stem(word.casefold()[:MAX_TERM_CHARS])
-            yield from (stem(hump.lower()) for hump in _humps(word))
+            yield from _letters(word)
+
+
+def _letters(word: str) -> Iterator[str]:
+    # A camelCase whole is stemmed like any word, so that `youtube` finds YouTube.
+    yield stem(word.casefold()[:MAX_TERM_CHARS])
+    yield from (stem(hump.lower()) for hump in _humps(word))
 
 
 def _humps(word: str) -> list[str]:
