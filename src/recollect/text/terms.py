@@ -32,6 +32,8 @@ _MAX_COMPOUND_CHARS = 1024
 
 _MAX_CACHED_CHARS = 48
 _MAX_CACHED_TOKENS = 1 << 16
+_MAX_CACHED_PIECES = 1 << 17
+"""Words with the punctuation around them: 10,000 notes have 84,000."""
 
 _SHORT_KOREAN_CHARS = 3
 """Words up to this length may be a one-syllable noun with its particle."""
@@ -199,7 +201,7 @@ class _TermsBetweenSpaces(dict[str, tuple[str, ...]]):
         found = tuple(chain.from_iterable(map(_terms_of_token, tokens)))
         # Only ASCII: elsewhere a piece may be a whole sentence, which does not occur again.
         if len(piece) <= _MAX_CACHED_CHARS and piece.isascii():
-            if len(self) >= _MAX_CACHED_TOKENS:
+            if len(self) >= _MAX_CACHED_PIECES:
                 self.clear()
             self[piece] = found
         return found

@@ -39,11 +39,11 @@ def test_a_bag_is_what_its_definition_says(
 
 
 def test_what_is_remembered_of_words_is_bounded() -> None:
-    many = [f"w{number:x}q" for number in range(70_000)]
+    many = [f"w{number:x}q" for number in range(140_000)]
 
     found = terms.terms(" ".join(many))
     term_counts.pack((found, [], []))
 
     assert many == found
-    assert len(terms._TERMS_BETWEEN_SPACES) <= 1 << 16
+    assert len(terms._TERMS_BETWEEN_SPACES) <= 1 << 17
     assert len(term_counts._HASHES) <= 1 << 16

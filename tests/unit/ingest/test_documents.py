@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from tests.support.statements import counted_statements
 
 from recollect import Memory
-from recollect.ingest import write as batches
-from recollect.ingest.write import BATCH_DOCUMENTS
+from recollect.ingest import documents
+from recollect.ingest.documents import BATCH_DOCUMENTS
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -73,7 +73,7 @@ def test_files_are_stored_touched_and_dropped_in_a_few_transactions(workspace: P
 def test_long_texts_are_stored_in_smaller_batches(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH_CHARS", 1000)
+    monkeypatch.setattr(documents, "BATCH_CHARS", 1000)
     with counted_statements() as counts, opened(workspace) as memory:
         memory.sync()
         counts.clear()
@@ -95,7 +95,7 @@ def test_files_that_are_slow_to_read_are_found_by_others_meanwhile(
         memory.sync()
         written(workspace, count=3)
         seen: list[int] = []
-        monkeypatch.setattr(batches, "BATCH_SECONDS", 0.0)
+        monkeypatch.setattr(documents, "BATCH_SECONDS", 0.0)
         memory.sync(progress=lambda _step: seen.append(len(other.paths())))
 
     assert [1, 2, 3, 4] == sorted(set(seen))
