@@ -24,7 +24,7 @@ HEAVY = (
 )
 
 
-MOST_MODULES = 127
+MOST_MODULES = 128
 """Of ours, that a search by keyword may load. Raising it makes every command slower."""
 
 
