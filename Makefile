@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak clients faults fuzz agents bench bench-large bench-peers \
+.PHONY: help install test lint types unit demo stress soak clients faults fuzz test-postgres agents bench bench-large bench-peers \
 	screenshots lock licences sbom audit clean
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make soak         servers, watchers and commands with kills and provider faults: two hours"
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
 	@echo "make fuzz         every parser, fed by a fuzzer; every command on hostile clones: two hours"
+	@echo "make test-postgres  every test of the store in PostgreSQL, on a server from its wheel"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make bench        how fast, at 10,000 chunks, beside the peers that are installed: minutes"
 	@echo "make bench-large  the same at 100,000 and 1,000,000 chunks: hours, 20 GB"
@@ -85,6 +86,9 @@ fuzz: $(TESTED)
 	$(BIN)/python -m tests.campaigns.fuzz
 	$(BIN)/python -m tests.campaigns.damage
 	$(BIN)/python -m tests.campaigns.hostile
+
+test-postgres: $(TESTED)
+	ALL_QUESTIONS=1 $(BIN)/pytest -n $(WORKERS) tests/postgres tests/contract/test_store.py
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

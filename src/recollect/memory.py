@@ -210,7 +210,9 @@ class Memory:
 
         """
         use_key(setup.places.home, setup.environ.get(KEY_VARIABLE))
-        store, notices = open_store(setup.store_address, engine=setup.config.vector_engine)
+        store, notices = open_store(
+            setup.store_address, engine=setup.config.vector_engine, agent=setup.agent
+        )
         if store.is_writable:
             told: list[str] = []
             previous = store.recovering(lambda: store.claim(str(setup.workspace)), tell=told.extend)

@@ -143,6 +143,32 @@ class StoreStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseStatus:
+    """A PostgreSQL database as an operator sees it."""
+
+    location: str
+    server: str
+    """The version of PostgreSQL."""
+    extensions: Mapping[str, str]
+    """The versions of pgvector and Citus, by the extension's name."""
+    version: int
+    """How many changes of the tables were applied."""
+    newest: int
+    """How many this Recollect knows."""
+    is_guarded: bool
+    """False if this role sees every tenant, whatever the policies say."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedMemory:
+    """What was copied from one store to another."""
+
+    documents: int
+    chunks: int
+    vectors: int
+
+
+@dataclass(frozen=True, slots=True)
 class CacheStatus:
     """What the embedding cache of a home holds."""
 

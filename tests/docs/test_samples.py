@@ -30,6 +30,7 @@ NOT_RUN = {
     "docs/evaluate.md": 1,
     "docs/how-to/encrypt.md": 1,
     "docs/how-to/fresh.md": 1,
+    "docs/how-to/postgres.md": 2,
     "docs/how-to/provider.md": 3,
     "docs/http.md": 6,
     "docs/integrations.md": 8,

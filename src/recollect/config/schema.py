@@ -13,7 +13,7 @@ from recollect.ingest.options import IngestOptions
 from recollect.providers.options import ChatOptions, ProviderOptions
 from recollect.records import dataclass
 from recollect.search.options import SearchOptions, WordingOptions
-from recollect.stores.registry import KINDS
+from recollect.stores.registry import parse_address
 from recollect.text.setting import (
     Setting,
     one_of,
@@ -47,8 +47,10 @@ class Config:
     store: str = user_setting(
         "store",
         "file:",
-        one_of(KINDS),
-        "where the index is: `file:` in the home, or `ram:`, forgotten when the process ends",
+        parse_address,
+        "where the index is: `file:` in the home, `ram:` (forgotten when the process ends), or "
+        "the address of a PostgreSQL database, without its password",
+        secret=True,
     )
     cache_megabytes: int = user_setting(
         "cache.max_megabytes",

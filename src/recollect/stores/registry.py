@@ -1,47 +1,70 @@
 """Which stores are there? Opens one by its address; a new kind of store is one more row.
 
-An address is `ram:`, or `file:` with a path; a `Path` alone is a file. Heavy modules load only when
-a store is opened. Nothing above this package knows what kind of file a store is.
+An address is `ram:`, `file:` with a path, or that of a PostgreSQL database; a `Path` alone is a
+file. Heavy modules load only when a store is opened. Nothing above this package knows what kind of
+store it uses.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 from recollect.errors import ConfigError, StoreReadOnlyError
 from recollect.records import dataclass
 from recollect.stores.base import EngineCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from recollect.reports import DatabaseStatus
     from recollect.stores.base import Store, VectorCache
 
     Opened = tuple[Store, tuple[str, ...]]
     """A store, and notices for the user about how it was opened."""
 
+_DATABASE = "postgresql"
 SUFFIX = ".sqlite"
 """Of the files that hold stores and vector caches."""
 _SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
-def _open_file(path: str, engine: str) -> Opened:
+def _open_file(path: str, engine: str, _agent: str) -> Opened:
     from recollect.stores.sqlite import open_file  # noqa: PLC0415 - heavy
 
     return open_file(Path(path), engine=engine)
 
 
-def _open_ram(_path: str, _engine: str) -> Opened:
+def _open_ram(_path: str, _engine: str, _agent: str) -> Opened:
     from recollect.stores.ram import RamStore  # noqa: PLC0415 - heavy
 
     return RamStore(), ()
 
 
+@contextmanager
+def _needing_psycopg() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigError(
+            f"A store in PostgreSQL needs a package that is not installed ({error}).",
+            action="Run `pip install 'recollect[postgres]'`.",
+        ) from error
+
+
+def _open_database(rest: str, _engine: str, agent: str) -> Opened:
+    with _needing_psycopg():
+        from recollect.stores.postgres import open_database  # noqa: PLC0415 - heavy
+
+    return open_database(f"{_DATABASE}:{rest}", tenant=agent), ()
+
+
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    open: Callable[[str, str], Opened]
-    """Takes what follows the scheme, and the vector engine."""
+    open: Callable[[str, str, str], Opened]
+    """Takes what follows the scheme, the vector engine, and the agent's id."""
     uses_cache: bool
     """Vectors also go to the home's vector cache."""
 
@@ -49,17 +72,50 @@ class _Kind:
 _KINDS = {
     "file": _Kind(_open_file, uses_cache=True),
     "ram": _Kind(_open_ram, uses_cache=False),
+    _DATABASE: _Kind(_open_database, uses_cache=True),
 }
-KINDS = tuple(f"{scheme}:" for scheme in _KINDS)
-"""What an address may start with."""
 
 
-def open_store(address: str | Path, *, engine: str = "numpy") -> Opened:
+def parse_address(value: object) -> str:
+    """Read the setting that says where the index is.
+
+    Raises:
+        ValueError: it cannot be an address; says what can.
+
+    """
+    if value in ("file:", "ram:"):
+        return str(value)
+    if not isinstance(value, str) or not value.startswith(f"{_DATABASE}://"):
+        raise ValueError(f"`file:`, `ram:`, or an address that starts with {_DATABASE}://")
+    parts = urlsplit(value)
+    if parts.password or "password" in parse_qs(parts.query):
+        raise ValueError("an address without a password; set PGPASSWORD or use ~/.pgpass for that")
+    return value
+
+
+def prepare_database(address: str, *, citus: bool) -> list[str]:
+    """Create the tables of a database or bring them up to date; return the steps applied."""
+    with _needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
+    return admin.prepare_database(address, citus=citus)
+
+
+def describe_database(address: str) -> DatabaseStatus:
+    """Return what runs at an address, and whether an agent can use it."""
+    with _needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
+    return admin.describe_database(address)
+
+
+def open_store(address: str | Path, *, engine: str = "numpy", agent: str = "") -> Opened:
     """Open the store at an address; return it with notices for the user.
 
     Args:
-        address: `ram:`, `file:` with a path, or a `Path`.
+        address: `ram:`, `file:` with a path, `postgresql://…`, or a `Path`.
         engine: how a file searches vectors: `numpy` or `sqlite-vec`.
+        agent: whose memory it is, in a database that many agents share.
 
     Raises:
         ConfigError: there is no such kind of store.
@@ -67,7 +123,7 @@ def open_store(address: str | Path, *, engine: str = "numpy") -> Opened:
 
     """
     kind, path = _kind(address)
-    return kind.open(path, engine)
+    return kind.open(path, engine, agent)
 
 
 def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCache | None:
@@ -138,6 +194,6 @@ def _kind(address: str | Path) -> tuple[_Kind, str]:
     if scheme not in _KINDS:
         raise ConfigError(
             f"The store `{address}` is of an unknown kind.",
-            action=f"Start the address with one of {', '.join(KINDS)}.",
+            action=f"Start the address with one of {', '.join(f'{each}:' for each in _KINDS)}.",
         )
     return _KINDS[scheme], path

@@ -49,6 +49,7 @@ COMMANDS = {
     "serve": "serve",
     "sessions": "sessions",
     "status": "status",
+    "store": "store",
     "tune": "evaluate",
     "verify": "index",
     "watch": "index",

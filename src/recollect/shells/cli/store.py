@@ -1,0 +1,84 @@
+"""Databases that many agents share: `store init`, `migrate`, `status`, `copy`."""
+
+from __future__ import annotations
+
+import click
+
+from recollect.config import Setup
+from recollect.config.databases import (
+    copy_memory,
+    database_of,
+    describe_database,
+    prepare_database,
+)
+from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.shells.render import store as render
+
+
+@click.group("store")
+@shared_options
+def store_command(_options: SharedOptions) -> None:
+    """Set up a PostgreSQL database for many agents, or move a memory into or out of one."""
+
+
+@store_command.command("init")
+@click.argument("address", required=False)
+@click.option("--citus", is_flag=True, help="Shard the tables by agent with Citus.")
+@shared_options
+def init_database(options: SharedOptions, *, address: str | None, citus: bool) -> None:
+    """Create the tables, and the role that agents are granted.
+
+    ADDRESS is postgresql://user@host/database of a role that may create extensions, roles and
+    tables. Default: the setting `store`. Running it again changes nothing.
+    """
+    where = database_of(_setup(options), address)
+    applied = prepare_database(where, citus=citus)
+    status = describe_database(where)
+    options.print(render.prepared_json(status, applied), render.prepared_text(status, applied))
+
+
+@store_command.command("migrate")
+@click.argument("address", required=False)
+@shared_options
+def migrate_database(options: SharedOptions, *, address: str | None) -> None:
+    """Bring the tables up to date after an upgrade of Recollect."""
+    where = database_of(_setup(options), address)
+    applied = prepare_database(where, citus=False)
+    status = describe_database(where)
+    options.print(render.prepared_json(status, applied), render.prepared_text(status, applied))
+
+
+@store_command.command("status")
+@click.argument("address", required=False)
+@shared_options
+def show_database(options: SharedOptions, *, address: str | None) -> None:
+    """Show the server, its extensions and the version of the tables."""
+    status = describe_database(database_of(_setup(options), address))
+    options.print(render.database_json(status), render.database_text(status))
+
+
+@store_command.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@shared_options
+def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
+    """Copy one agent's index from one store to another, and compare the two.
+
+    FROM and TO are `file:` (the agent's index in the home), `file:PATH` or postgresql://… . What TO
+    held of this agent is replaced. Set `store` to the new address afterwards.
+    """
+    setup = _setup(options)
+    copied = copy_memory(setup, source, target)
+    options.print(
+        render.copied_json(copied, agent=setup.agent), render.copied_text(copied, agent=setup.agent)
+    )
+
+
+def _setup(options: SharedOptions) -> Setup:
+    return Setup.of(
+        options.workspace,
+        agent=options.agent,
+        config_file=options.config_file,
+        settings=None,
+        environ=None,
+    )

@@ -1,0 +1,70 @@
+"""Databases and copies of memories, as text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.shells.render.shared import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.reports import CopiedMemory, DatabaseStatus
+
+_AGENT_ROLE = "recollect_agent"
+
+
+def database_json(status: DatabaseStatus) -> dict[str, object]:
+    """Return the JSON of `store status`."""
+    return {
+        "location": status.location,
+        "server": status.server,
+        "extensions": dict(status.extensions),
+        "version": status.version,
+        "newest": status.newest,
+        "guarded": status.is_guarded,
+    }
+
+
+def database_text(status: DatabaseStatus) -> str:
+    """Return the lines of `store status`."""
+    state = "up to date" if status.version == status.newest else "run `recollect store migrate`"
+    lines = [
+        f"Database:   {status.location}",
+        f"Server:     PostgreSQL {status.server}",
+        *(f"Extension:  {name} {version}" for name, version in status.extensions.items()),
+        f"Tables:     version {status.version} of {status.newest}, {state}",
+    ]
+    if not status.is_guarded:
+        lines.append("Role:       sees the memories of all agents; give agents another one")
+    return "\n".join(lines)
+
+
+def prepared_json(status: DatabaseStatus, applied: Sequence[str]) -> dict[str, object]:
+    """Return the JSON of `store init` and `store migrate`."""
+    return {"applied": list(applied), **database_json(status)}
+
+
+def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
+    """Return the lines of `store init` and `store migrate`."""
+    done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
+    role = f"Agents need a role of their own: CREATE ROLE … LOGIN IN ROLE {_AGENT_ROLE}"
+    return f"{done}\n{role}\n{database_text(status)}"
+
+
+def copied_json(copied: CopiedMemory, *, agent: str) -> dict[str, object]:
+    """Return the JSON of `store copy`."""
+    return {
+        "agent": agent,
+        "documents": copied.documents,
+        "chunks": copied.chunks,
+        "vectors": copied.vectors,
+        "verified": True,
+    }
+
+
+def copied_text(copied: CopiedMemory, *, agent: str) -> str:
+    """Return the line of `store copy`."""
+    documents, chunks = plural(copied.documents, "document"), plural(copied.chunks, "chunk")
+    vectors = plural(copied.vectors, "vector")
+    return f"Copied {agent}: {documents}, {chunks}, {vectors}. The copy is the same."

@@ -1,0 +1,116 @@
+"""Copies a memory from one store to another of any kind, and compares the two.
+
+What is copied is what cannot be made again for free: documents with their chunks, and the vectors
+that searches use. Open batches, leases and vectors of other spaces stay behind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.reports import CopiedMemory
+from recollect.stores.base import DocumentWrite
+from recollect.types import ChunkKey, Document, Scope, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+
+    from recollect.stores.base import Store
+    from recollect.types import Fingerprint, Known
+
+    Name = tuple[SourceKind, str]
+
+_DOCUMENTS = 100  # in one transaction
+_VECTORS = 500  # in one transaction
+_LISTED = 1000  # documents asked for at once
+
+
+def copy_store(source: Store, target: Store) -> CopiedMemory:
+    """Make the target hold what the source holds; what the source lacks is dropped from it."""
+    with source.snapshot():
+        known = source.known()
+        for kind, path in target.known().keys() - known.keys():
+            target.drop(path, source=kind)
+        everyone = _everyone(source, known)
+        days = _days(source, scope=everyone)
+        names, chunks = list(known), 0
+        for start in range(0, len(names), _DOCUMENTS):
+            part = [
+                _write_of(source, known[name], when=days.get(name))
+                for name in names[start : start + _DOCUMENTS]
+            ]
+            target.put_many(part)
+            chunks += sum(len(write.chunks) for write in part)
+        space = source.published()
+        vectors = 0 if space is None else _copy_vectors(source, target, space, scope=everyone)
+        if (workspace := source.workspace()) is not None:
+            target.claim(workspace)
+    return CopiedMemory(len(names), chunks, vectors)
+
+
+def differences(source: Store, target: Store) -> Iterator[str]:
+    """Yield where the target does not hold what the source holds."""
+    known, copied = source.known(), target.known()
+    for name in sorted(known.keys() | copied.keys()):
+        path = name[1]
+        if known.get(name) != copied.get(name):
+            yield f"{path} is not the same document"
+        elif list(source.chunks_of(path, source=name[0])) != list(
+            target.chunks_of(path, source=name[0])
+        ):
+            yield f"{path} has other chunks"
+    space = source.published()
+    if space != target.published():
+        yield "searches use another vector space"
+    if space is not None:
+        counted = source.status(space).vectors, target.status(space).vectors
+        if counted[0] != counted[1]:
+            yield f"{counted[0]} chunks have a vector, {counted[1]} in the copy"
+
+
+def _everyone(source: Store, known: Iterable[Name]) -> Scope:
+    """Return a scope that hides no fact."""
+    files = [path for kind, path in known if kind is SourceKind.FACTS]
+    scopes = {
+        chunk.fact.scope
+        for path in files
+        for chunk in source.chunks_of(path, source=SourceKind.FACTS)
+        if chunk.fact is not None
+    }
+    return Scope(audience=frozenset(scopes), with_superseded=True)
+
+
+def _days(source: Store, *, scope: Scope) -> dict[Name, date | None]:
+    days: dict[Name, date | None] = {}
+    while True:
+        page = source.documents(scope, limit=_LISTED, offset=len(days)).documents
+        if not page:
+            return days
+        days |= {(each.source, each.path): each.date for each in page}
+
+
+def _write_of(source: Store, known: Known, *, when: date | None) -> DocumentWrite:
+    document = Document(
+        path=known.path,
+        source=known.source,
+        text="",
+        digest=known.digest,
+        stat=known.stat,
+        when=when,
+        is_settled=known.is_settled,
+    )
+    return DocumentWrite(document, source.chunks_of(known.path, source=known.source), known.recipe)
+
+
+def _copy_vectors(source: Store, target: Store, space: Fingerprint, *, scope: Scope) -> int:
+    keys = [ChunkKey(int(key)) for key in source.embedded(space, scope=scope)]
+    for start in range(0, len(keys), _VECTORS):
+        loaded = source.load(keys[start : start + _VECTORS], terms=(), fingerprint=space)
+        digests = [chunk.digest for chunk in loaded.chunks]
+        target.put_vectors(space, digests=digests, vectors=loaded.vectors)
+    stored = source.space(space)
+    if stored is not None and stored.background is not None:
+        target.put_background(space, stored.background)
+    target.publish(space)
+    return len(keys)

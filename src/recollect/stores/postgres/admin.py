@@ -1,0 +1,44 @@
+"""What an operator does with a database: create the tables, change them, look at them."""
+
+from __future__ import annotations
+
+from recollect.reports import DatabaseStatus
+from recollect.stores.postgres.connect import connected, shown, translated
+from recollect.stores.postgres.schema import MIGRATIONS, migrate, require_server, version_of
+
+_EXTENSIONS = """
+    SELECT extname, extversion FROM pg_extension WHERE extname IN ('vector', 'citus') ORDER BY 1
+"""
+_ROLE = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+
+
+def prepare_database(address: str, *, citus: bool = False) -> list[str]:
+    """Create the tables or bring them up to date; return the names of the steps applied.
+
+    Raises:
+        StoreError: the server cannot be used, or the role may not create tables.
+
+    """
+    with translated(shown(address)), connected(address) as connection:
+        return migrate(connection, citus=citus)
+
+
+def describe_database(address: str) -> DatabaseStatus:
+    """Return what runs at an address, and whether an agent can use it.
+
+    Raises:
+        StoreError: the server cannot be reached or is too old.
+
+    """
+    with translated(shown(address)), connected(address) as connection:
+        require_server(connection)
+        extensions: dict[str, str] = dict(connection.execute(_EXTENSIONS).fetchall())
+        unguarded = connection.execute(_ROLE).fetchone()
+        return DatabaseStatus(
+            location=shown(address),
+            server=connection.info.parameter_status("server_version") or "unknown",
+            extensions=extensions,
+            version=version_of(connection),
+            newest=len(MIGRATIONS),
+            is_guarded=not (unguarded and unguarded[0]),
+        )

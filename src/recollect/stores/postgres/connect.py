@@ -1,0 +1,237 @@
+"""Connections to a database: a pool for each address, transactions of one tenant, errors as ours.
+
+Every transaction names its tenant first. The policies of the tables compare with that name, so a
+statement that forgets its tenant sees nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import errors, sql
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from recollect.errors import (
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
+from recollect.stores.postgres.adapt import register
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Row = tuple[Any, ...]
+    Connection = psycopg.Connection[Row]
+    Cursor = psycopg.Cursor[Row]
+
+_MOST_CONNECTIONS = 10  # of one process to one address
+_POOL_SECONDS = 10.0  # to wait for one of them
+_CONNECT_SECONDS = 10
+_LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this
+_APPLICATION = "recollect"
+# A selective filter beside an HNSW index finds too little unless the scan goes on.
+_SETTINGS = "SET LOCAL hnsw.iterative_scan = 'relaxed_order'"
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+_lock_ms: ContextVar[int] = ContextVar("_lock_ms", default=_LOCK_MS)
+_pools: dict[str, tuple[ConnectionPool[Connection], int]] = {}
+_changing_pools = threading.Lock()
+
+
+@contextlib.contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Limit how long transactions of the body wait for another writer of their tenant."""
+    previous = _lock_ms.set(max(1, round(seconds * 1000)))
+    try:
+        yield
+    finally:
+        _lock_ms.reset(previous)
+
+
+def shown(address: str) -> str:
+    """Return an address without its password."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        return "the database"
+    where = ":".join(str(parts[name]) for name in ("host", "port") if parts.get(name))
+    return f"postgresql://{where}/{parts.get('dbname', '')}"
+
+
+def connected(address: str) -> Connection:
+    """Return a connection of its own, which is closed at the end of a `with`."""
+    return psycopg.connect(
+        address,
+        autocommit=True,
+        connect_timeout=_CONNECT_SECONDS,
+        application_name=_APPLICATION,
+    )
+
+
+def _taken_pool(address: str) -> ConnectionPool[Connection]:
+    with _changing_pools:
+        pool, users = _pools.get(address, (None, 0))
+        if pool is None:
+            pool = ConnectionPool(
+                address,
+                min_size=0,
+                max_size=_MOST_CONNECTIONS,
+                timeout=_POOL_SECONDS,
+                open=True,
+                configure=register,
+                kwargs={
+                    "autocommit": True,
+                    "connect_timeout": _CONNECT_SECONDS,
+                    "application_name": _APPLICATION,
+                    "options": "-c search_path=recollect,public",
+                },
+            )
+        _pools[address] = (pool, users + 1)
+        return pool
+
+
+def _give_back_pool(address: str) -> None:
+    with _changing_pools:
+        pool, users = _pools[address]
+        if users > 1:
+            _pools[address] = (pool, users - 1)
+            return
+        del _pools[address]
+    pool.close()
+
+
+class Session:
+    """One tenant's transactions, for one thread. Inner ones join the outer one."""
+
+    def __init__(self, address: str, tenant: str) -> None:
+        self.address = address
+        self.tenant = tenant
+        self.location = f"{shown(address)} ({tenant})"
+        self._pool: ConnectionPool[Connection] | None = _taken_pool(address)
+        self._current: Connection | None = None
+
+    def close(self) -> None:
+        """Give the connections back."""
+        if self._pool is not None:
+            self._pool = None
+            _give_back_pool(self.address)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Run the body on one state of the database."""
+        with self._transaction(_READ) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Run the body as one transaction."""
+        with self._transaction(f"{_WRITE}; SET LOCAL lock_timeout = {_lock_ms.get()}") as current:
+            yield current
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection]:
+        if self._current is not None:
+            yield self._current
+            return
+        if self._pool is None:
+            raise StoreError(
+                f"The index {self.location} is closed.", action="Open the memory again."
+            )
+        with translated(self.location), contextlib.ExitStack() as stack:
+            connection = self._begun(stack, begin)
+            self._current = connection
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if not connection.closed:
+                    with contextlib.suppress(psycopg.OperationalError):  # it is lost: so is this
+                        connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._current = None
+
+    def _begun(self, stack: contextlib.ExitStack, begin: str) -> Connection:
+        """Return a connection with an open transaction.
+
+        A server that was restarted has left dead connections in the pool. Nothing was sent through
+        them yet, so another one is tried.
+        """
+        assert self._pool is not None  # noqa: S101 - tested by the caller
+        tenant = sql.Literal(self.tenant)
+        for attempt in range(_MOST_CONNECTIONS + 1):
+            connection = stack.enter_context(self._pool.connection())
+            named = f"SET LOCAL recollect.tenant = {tenant.as_string(connection)}"
+            try:
+                # One message: a transaction costs no round trip of its own.
+                connection.execute(f"{begin}; {_SETTINGS}; {named}".encode())
+            except psycopg.OperationalError:
+                if attempt == _MOST_CONNECTIONS or not connection.closed:
+                    raise
+            else:
+                return connection
+        raise AssertionError  # the loop returns or raises
+
+
+@contextlib.contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Turn errors of the database into ours, with what to do next."""
+    try:
+        yield
+    except (errors.LockNotAvailable, errors.DeadlockDetected, errors.QueryCanceled) as error:
+        raise StoreBusyError(
+            f"Another process has been writing {location} for longer than usual.",
+            action="Run it again when the other has finished; you can search meanwhile.",
+        ) from error
+    except PoolTimeout as error:
+        raise _unreachable(location, error) from error
+    except errors.DiskFull as error:
+        raise StoreFullError(
+            f"The server of {location} has no space left.",
+            action="Free disk space on the server and run it again; nothing was changed.",
+        ) from error
+    except errors.ReadOnlySqlTransaction as error:
+        raise StoreReadOnlyError(
+            f"{location} can only be read: the server is a replica.",
+            action="Add target_session_attrs=read-write and all hosts to the address.",
+        ) from error
+    except (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedFunction) as error:
+        raise StoreError(
+            f"{location} has no tables of Recollect ({_first_line(error)}).",
+            action="Run `recollect store init` with a role that may create them.",
+        ) from error
+    except errors.InsufficientPrivilege as error:
+        raise StoreError(
+            f"The role of this address may not use {location} ({_first_line(error)}).",
+            action="Grant it the role recollect_agent: see the guide for operators.",
+        ) from error
+    except psycopg.OperationalError as error:
+        raise _unreachable(location, error) from error
+    except psycopg.Error as error:
+        raise StoreError(
+            f"PostgreSQL failed on {location} ({_first_line(error)}).",
+            action="Run `recollect store status` to check the server.",
+        ) from error
+
+
+def _unreachable(location: str, error: Exception) -> StoreError:
+    return StoreError(
+        f"The server of {location} cannot be reached ({_first_line(error)}).",
+        action="Check that it runs and that the address, user and password are right.",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def run(connection: Connection, statement: str, values: Sequence[object] = ()) -> Cursor:
+    """Execute one of our own statements, with results in binary form."""
+    return connection.execute(statement.encode(), values, binary=True)

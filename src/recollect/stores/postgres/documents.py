@@ -1,0 +1,302 @@
+"""Documents, their chunks and postings: many documents a transaction, each replaced as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.stores import term_counts
+from recollect.stores.base import DocumentStore, Loaded
+from recollect.stores.bm25 import FIELD_WEIGHTS
+from recollect.stores.postgres.adapt import original, stored
+from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.keys import KeyMaker
+from recollect.stores.postgres.rows import CHUNK_COLUMNS, CHUNK_TABLES, KNOWN, chunk_of, known_of
+from recollect.stores.postgres.tenant import TenantTables
+from recollect.types import ChunkKey, SupersededFact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from recollect.stores.base import DocumentWrite, Expected
+    from recollect.stores.postgres.connect import Connection
+    from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
+
+_INSERT_DOCUMENT = """
+    INSERT INTO documents (tenant, id, source, path, digest, size_bytes, mtime_ns, is_settled,
+                           recipe, day)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+# A table with policies accepts no COPY.
+_INSERT_CHUNK = """
+    INSERT INTO chunks (tenant, id, document, start_line, end_line, digest, length, heading, prefix,
+                        bag, text, day, speaker, moment, importance, triggers)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
+_INSERT_POSTINGS = """
+    INSERT INTO postings (tenant, term, chunk, length, frequency)
+    SELECT %s, * FROM unnest(%s::int4[], %s::int8[], %s::int4[], %s::int2[])
+"""
+_INSERT_FACT = "INSERT INTO facts VALUES (%s, %s, %s, %s, %s, %s, %s)"
+_INSERT_MEDIA = "INSERT INTO media VALUES (%s, %s, %s)"
+_OLD_CHUNKS = "SELECT id, length, bag FROM chunks WHERE tenant = %s AND document = %s"
+_DELETE_POSTINGS = """
+    DELETE FROM postings p USING unnest(%s::int4[], %s::int8[]) AS gone (term, chunk)
+    WHERE p.tenant = %s AND p.term = gone.term AND p.chunk = gone.chunk
+"""
+_COUNT = """
+    UPDATE tenants SET chunks = chunks + %s, length = length + %s, changes = changes + %s
+    WHERE tenant = %s
+"""
+_TOUCH = """
+    UPDATE documents SET size_bytes = %s, mtime_ns = %s, is_settled = %s
+    WHERE tenant = %s AND source = %s AND path = %s AND digest = %s
+"""
+_CHUNKS_OF = f"""
+    SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES}
+    WHERE c.tenant = %s AND d.source = %s AND d.path = %s ORDER BY c.id
+"""  # noqa: S608 - our own column names
+_LOAD = f"""
+    SELECT {CHUNK_COLUMNS}, c.bag, c.length, {{vector}} FROM {CHUNK_TABLES} {{join}}
+    WHERE c.tenant = %s AND c.id = ANY(%s)
+"""  # noqa: S608 - our own column names
+_SUPERSEDED = """
+    SELECT f.id, c.text, c.prefix, f.superseded_by, coalesce(
+        (SELECT n.text FROM facts g JOIN chunks n ON n.tenant = g.tenant AND n.id = g.chunk
+         WHERE g.tenant = f.tenant AND g.id = f.superseded_by ORDER BY n.id LIMIT 1), '')
+    FROM facts f JOIN chunks c ON c.tenant = f.tenant AND c.id = f.chunk
+    WHERE f.tenant = %s AND f.superseded_by != '' AND f.scope = ANY(%s) AND f.until IS NOT NULL
+      AND (%s::timestamptz IS NULL OR f.until <= %s) ORDER BY c.id
+"""
+_MOST_FREQUENT = 32_767  # a smallint; BM25 saturates long before
+_make_keys = KeyMaker().make
+
+
+class PostgresDocuments(TenantTables, DocumentStore):
+    """Stores documents, chunks and postings."""
+
+    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
+        with self._session.reading() as connection:
+            rows = run(connection, f"{KNOWN} WHERE tenant = %s", (self._tenant,))
+            return {(row.source, row.path): row for row in map(known_of, rows)}
+
+    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
+        with self._session.reading() as connection:
+            row = run(
+                connection,
+                f"{KNOWN} WHERE tenant = %s AND source = %s AND path = %s",
+                (self._tenant, source.value, stored(path)),
+            ).fetchone()
+            return None if row is None else known_of(row)
+
+    def is_empty(self) -> bool:
+        with self._session.reading() as connection:
+            query = "SELECT 1 FROM documents WHERE tenant = %s LIMIT 1"
+            return run(connection, query, (self._tenant,)).fetchone() is None
+
+    def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
+        fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
+        with self._session.writing() as connection:
+            self._lock(connection)
+            if jointly and not all(self._is_expected(write) for write in writes):
+                return [False] * len(writes)
+            return [
+                self._put(connection, write, terms)
+                for write, terms in zip(writes, fields, strict=True)
+            ]
+
+    def _is_expected(self, write: DocumentWrite) -> bool:
+        document = write.document
+        return self._matches(document.path, document.source, write.expected)
+
+    def _matches(self, path: str, source: SourceKind, expected: Expected) -> bool:
+        return expected is ... or expected == self.known_of(path, source=source)
+
+    def _put(
+        self,
+        connection: Connection,
+        write: DocumentWrite,
+        fields: Sequence[tuple[list[str], ...]],
+    ) -> bool:
+        document = write.document
+        if not self._is_expected(write):
+            return False
+        self._delete(connection, document.path, document.source)
+        owner, *keys = _make_keys(len(write.chunks) + 1)
+        run(
+            connection,
+            _INSERT_DOCUMENT,
+            (
+                self._tenant,
+                owner,
+                document.source.value,
+                stored(document.path),
+                document.digest,
+                document.stat.size_bytes,
+                document.stat.mtime_ns,
+                document.is_settled,
+                write.recipe,
+                document.when,
+            ),
+        )
+        bags = [term_counts.pack(terms) for terms in fields]
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                _INSERT_CHUNK,
+                [
+                    _chunk_row(self._tenant, key, owner, chunk, length=len(terms[0]), bag=bag)
+                    for key, chunk, terms, bag in zip(keys, write.chunks, fields, bags, strict=True)
+                ],
+            )
+        places, terms, frequencies = _postings(bags)
+        lengths = [len(each[0]) for each in fields]
+        run(
+            connection,
+            _INSERT_POSTINGS,
+            (
+                self._tenant,
+                terms,
+                [keys[place] for place in places],
+                [lengths[place] for place in places],
+                frequencies,
+            ),
+        )
+        for key, chunk in zip(keys, write.chunks, strict=True):
+            if chunk.media:
+                media = bytes.fromhex(chunk.media)
+                run(connection, _INSERT_MEDIA, (self._tenant, key, media))
+            if (fact := chunk.fact) is not None:
+                mark = (fact.id, fact.scope, fact.since, fact.until, fact.superseded_by)
+                run(connection, _INSERT_FACT, (self._tenant, key, *mark))
+        run(connection, _COUNT, (len(keys), sum(lengths), len(keys), self._tenant))
+        return True
+
+    def touch_many(self, documents: Sequence[Document]) -> None:
+        rows = [
+            (
+                each.stat.size_bytes,
+                each.stat.mtime_ns,
+                each.is_settled,
+                self._tenant,
+                each.source.value,
+                stored(each.path),
+                each.digest,
+            )
+            for each in documents
+        ]
+        if rows:
+            with self._session.writing() as connection, connection.cursor() as cursor:
+                cursor.executemany(_TOUCH, rows)
+
+    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
+        with self._session.writing() as connection:
+            self._lock(connection)
+            if not self._matches(path, source, expected):
+                return False
+            self._delete(connection, path, source)
+            return True
+
+    def drop_many(self, gone: Sequence[Known]) -> None:
+        with self._session.writing() as connection:
+            self._lock(connection)
+            for known in gone:
+                if known == self.known_of(known.path, source=known.source):
+                    self._delete(connection, known.path, known.source)
+
+    def _delete(self, connection: Connection, path: str, source: SourceKind) -> None:
+        row = run(
+            connection,
+            "SELECT id FROM documents WHERE tenant = %s AND source = %s AND path = %s",
+            (self._tenant, source.value, stored(path)),
+        ).fetchone()
+        if row is None:
+            return
+        old = run(connection, _OLD_CHUNKS, (self._tenant, row[0])).fetchall()
+        # The bags name the postings: an index to find them by chunk would double their size.
+        places, terms, _ = _postings([bag for *_, bag in old])
+        keys = [old[place][0] for place in places]
+        run(connection, _DELETE_POSTINGS, (terms, keys, self._tenant))
+        query = "DELETE FROM documents WHERE tenant = %s AND id = %s"
+        run(connection, query, (self._tenant, row[0]))
+        length = sum(each[1] for each in old)
+        run(connection, _COUNT, (-len(old), -length, len(old), self._tenant))
+
+    def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
+        with self._session.reading() as connection:
+            values = (self._tenant, source.value, stored(path))
+            return [chunk_of(row) for row in run(connection, _CHUNKS_OF, values)]
+
+    def load(
+        self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
+    ) -> Loaded:
+        with self._session.reading() as connection:
+            table = self._vector_table(connection, fingerprint)
+            join = f"LEFT JOIN {table} v ON v.tenant = c.tenant AND v.digest = c.digest"
+            statement = _LOAD.format(
+                vector="v.vector" if table else "NULL", join=join if table else ""
+            )
+            found = {row[0]: row for row in run(connection, statement, (self._tenant, list(keys)))}
+        rows = [found[key] for key in keys if key in found]
+        chunks = [chunk_of(row) for row in rows]
+        width = next((len(row[-1]) for row in rows if row[-1] is not None), 0)
+        vectors = np.zeros((len(rows), width), dtype=np.float32)
+        has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
+        for place, row in enumerate(rows):
+            if row[-1] is not None:
+                vectors[place] = row[-1]
+        return Loaded(
+            keys=tuple(ChunkKey(row[0]) for row in rows),
+            chunks=chunks,
+            paths=[chunk.path for chunk in chunks],
+            sources=[chunk.source for chunk in chunks],
+            start_lines=[chunk.start_line for chunk in chunks],
+            days=[chunk.when for chunk in chunks],
+            importance=[chunk.importance for chunk in chunks],
+            texts=[chunk.text for chunk in chunks],
+            counts=term_counts.count([row[-3] for row in rows], terms),
+            lengths=np.array([row[-2] for row in rows], dtype=np.int64),
+            vectors=vectors,
+            has_vector=has_vector,
+        )
+
+    def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
+        with self._session.reading() as connection:
+            values = (self._tenant, sorted(scope.audience), scope.as_of, scope.as_of)
+            rows = run(connection, _SUPERSEDED, values)
+            return [SupersededFact(*map(original, row)) for row in rows]
+
+
+def _chunk_row(  # noqa: PLR0913 - the columns
+    tenant: str, key: int, owner: int, chunk: Chunk, *, length: int, bag: bytes
+) -> tuple[object, ...]:
+    return (
+        tenant,
+        key,
+        owner,
+        chunk.start_line,
+        chunk.end_line,
+        bytes.fromhex(chunk.digest),
+        length,
+        [stored(part) for part in chunk.heading],
+        stored(chunk.prefix),
+        bag,
+        stored(chunk.text),
+        chunk.when,
+        stored(chunk.speaker),
+        chunk.moment,
+        chunk.importance,
+        stored(chunk.triggers),
+    )
+
+
+def _postings(bags: Sequence[bytes]) -> tuple[list[int], list[int], list[int]]:
+    """Return for each term of each bag: the bag's place, the term, its weighted frequency."""
+    owners, terms, counts = term_counts.columns(bags)
+    frequencies = counts @ np.array(FIELD_WEIGHTS)
+    # Two words of a chunk may have the same hash.
+    merged: dict[tuple[int, int], int] = {}
+    columns = (owners.tolist(), terms.view(np.int32).tolist(), frequencies.tolist())
+    for owner, term, frequency in zip(*columns, strict=True):
+        merged[owner, term] = min(merged.get((owner, term), 0) + frequency, _MOST_FREQUENT)
+    return [owner for owner, _ in merged], [term for _, term in merged], list(merged.values())

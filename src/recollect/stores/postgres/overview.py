@@ -1,0 +1,124 @@
+"""What a tenant has stored, counted and sampled within a Scope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.reports import Amount, DaySummary, Documents
+from recollect.stores.base import ChunkPlace, StoreOverview
+from recollect.stores.postgres.adapt import original
+from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.rows import scope_condition
+from recollect.stores.postgres.tenant import TenantTables
+from recollect.stores.summary import summarize
+from recollect.types import ChunkKey, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from recollect.types import Fingerprint, Scope, Vectors
+
+_JOINED = "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document"
+# A file of facts is as large as those of its facts that are seen. Headings have any length, and an
+# array of arrays has not: JSON has.
+_DOCUMENTS = f"""
+    SELECT d.path, d.source, d.day,
+        CASE WHEN d.source = 'facts' THEN sum(octet_length(c.text)) ELSE min(d.size_bytes) END,
+        json_agg(c.heading ORDER BY c.id)
+    FROM {_JOINED} WHERE {{condition}}
+    GROUP BY d.tenant, d.id ORDER BY d.day DESC NULLS LAST, d.path COLLATE "C", d.source
+    LIMIT %s OFFSET %s
+"""  # noqa: S608 - our own column names
+_COUNT_DOCUMENTS = f"SELECT count(DISTINCT d.id) FROM {_JOINED} WHERE {{condition}}"  # noqa: S608
+_DAYS = f"""
+    SELECT c.day, d.source, count(DISTINCT d.id), count(*) FROM {_JOINED} WHERE {{condition}}
+    GROUP BY c.day, d.source ORDER BY c.day NULLS FIRST, d.source
+"""  # noqa: S608 - our own column names
+_EMBEDDED = f"""
+    SELECT c.id FROM {_JOINED} JOIN {{table}} v ON v.tenant = c.tenant AND v.digest = c.digest
+    WHERE {{condition}} ORDER BY c.id
+"""  # noqa: S608 - our own column names
+_PLACES = f"""
+    SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.heading, c.day, v.vector
+    FROM {_JOINED} JOIN {{table}} v ON v.tenant = c.tenant AND v.digest = c.digest
+    WHERE c.tenant = %s AND c.id = ANY(%s)
+"""  # noqa: S608 - our own column names
+
+
+class PostgresOverview(TenantTables, StoreOverview):
+    """Counts and samples what is stored."""
+
+    def version(self) -> tuple[int, ...]:
+        with self._session.reading() as connection:
+            query = "SELECT changes FROM tenants WHERE tenant = %s"
+            row = run(connection, query, (self._tenant,)).fetchone()
+            return (int(row[0]) if row else 0,)
+
+    def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
+        with self._session.reading() as connection:
+            condition = scope_condition(connection, scope, tenant=self._tenant)
+            count = _COUNT_DOCUMENTS.format(condition=condition)
+            total = run(connection, count, condition.values).fetchone()
+            listed = _DOCUMENTS.format(condition=condition)
+            rows = run(connection, listed, (*condition.values, limit, offset)).fetchall()
+        found = tuple(
+            summarize(
+                original(path),
+                source=SourceKind(source),
+                when=day,
+                size_bytes=int(size_bytes),
+                headings=[tuple(map(original, heading)) for heading in headings],
+            )
+            for path, source, day, size_bytes, headings in rows
+        )
+        return Documents(found, total=int(total[0]) if total else 0)
+
+    def days(self, scope: Scope) -> tuple[DaySummary, ...]:
+        with self._session.reading() as connection:
+            condition = scope_condition(connection, scope, tenant=self._tenant)
+            statement = _DAYS.format(condition=condition)
+            rows = run(connection, statement, condition.values).fetchall()
+        found: dict[object, dict[str, Amount]] = {}
+        for day, source, documents, chunks in rows:
+            found.setdefault(day, {})[source] = Amount(documents, chunks)
+        return tuple(DaySummary(day, by_source) for day, by_source in found.items())  # type: ignore[arg-type]
+
+    def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
+        with self._session.reading() as connection:
+            table = self._vector_table(connection, fingerprint)
+            if table is None:
+                return np.zeros(0, dtype=np.int64)
+            condition = scope_condition(connection, scope, tenant=self._tenant)
+            statement = _EMBEDDED.format(table=table, condition=condition)
+            rows = run(connection, statement, condition.values)
+            return np.fromiter((row[0] for row in rows), dtype=np.int64)
+
+    def places(
+        self, keys: Sequence[int], *, fingerprint: Fingerprint
+    ) -> tuple[Sequence[ChunkPlace], Vectors]:
+        with self._session.reading() as connection:
+            table = self._vector_table(connection, fingerprint)
+            if table is None:
+                return [], np.zeros((0, 0), dtype=np.float32)
+            values = (self._tenant, [int(key) for key in keys])
+            rows = run(connection, _PLACES.format(table=table), values)
+            found = {row[0]: row for row in rows}
+        ordered = [found[key] for key in keys if key in found]
+        places = [
+            ChunkPlace(
+                ChunkKey(key),
+                original(path),
+                SourceKind(source),
+                start_line,
+                end_line,
+                tuple(map(original, heading)),
+                day,
+            )
+            for key, path, source, start_line, end_line, heading, day, _ in ordered
+        ]
+        vectors = [row[-1] for row in ordered]
+        return places, np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)

@@ -1,0 +1,161 @@
+"""Rows of the database as records, and a Scope as a condition on rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.stores.postgres.adapt import original, stored
+from recollect.stores.postgres.connect import run
+from recollect.stores.term_counts import hash_of
+from recollect.text.globs import matches
+from recollect.text.phrases import contains
+from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
+
+if TYPE_CHECKING:
+    from recollect.stores.postgres.connect import Connection, Row
+    from recollect.types import Scope
+
+CHUNK_COLUMNS = (
+    "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
+    "c.speaker, c.moment, c.importance, c.triggers, m.content, "
+    "f.id, f.scope, f.since, f.until, f.superseded_by"
+)
+"""The columns that `chunk_of` reads, in order."""
+CHUNK_TABLES = (
+    "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document "
+    "LEFT JOIN media m ON m.tenant = c.tenant AND m.chunk = c.id "
+    "LEFT JOIN facts f ON f.tenant = c.tenant AND f.chunk = c.id"
+)
+"""What those columns are of."""
+KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
+"""The query whose rows `known_of` reads."""
+
+_PATHS = "SELECT id, path FROM documents WHERE tenant = %s AND starts_with(path, %s)"
+_FIELDS = """
+    SELECT c.id, c.text, c.heading, d.path
+    FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
+    WHERE c.tenant = %s {among}
+"""
+_WITH_TERMS = """
+    AND c.id IN (SELECT chunk FROM postings WHERE tenant = %s AND term = ANY(%s)
+                 GROUP BY chunk HAVING count(*) = %s)
+"""
+
+
+def chunk_of(row: Row) -> Chunk:
+    """Return the chunk of a row that starts with CHUNK_COLUMNS."""
+    _, path, source, start_line, end_line, text, heading, prefix, day, speaker = row[:10]
+    moment, importance, triggers, media, fact, scope, since, until, superseded_by = row[10:19]
+    return Chunk(
+        path=original(path),
+        source=SourceKind(source),
+        start_line=start_line,
+        end_line=end_line,
+        text=original(text),
+        heading=tuple(map(original, heading)),
+        prefix=original(prefix),
+        when=day,
+        speaker=original(speaker),
+        moment=moment,
+        importance=importance,
+        triggers=original(triggers),
+        media="" if media is None else media.hex(),
+        fact=None if fact is None else FactMark(fact, scope, since, until, superseded_by),
+    )
+
+
+def known_of(row: Row) -> Known:
+    """Return the stored state of a document from a row of KNOWN."""
+    source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
+    return Known(
+        path=original(path),
+        source=SourceKind(source),
+        digest=digest,
+        stat=Stat(size_bytes, mtime_ns),
+        recipe=recipe,
+        is_settled=is_settled,
+    )
+
+
+class Condition:
+    """A condition on chunks `c` of one tenant and their documents `d`, with its values."""
+
+    def __init__(self, tenant: str) -> None:
+        self.tenant = tenant
+        self._parts = ["c.tenant = %s"]
+        self.values: list[object] = [tenant]
+
+    def add(self, part: str, *values: object) -> None:
+        """Require one more thing."""
+        self._parts.append(part)
+        self.values.extend(values)
+
+    def __str__(self) -> str:
+        """Return the condition as SQL."""
+        return " AND ".join(self._parts)
+
+
+def scope_condition(connection: Connection, scope: Scope, *, tenant: str) -> Condition:
+    """Return the condition for the chunks in a scope.
+
+    Globs and phrases are compared here, not by the server: they must mean the same in every store.
+    """
+    condition = Condition(tenant)
+    hidden, values = hidden_sql(scope, tenant=tenant)
+    condition.add(f"NOT EXISTS ({hidden} AND f.chunk = c.id)", *values)
+    if scope.source is not None:
+        condition.add("d.source = %s", scope.source.value)
+    if scope.since is not None:
+        condition.add("c.day >= %s", scope.since)
+    if scope.before is not None:
+        condition.add("c.day < %s", scope.before)
+    if scope.path is not None:
+        condition.add("c.document = ANY(%s)", _documents_at(connection, scope.path, tenant=tenant))
+    if scope.phrases:
+        condition.add("c.id = ANY(%s)", _with_phrases(connection, scope, tenant=tenant))
+    return condition
+
+
+def hidden_sql(scope: Scope, *, tenant: str) -> tuple[str, list[object]]:
+    """Return a query for the facts that may not be seen, and its values."""
+    query = "SELECT 1 FROM facts f WHERE f.tenant = %s AND (NOT f.scope = ANY(%s)"
+    values: list[object] = [tenant, sorted(scope.audience)]
+    if scope.with_superseded:
+        return f"{query})", values
+    if scope.as_of is None:
+        return f"{query} OR f.until IS NOT NULL)", values
+    return f"{query} OR f.since > %s OR f.until <= %s)", [*values, scope.as_of, scope.as_of]
+
+
+def term_number(term: str) -> int:
+    """Return the number that stands for a term, as PostgreSQL's signed integer."""
+    number = hash_of(term)
+    return number - (1 << 32) if number >= 1 << 31 else number
+
+
+def _documents_at(connection: Connection, pattern: str, *, tenant: str) -> list[int]:
+    literal = _literal_beginning(pattern)
+    rows = run(connection, _PATHS, (tenant, stored(literal)))
+    return [number for number, path in rows if matches(original(path), pattern)]
+
+
+def _literal_beginning(pattern: str) -> str:
+    """Return what every path that a glob matches begins with."""
+    if "/" not in pattern.rstrip("/") or pattern.startswith(("/", "./")):
+        return ""
+    wild = next((at for at, char in enumerate(pattern) if char in "*?["), len(pattern))
+    return pattern[:wild].rpartition("/")[0]
+
+
+def _with_phrases(connection: Connection, scope: Scope, *, tenant: str) -> list[int]:
+    terms = {term_number(term) for phrase in scope.phrases for term in phrase.terms}
+    among: str = ""
+    values: list[object] = [tenant]
+    if terms:
+        among, values = _WITH_TERMS, [tenant, tenant, sorted(terms), len(terms)]
+    found = []
+    for key, text, heading, path in run(connection, _FIELDS.format(among=among), values):
+        fields = [original(field) for field in (text, " ".join(heading), path)]
+        if all(any(contains(field, phrase.words) for field in fields) for phrase in scope.phrases):
+            found.append(key)
+    return found

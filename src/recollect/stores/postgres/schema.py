@@ -1,0 +1,287 @@
+"""The tables: the tenant first in every key, so that Citus can shard them by it.
+
+No sequences, no keys between tables of which one is not sharded, no statement that spans tenants:
+ids are made by the client. Every table has a policy that shows a session only the rows of the
+tenant it has named. Vectors of one space are in one table, which `add_space` creates: the role that
+agents use may not create tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from recollect.errors import StoreError, StoreTooNewError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import psycopg
+
+    from recollect.types import Fingerprint
+
+SCHEMA = "recollect"
+AGENT_ROLE = "recollect_agent"
+"""Owns nothing and may not bypass policies; the roles that agents log in with are granted it."""
+TABLES = (
+    "tenants",
+    "documents",
+    "chunks",
+    "postings",
+    "facts",
+    "media",
+    "spaces",
+    "batches",
+    "meta",
+    "leases",
+)
+LEAST_SERVER = 150_000
+"""PostgreSQL 15, as `server_version_num`."""
+LEAST_PGVECTOR = (0, 8)
+_LOCK = 0x7265636F  # of the advisory lock under which tables are created and changed
+
+_INITIAL = f"""
+CREATE TABLE tenants (
+    tenant text PRIMARY KEY,
+    chunks bigint NOT NULL DEFAULT 0,
+    length bigint NOT NULL DEFAULT 0,
+    changes bigint NOT NULL DEFAULT 0
+);
+CREATE TABLE documents (
+    tenant text NOT NULL,
+    id bigint NOT NULL,
+    source text NOT NULL,
+    path text NOT NULL,
+    digest text NOT NULL,
+    size_bytes bigint NOT NULL,
+    mtime_ns bigint NOT NULL,
+    is_settled boolean NOT NULL,
+    recipe text NOT NULL,
+    day date,
+    PRIMARY KEY (tenant, id),
+    UNIQUE (tenant, source, path)
+);
+CREATE TABLE chunks (
+    tenant text NOT NULL,
+    id bigint NOT NULL,
+    document bigint NOT NULL,
+    start_line integer NOT NULL,
+    end_line integer NOT NULL,
+    digest bytea NOT NULL,
+    length integer NOT NULL,
+    heading text[] NOT NULL,
+    prefix text NOT NULL,
+    bag bytea NOT NULL,
+    text text NOT NULL,
+    day date,
+    speaker text NOT NULL,
+    moment text NOT NULL,
+    importance integer,
+    triggers text NOT NULL,
+    PRIMARY KEY (tenant, id),
+    FOREIGN KEY (tenant, document) REFERENCES documents (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX chunks_by_document ON chunks (tenant, document);
+CREATE INDEX chunks_by_digest ON chunks (tenant, digest);
+CREATE TABLE postings (
+    tenant text NOT NULL,
+    term integer NOT NULL,
+    chunk bigint NOT NULL,
+    length integer NOT NULL,
+    frequency smallint NOT NULL,
+    PRIMARY KEY (tenant, term, chunk) INCLUDE (length, frequency)
+);
+CREATE TABLE facts (
+    tenant text NOT NULL,
+    chunk bigint NOT NULL,
+    id text NOT NULL,
+    scope text NOT NULL,
+    since timestamptz,
+    until timestamptz,
+    superseded_by text NOT NULL,
+    PRIMARY KEY (tenant, chunk),
+    FOREIGN KEY (tenant, chunk) REFERENCES chunks (tenant, id) ON DELETE CASCADE
+);
+CREATE INDEX facts_by_id ON facts (tenant, id);
+CREATE TABLE media (
+    tenant text NOT NULL,
+    chunk bigint NOT NULL,
+    content bytea NOT NULL,
+    PRIMARY KEY (tenant, chunk),
+    FOREIGN KEY (tenant, chunk) REFERENCES chunks (tenant, id) ON DELETE CASCADE
+);
+CREATE TABLE spaces (
+    tenant text NOT NULL,
+    fingerprint text NOT NULL,
+    dimensions integer NOT NULL,
+    mean double precision,
+    deviation double precision,
+    is_published boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (tenant, fingerprint)
+);
+CREATE TABLE batches (
+    tenant text NOT NULL,
+    fingerprint text NOT NULL,
+    name text NOT NULL,
+    digests text[] NOT NULL,
+    PRIMARY KEY (tenant, fingerprint, name)
+);
+CREATE TABLE meta (
+    tenant text NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL,
+    PRIMARY KEY (tenant, key)
+);
+CREATE TABLE leases (
+    tenant text NOT NULL,
+    name text NOT NULL,
+    token text NOT NULL,
+    purpose text NOT NULL,
+    pid bigint NOT NULL,
+    host text NOT NULL,
+    since double precision NOT NULL,
+    beat double precision NOT NULL,
+    PRIMARY KEY (tenant, name)
+);
+
+CREATE FUNCTION guard(guarded regclass) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
+    EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
+    EXECUTE format(
+        'CREATE POLICY own_tenant ON %s
+         USING (tenant = current_setting(''recollect.tenant'', true))', guarded);
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO {AGENT_ROLE}', guarded);
+END $$;
+
+-- Runs with the rights of its owner, so it takes nothing but a digest and a number.
+CREATE FUNCTION add_space(space text, dimensions integer) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = {SCHEMA}, public AS $$
+DECLARE
+    vectors text := 'vectors_' || space;
+BEGIN
+    IF space !~ '^[0-9a-f]{{16}}$' OR dimensions NOT BETWEEN 1 AND 16000 THEN
+        RAISE EXCEPTION 'not a space: % with % dimensions', space, dimensions;
+    END IF;
+    PERFORM pg_advisory_xact_lock({_LOCK});
+    IF to_regclass('{SCHEMA}.' || vectors) IS NULL THEN
+        EXECUTE format(
+            'CREATE TABLE {SCHEMA}.%I (tenant text NOT NULL, digest bytea NOT NULL,
+             vector vector(%s) NOT NULL, PRIMARY KEY (tenant, digest))', vectors, dimensions);
+        PERFORM guard(('{SCHEMA}.' || vectors)::regclass);
+        IF to_regclass('pg_dist_partition') IS NOT NULL THEN
+            EXECUTE format(
+                'SELECT create_distributed_table(
+                    %L, ''tenant'', colocate_with => ''{SCHEMA}.tenants'')
+                 WHERE EXISTS (SELECT 1 FROM pg_dist_partition)', '{SCHEMA}.' || vectors);
+        END IF;
+    END IF;
+END $$;
+"""  # noqa: S608 - our own names
+_GUARD_ALL = "; ".join(f"SELECT guard('{SCHEMA}.{table}')" for table in TABLES)
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (("initial", f"{_INITIAL}; {_GUARD_ALL}"),)
+"""Named steps in order; `migrations` has those applied. Never edit one."""
+
+_PREPARE = f"""
+DO $$ BEGIN
+    CREATE ROLE {AGENT_ROLE} NOLOGIN NOBYPASSRLS;
+EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE SCHEMA IF NOT EXISTS {SCHEMA};
+GRANT USAGE ON SCHEMA {SCHEMA} TO {AGENT_ROLE};
+CREATE TABLE IF NOT EXISTS {SCHEMA}.migrations (
+    version integer PRIMARY KEY,
+    name text NOT NULL,
+    applied timestamptz NOT NULL DEFAULT now()
+);
+GRANT SELECT ON {SCHEMA}.migrations TO {AGENT_ROLE};
+"""
+
+
+def space_key(fingerprint: Fingerprint | str) -> str:
+    """Return the name of a space's table behind `vectors_`."""
+    return hashlib.sha256(str(fingerprint).encode()).hexdigest()[:16]
+
+
+def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list[str]:
+    """Create the tables or bring them up to date; return the names of the steps applied.
+
+    Raises:
+        StoreError: the server or an extension is too old.
+        StoreTooNewError: a newer Recollect has changed the tables.
+
+    """
+    require_server(connection)
+    applied: list[str] = []
+    with connection.transaction():
+        connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
+        connection.execute(_PREPARE.encode())
+        require_pgvector(connection)
+        connection.execute(f"SET LOCAL search_path = {SCHEMA}, public".encode())
+        version = version_of(connection)
+        if version > len(MIGRATIONS):
+            raise StoreTooNewError(
+                f"The database has tables of version {version}; this Recollect knows "
+                f"{len(MIGRATIONS)}.",
+                action="Upgrade Recollect.",
+            )
+        for number, (name, statements) in enumerate(MIGRATIONS[version:], version + 1):
+            connection.execute(statements.encode())
+            connection.execute("INSERT INTO migrations VALUES (%s, %s)", (number, name))
+            applied.append(name)
+        if citus:
+            for statement in _distribution():
+                connection.execute(statement.encode())
+    return applied
+
+
+def _distribution() -> Iterator[str]:
+    yield "CREATE EXTENSION IF NOT EXISTS citus"
+    yield "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
+    for table in TABLES:
+        together = "" if table == "tenants" else f", colocate_with => '{SCHEMA}.tenants'"
+        yield f"SELECT create_distributed_table('{SCHEMA}.{table}', 'tenant'{together})"
+
+
+def version_of(connection: psycopg.Connection[Any]) -> int:
+    """Return how many migrations were applied."""
+    query = f"SELECT count(*) FROM {SCHEMA}.migrations"  # noqa: S608 - our own name
+    row = connection.execute(query.encode()).fetchone()
+    assert row is not None  # noqa: S101 - an aggregate has one row
+    return int(row[0])
+
+
+def require_server(connection: psycopg.Connection[Any]) -> None:
+    """Reject a server that is too old.
+
+    Raises:
+        StoreError: it is.
+
+    """
+    version = connection.info.server_version
+    if version < LEAST_SERVER:
+        raise StoreError(
+            f"The server runs PostgreSQL {version // 10_000}; Recollect needs 15 or newer.",
+            action="Upgrade the server.",
+        )
+
+
+def require_pgvector(connection: psycopg.Connection[Any]) -> None:
+    """Reject a pgvector that is too old.
+
+    Raises:
+        StoreError: it is, or it is missing.
+
+    """
+    row = connection.execute(
+        "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+    ).fetchone()
+    version = tuple(int(part) for part in row[0].split(".")[:2]) if row else ()
+    if version < LEAST_PGVECTOR:
+        raise StoreError(
+            f"The database has {f'pgvector {row[0]}' if row else 'no pgvector'}; Recollect needs "
+            "0.8 or newer.",
+            action="Install pgvector on the server, then run `recollect store init`.",
+        )

@@ -1,0 +1,231 @@
+"""PostgresStore: everything about one agent in the tables that all agents share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from recollect.errors import StoreError
+from recollect.reports import StoreStatus
+from recollect.stores.base import Store
+from recollect.stores.postgres.connect import (
+    Session,
+    connected,
+    patience,
+    run,
+    shown,
+    translated,
+)
+from recollect.stores.postgres.documents import PostgresDocuments
+from recollect.stores.postgres.keyword import PostgresKeywords
+from recollect.stores.postgres.leases import PostgresLeases
+from recollect.stores.postgres.overview import PostgresOverview
+from recollect.stores.postgres.rows import hidden_sql
+from recollect.stores.postgres.schema import MIGRATIONS, TABLES, version_of
+from recollect.stores.postgres.vectors import PostgresVectors
+from recollect.types import Fingerprint, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from recollect.errors import StoreCorruptError
+    from recollect.stores.postgres.connect import Connection
+_ENGINE = "pgvector"
+_BY_SOURCE = """
+    SELECT d.source, count(DISTINCT d.id), count(c.id), coalesce(sum(octet_length(c.text)), 0)
+    FROM documents d LEFT JOIN chunks c ON c.tenant = d.tenant AND c.document = d.id {seen}
+    WHERE d.tenant = %s {shown} GROUP BY d.source
+"""
+_EMBEDDED = """
+    SELECT count(*) FROM chunks c
+    WHERE c.tenant = %s AND EXISTS (
+        SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest
+    ) {seen}
+"""
+_MEDIA_WAITING = """
+    SELECT count(*) FROM media m JOIN chunks c ON c.tenant = m.tenant AND c.id = m.chunk
+    WHERE m.tenant = %s {unless}
+"""
+_WITHOUT = """
+    AND NOT EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
+"""
+_SPACES = "SELECT fingerprint FROM spaces WHERE tenant = %s"
+_DELETE = "DELETE FROM {table} WHERE tenant = %s"
+_NOTHING_LEFT = """
+    UPDATE tenants SET chunks = 0, length = 0, changes = changes + 1 WHERE tenant = %s
+"""
+_KEPT_BY_CLEAR = ("tenants", "leases", "meta")
+
+
+class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, PostgresOverview, Store):
+    """A Store in a PostgreSQL database."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.is_replacement = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Always True."""
+        return True
+
+    def share(self) -> tuple[PostgresStore, tuple[str, ...]]:
+        """Return another handle, for another thread."""
+        return PostgresStore(Session(self._session.address, self._tenant)), ()
+
+    def follow(self) -> tuple[str, ...]:
+        """Do nothing: a database is not replaced behind a session."""
+        return ()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._session.reading()  # type: ignore[return-value]  # its value is not used
+
+    def patience(self, seconds: float) -> AbstractContextManager[None]:
+        return patience(seconds)
+
+    def leases(self) -> PostgresLeases:
+        return PostgresLeases(Session(self._session.address, self._tenant))
+
+    @property
+    def location(self) -> str:
+        return self._session.location
+
+    @property
+    def is_writable(self) -> bool:
+        """Always True: a server that only reads says so when it is written."""
+        return True
+
+    def workspace(self) -> str | None:
+        return self._meta("workspace")
+
+    def claim(self, workspace: str) -> str | None:
+        previous = self.workspace()
+        if previous == workspace:
+            return None
+        self._put_meta("workspace", workspace)
+        return previous
+
+    def status(
+        self,
+        fingerprint: Fingerprint | None,
+        *,
+        media: bool = False,
+        audience: frozenset[str] | None = None,
+    ) -> StoreStatus:
+        with self._session.reading() as connection:
+            table = self._vector_table(connection, fingerprint)
+            seen, shown, hidden_values = "", "", list[object]()
+            if audience is not None:
+                everyone = Scope(audience=audience, with_superseded=True)
+                hidden, hidden_values = hidden_sql(everyone, tenant=self._tenant)
+                seen = f"AND NOT EXISTS ({hidden} AND f.chunk = c.id)"
+                shown = "AND (d.source <> 'facts' OR c.id IS NOT NULL)"
+            statement = _BY_SOURCE.format(seen=seen, shown=shown)
+            rows = run(connection, statement, (*hidden_values, self._tenant)).fetchall()
+            embedded = 0
+            if table:
+                counted = _EMBEDDED.format(table=table, seen=seen)
+                embedded = _number(connection, counted, (self._tenant, *hidden_values))
+            unless = _WITHOUT.format(table=table) if table else ""
+            waiting = _MEDIA_WAITING.format(unless=unless)
+            excused = 0 if media else _number(connection, waiting, (self._tenant,))
+        by_source = {source: (documents, chunks) for source, documents, chunks, _ in rows}
+        chunks = sum(counts[1] for counts in by_source.values())
+        return StoreStatus(
+            location=self.location,
+            size_bytes=sum(int(row[3]) for row in rows),
+            documents=sum(counts[0] for counts in by_source.values()),
+            chunks=chunks,
+            by_source=by_source,
+            vectors=embedded,
+            pending=chunks - embedded - excused if fingerprint else 0,
+            engine=_ENGINE,
+            is_writable=self.is_writable,
+        )
+
+    def check(self) -> list[str]:
+        """Return nothing: the server checks its own pages."""
+        with self._session.reading():
+            return []
+
+    def require_sound(self) -> None:
+        """Check that the server answers."""
+        self.check()
+
+    def audit(self) -> list[str]:
+        with self._session.reading() as connection:
+            return list(_disagreements(connection, self._tenant))
+
+    def reopen(self) -> tuple[str, ...]:
+        """Do nothing: each transaction takes a connection that works."""
+        return ()
+
+    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
+        """Raise the error: a database is restored by its operator."""
+        raise error
+
+    def clear(self) -> None:
+        with self._session.writing() as connection:
+            self._lock(connection)
+            names = run(connection, _SPACES, (self._tenant,)).fetchall()
+            spaces = (self._vector_table(connection, Fingerprint.parse(name)) for (name,) in names)
+            others = (table for table in TABLES if table not in _KEPT_BY_CLEAR)
+            for table in (*filter(None, spaces), *others):
+                run(connection, _DELETE.format(table=table), (self._tenant,))
+            run(connection, _NOTHING_LEFT, (self._tenant,))
+
+    def close(self) -> None:
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+def open_database(address: str, *, tenant: str) -> PostgresStore:
+    """Open the memory of one agent in a database whose tables exist.
+
+    Raises:
+        StoreError: the server cannot be reached, or has no such tables.
+
+    """
+    location = shown(address)
+    # Not through the pool, which tries again until its time is up and does not say why.
+    with translated(location), connected(address) as connection:
+        version = version_of(connection)
+    if version != len(MIGRATIONS):
+        raise StoreError(
+            f"The tables of {location} are of version {version}; this Recollect needs "
+            f"{len(MIGRATIONS)}.",
+            action="Run `recollect store migrate`, or use the Recollect that the others use.",
+        )
+    return PostgresStore(Session(address, tenant))
+
+
+def _number(connection: Connection, statement: str, values: tuple[object, ...]) -> int:
+    row = run(connection, statement, values).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _disagreements(connection: Connection, tenant: str) -> Iterator[str]:
+    """Yield where counts or postings disagree with the chunks."""
+    counted = run(
+        connection,
+        "SELECT count(*), coalesce(sum(length), 0) FROM chunks WHERE tenant = %s",
+        (tenant,),
+    ).fetchone()
+    kept = run(
+        connection, "SELECT chunks, length FROM tenants WHERE tenant = %s", (tenant,)
+    ).fetchone()
+    if counted is not None and tuple(map(int, counted)) != tuple(map(int, kept or (0, 0))):
+        yield f"the totals say {kept}, the chunks {counted}"
+    lost = _number(
+        connection,
+        "SELECT count(*) FROM postings p WHERE p.tenant = %s AND NOT EXISTS "
+        "(SELECT 1 FROM chunks c WHERE c.tenant = p.tenant AND c.id = p.chunk)",
+        (tenant,),
+    )
+    if lost:
+        yield f"{lost} postings belong to no chunk"

@@ -1,0 +1,51 @@
+"""What every role of a PostgreSQL store has: a session, a tenant, and the tables of its spaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.schema import space_key
+
+if TYPE_CHECKING:
+    from recollect.stores.postgres.connect import Connection, Session
+    from recollect.types import Fingerprint
+
+_ADD_TENANT = "INSERT INTO tenants (tenant) VALUES (%s) ON CONFLICT DO NOTHING"
+_LOCK_TENANT = "SELECT 1 FROM tenants WHERE tenant = %s FOR UPDATE"
+
+
+class TenantTables:
+    """A part of a store that works for one tenant."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._tenant = session.tenant
+
+    def _lock(self, connection: Connection) -> None:
+        """Let one transaction at a time change this tenant; others are not held up."""
+        run(connection, _ADD_TENANT, (self._tenant,))
+        run(connection, _LOCK_TENANT, (self._tenant,))
+
+    def _vector_table(self, connection: Connection, fingerprint: Fingerprint | None) -> str | None:
+        """Return the table with the vectors of a space; None if no tenant has any."""
+        if fingerprint is None:
+            return None
+        name = f"recollect.vectors_{space_key(fingerprint)}"
+        row = run(connection, "SELECT to_regclass(%s) IS NULL", (name,)).fetchone()
+        return None if row is None or row[0] else name
+
+    def _meta(self, key: str) -> str | None:
+        with self._session.reading() as connection:
+            query = "SELECT value FROM meta WHERE tenant = %s AND key = %s"
+            row = run(connection, query, (self._tenant, key)).fetchone()
+            return None if row is None else str(row[0])
+
+    def _put_meta(self, key: str, value: str) -> None:
+        with self._session.writing() as connection:
+            run(
+                connection,
+                "INSERT INTO meta VALUES (%s, %s, %s) ON CONFLICT (tenant, key) DO UPDATE "
+                "SET value = EXCLUDED.value",
+                (self._tenant, key, value),
+            )

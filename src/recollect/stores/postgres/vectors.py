@@ -1,0 +1,230 @@
+"""Vectors: a table for each space, exact for small tenants, by an HNSW index for large ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
+from recollect.stores.postgres.adapt import VectorParameter, original
+from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.rows import scope_condition
+from recollect.stores.postgres.schema import space_key
+from recollect.stores.postgres.tenant import TenantTables
+from recollect.stores.vectors import check_vectors
+from recollect.types import Background, ChunkKey, Fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from recollect.stores.postgres.connect import Connection
+    from recollect.types import Scope, Vector, Vectors
+
+EXACT_LIMIT = 20_000
+"""Vectors of a tenant up to which all are compared: about 20 ms at 384 dimensions."""
+
+_SPACE = """
+    SELECT dimensions, mean, deviation, is_published FROM spaces
+    WHERE tenant = %s AND fingerprint = %s
+"""
+_ADD_SPACE = """
+    INSERT INTO spaces (tenant, fingerprint, dimensions) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
+"""
+_MISSING = """
+    SELECT min(c.id), c.digest FROM chunks c
+    WHERE c.tenant = %s AND {media} EXISTS (
+        SELECT 1 FROM media m WHERE m.tenant = c.tenant AND m.chunk = c.id
+    ) {unless} GROUP BY c.digest HAVING min(c.id) > %s ORDER BY 1 LIMIT %s
+"""
+_UNLESS = """
+    AND NOT EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
+"""
+_TEXTS = """
+    SELECT c.id, c.digest, c.prefix, c.text, d.path, d.size_bytes
+    FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
+    WHERE c.tenant = %s AND c.id = ANY(%s) ORDER BY c.id
+"""
+_PUT = "INSERT INTO {table} VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+_CHANGED = "UPDATE tenants SET changes = changes + %s WHERE tenant = %s"
+_UNUSED = """
+    DELETE FROM {table} v WHERE v.tenant = %s AND ({always} OR NOT EXISTS (
+        SELECT 1 FROM chunks c WHERE c.tenant = v.tenant AND c.digest = v.digest
+    ))
+"""
+_HAS_MANY = """
+    SELECT count(*) > %s FROM (SELECT 1 FROM {table} WHERE tenant = %s LIMIT %s) AS first
+"""
+# Vectors have unit length, so the inner product is the cosine; `<#>` is its negative. Adding zero
+# keeps the index out of it.
+_NEAREST = """
+    SELECT c.id, -(v.vector <#> %s) FROM {table} v
+    JOIN chunks c ON c.tenant = v.tenant AND c.digest = v.digest
+    JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
+    WHERE v.tenant = %s AND {condition}
+    ORDER BY (v.vector <#> %s) {exact}, c.id LIMIT %s
+"""
+
+
+class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
+    """Stores vectors, and remembers open batches and refused texts."""
+
+    def missing(
+        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
+    ) -> Sequence[Missing]:
+        with self._session.reading() as connection:
+            table = self._vector_table(connection, fingerprint)
+            statement = _MISSING.format(
+                media="" if media else "NOT",
+                unless=_UNLESS.format(table=table) if table else "",
+            )
+            found = run(connection, statement, (self._tenant, after, limit)).fetchall()
+            keys = [key for key, _ in found]
+            rows = run(connection, _TEXTS, (self._tenant, keys))
+            return [
+                Missing(
+                    digest=digest.hex(),
+                    text=original(f"{prefix}\n{text}" if prefix else text),
+                    path=original(path) if media else "",
+                    size_bytes=size_bytes if media else 0,
+                    number=key,
+                )
+                for key, digest, prefix, text, path, size_bytes in rows
+            ]
+
+    def put_vectors(
+        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+    ) -> None:
+        with self._session.writing() as connection:
+            self._lock(connection)
+            dimensions = self._add_space(connection, fingerprint)
+            check_vectors(vectors, count=len(digests), dimensions=dimensions or vectors.shape[-1])
+            if not len(digests):
+                return
+            width = int(vectors.shape[-1])
+            run(connection, "SELECT add_space(%s, %s)", (space_key(fingerprint), width))
+            if not dimensions:
+                query = "UPDATE spaces SET dimensions = %s WHERE tenant = %s AND fingerprint = %s"
+                run(connection, query, (width, self._tenant, str(fingerprint)))
+            table = self._vector_table(connection, fingerprint)
+            with connection.cursor() as cursor:
+                cursor.executemany(
+                    _PUT.format(table=table).encode(),
+                    [
+                        (self._tenant, bytes.fromhex(digest), VectorParameter(vector))
+                        for digest, vector in zip(digests, vectors, strict=True)
+                    ],
+                )
+                if cursor.rowcount:
+                    run(connection, _CHANGED, (cursor.rowcount, self._tenant))
+
+    def _add_space(self, connection: Connection, fingerprint: Fingerprint) -> int:
+        """Return the dimensions of a space, adding it if needed; 0 is unknown."""
+        own = (self._tenant, str(fingerprint))
+        run(connection, _ADD_SPACE, (*own, fingerprint.dimensions or 0))
+        row = run(connection, _SPACE, own).fetchone()
+        assert row is not None  # noqa: S101 - inserted above
+        return int(row[0])
+
+    def space(self, fingerprint: Fingerprint) -> Space | None:
+        with self._session.reading() as connection:
+            row = run(connection, _SPACE, (self._tenant, str(fingerprint))).fetchone()
+        if row is None:
+            return None
+        dimensions, mean, deviation, is_published = row
+        background = None if mean is None else Background(mean, deviation)
+        return Space(dimensions, background, is_published)
+
+    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
+        with self._session.writing() as connection:
+            self._add_space(connection, fingerprint)
+            run(
+                connection,
+                "UPDATE spaces SET mean = %s, deviation = %s "
+                "WHERE tenant = %s AND fingerprint = %s",
+                (background.mean, background.deviation, self._tenant, str(fingerprint)),
+            )
+
+    def published(self) -> Fingerprint | None:
+        with self._session.reading() as connection:
+            query = "SELECT fingerprint FROM spaces WHERE tenant = %s AND is_published"
+            row = run(connection, query, (self._tenant,)).fetchone()
+            return None if row is None else Fingerprint.parse(row[0])
+
+    def publish(self, fingerprint: Fingerprint) -> None:
+        with self._session.writing() as connection:
+            self._add_space(connection, fingerprint)
+            query = "UPDATE spaces SET is_published = (fingerprint = %s) WHERE tenant = %s"
+            run(connection, query, (str(fingerprint), self._tenant))
+
+    def prune(self, *, keep: Collection[Fingerprint]) -> int:
+        kept = {str(fingerprint) for fingerprint in keep}
+        removed = 0
+        with self._session.writing() as connection:
+            self._lock(connection)
+            query = "SELECT fingerprint FROM spaces WHERE tenant = %s"
+            for (name,) in run(connection, query, (self._tenant,)).fetchall():
+                is_kept = name in kept
+                table = self._vector_table(connection, Fingerprint.parse(name))
+                if table:
+                    statement = _UNUSED.format(table=table, always="false" if is_kept else "true")
+                    removed += run(connection, statement, (self._tenant,)).rowcount
+                if not is_kept:
+                    query_gone = "DELETE FROM spaces WHERE tenant = %s AND fingerprint = %s"
+                    run(connection, query_gone, (self._tenant, name))
+        return removed
+
+    def nearest(
+        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
+    ) -> VectorPool:
+        """Return the chunks in scope whose vectors are nearest."""
+        with self._session.reading() as connection:
+            table = self._vector_table(connection, fingerprint)
+            if table is None:
+                return VectorPool((), ())
+            condition = scope_condition(connection, scope, tenant=self._tenant)
+            counted = (EXACT_LIMIT, self._tenant, EXACT_LIMIT + 1)
+            row = run(connection, _HAS_MANY.format(table=table), counted).fetchone()
+            has_many = row is not None and row[0]
+            statement = _NEAREST.format(
+                table=table, condition=condition, exact="" if has_many else "+ 0"
+            )
+            asked = VectorParameter(vector)
+            values = (asked, self._tenant, *condition.values, asked, limit)
+            rows = run(connection, statement, values).fetchall()
+        best = sorted(rows, key=lambda row: (-row[1], row[0]))  # an index may be slightly off
+        return VectorPool(
+            tuple(ChunkKey(key) for key, _ in best), tuple(cosine for _, cosine in best)
+        )
+
+    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
+        with self._session.reading() as connection:
+            rows = run(
+                connection,
+                "SELECT name, digests FROM batches WHERE tenant = %s AND fingerprint = %s "
+                "ORDER BY name",
+                (self._tenant, str(fingerprint)),
+            )
+            return {name: frozenset(digests) for name, digests in rows}
+
+    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
+        with self._session.writing() as connection:
+            run(
+                connection,
+                "INSERT INTO batches VALUES (%s, %s, %s, %s) "
+                "ON CONFLICT (tenant, fingerprint, name) DO UPDATE SET digests = EXCLUDED.digests",
+                (self._tenant, str(fingerprint), name, sorted(digests)),
+            )
+
+    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
+        with self._session.writing() as connection:
+            run(
+                connection,
+                "DELETE FROM batches WHERE tenant = %s AND fingerprint = %s AND name = %s",
+                (self._tenant, str(fingerprint), name),
+            )
+
+    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
+        found = self._meta(f"refused {fingerprint}")
+        return frozenset(found.split()) if found else frozenset()
+
+    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
+        self._put_meta(f"refused {fingerprint}", " ".join(sorted(digests)))

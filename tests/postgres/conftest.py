@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import itertools
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.postgres import database
+
+from recollect.stores.postgres import PostgresStore, open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a database with the tables, for the role of an agent."""
+    run = tmp_path_factory.getbasetemp()
+    return database(run.parent if os.environ.get("PYTEST_XDIST_WORKER") else run)
+
+
+@pytest.fixture
+def tenant() -> str:
+    """A tenant that no other test has."""
+    return f"tenant-{os.getpid()}-{next(_numbers)}"
+
+
+@pytest.fixture
+def opened(address: str) -> Iterator[Callable[[str], PostgresStore]]:
+    """Open the store of a tenant; all are closed in the end."""
+    stores: list[PostgresStore] = []
+
+    def open_one(tenant: str) -> PostgresStore:
+        stores.append(open_database(address, tenant=tenant))
+        return stores[-1]
+
+    yield open_one
+    for store in stores:
+        store.close()

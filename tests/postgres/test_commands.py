@@ -1,0 +1,85 @@
+"""`recollect store`: tables, status, and a memory that moves there and back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import psycopg
+from tests.support.commands import recollect_command
+from tests.support.postgres import server_of, url_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Write = Callable[[str, str], Path]
+
+
+def run(
+    environ: dict[str, str], workspace: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*recollect_command(), "-w", str(workspace), *arguments],
+        env={**environ, "RECOLLECT_PROVIDER": "none"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_memory_moves_into_a_database_and_back(
+    address: str, workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("MEMORY.md", "The anchor is in the shed.\n")
+    write("memory/2026-02-01.md", "# Harbour\n\nThe lighthouse was painted.\n")
+    run(environ, workspace, "remember", "The boat is called Otter")
+    run(environ, workspace, "index")
+
+    there = run(environ, workspace, "store", "copy", "file:", address, "--json")
+    found = run(
+        {**environ, "RECOLLECT_STORE": address}, workspace, "search", "lighthouse", "--json"
+    )
+    run(environ, workspace, "reset", "--yes")
+    back = run(environ, workspace, "store", "copy", address, "file:", "--json")
+    verified = run(environ, workspace, "verify")
+
+    assert 0 == there.returncode, there.stderr
+    told = json.loads(there.stdout)
+    assert (3, 3, True) == (told["documents"], told["chunks"], told["verified"])
+    assert "memory/2026-02-01.md" == json.loads(found.stdout)["results"][0]["path"]
+    assert json.loads(back.stdout) == told
+    assert 0 == verified.returncode, verified.stdout
+
+
+def test_init_creates_the_tables_once_and_status_tells_of_them(
+    address: str, workspace: Path, environ: dict[str, str]
+) -> None:
+    superuser = server_of(address)
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE fresh")
+    fresh = url_of(psycopg.conninfo.make_conninfo(superuser, dbname="fresh"))
+
+    first, second, status = (
+        run(environ, workspace, "store", *command, fresh, "--json")
+        for command in (["init"], ["migrate"], ["status"])
+    )
+
+    assert ["initial"] == json.loads(first.stdout)["applied"]
+    assert [] == json.loads(second.stdout)["applied"]
+    told = json.loads(status.stdout)
+    assert (told["newest"], False) == (told["version"], told["guarded"])
+    assert "vector" in told["extensions"]
+
+
+def test_a_password_in_the_setting_is_refused_and_not_shown(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    refused = run(
+        environ, workspace, "config", "set", "store", "postgresql://me:hunter2@host/database"
+    )
+
+    assert 2 == refused.returncode
+    assert "PGPASSWORD" in refused.stderr
+    assert "hunter2" not in refused.stdout + refused.stderr
