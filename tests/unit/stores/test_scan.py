@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.scan import SEGMENT, NumpyScan
+from recollect.stores.sqlite.codes import SEGMENT
+from recollect.stores.sqlite.scan import NumpyScan
 from recollect.stores.vectors import closest, encode, hamming, top
 from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat
 
@@ -103,7 +104,7 @@ def test_hamming_counts_differing_signs() -> None:
     vectors = np.ones((2, 16), dtype=np.float32)
     vectors[1, :5] = -1
 
-    distances = hamming(encode(vectors, centre), encode(vectors[0], centre))
+    distances = hamming(encode(vectors, centre).T, encode(vectors[0], centre))
 
     assert [0, 5] == distances.tolist()
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores import term_counts
+from recollect.stores.sqlite.codes import ENTRY, forget_codes, made
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     KNOWN,
@@ -28,10 +29,8 @@ from recollect.stores.sqlite.rows import (
     text_in,
     vector_id,
 )
-from recollect.stores.sqlite.scan import forget_codes
 from recollect.stores.sqlite.terms import RECOUNT, has_lost_terms, held, sign, signatures
 from recollect.stores.sqlite.vectors import COUNT_VECTORS
-from recollect.stores.vectors import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,19 +200,28 @@ def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:
     for space, fingerprint, centre in list(connection.execute(coded)):
         segments = "SELECT ids, codes FROM codes WHERE space = ?"
         for ids, codes in list(connection.execute(segments, (space,))):
-            if _codes(connection, space=space, ids=ids, centre=centre) != codes:
+            if not _are_codes(connection, ids, codes, space=space, centre=centre):
                 yield f"codes of {fingerprint} do not match its vectors"
                 break
 
 
-def _codes(connection: apsw.Connection, *, space: int, ids: bytes, centre: bytes) -> bytes | None:
-    """Return the codes that these vectors should have; None if they cannot have any."""
-    if len(ids) % _ID_BYTES:
-        return None
-    keys = np.frombuffer(ids, dtype=np.int64).tolist()
+def _are_codes(
+    connection: apsw.Connection, ids: bytes, codes: bytes, *, space: int, centre: bytes
+) -> bool:
+    """Return whether these are the codes of the vectors that they name."""
+    if len(ids) % ENTRY.itemsize:
+        return False
+    entries = np.frombuffer(ids, dtype=ENTRY)
+    keys = entries["text"].tolist()
+    if not keys:
+        return not codes
     rows = dict(connection.execute(_CODED, (json.dumps(keys), space)))
-    if any(len(rows.get(key, b"")) != len(centre) for key in keys):
-        return None
+    if any(2 * len(rows.get(key, b"")) != len(centre) for key in keys):
+        return False
+    middle, spread = np.split(np.frombuffer(centre, dtype=np.float32), 2)
     floats = np.frombuffer(b"".join(rows[key] for key in keys), dtype=np.float32)
-    middle = np.frombuffer(centre, dtype=np.float32)
-    return encode(floats.reshape(len(keys), -1), middle).tobytes() if keys else b""
+    wanted, words = made(
+        entries["text"], floats.reshape(len(keys), -1), centre=middle, spread=spread
+    )
+    # Sums may be rounded differently, depending on how many vectors are multiplied at once.
+    return words.tobytes() == codes and np.allclose(entries["scale"], wanted["scale"], rtol=1e-3)

@@ -101,7 +101,7 @@ def salvage(damaged: Path, connection: apsw.Connection, *, engine: Engine) -> in
                 count += 1
     connection.execute(COUNT_VECTORS)
     for space in spaces:
-        engine.added(connection, space=space, texts=[])
+        engine.rebuild(connection, space=space)
     return count
 
 

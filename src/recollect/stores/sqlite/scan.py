@@ -1,46 +1,61 @@
-"""Finds chunks by vector with numpy: exact while small, then binary codes and exact rescoring.
+"""Finds chunks by vector with numpy: exact while small, then by binary codes in three stages.
 
-Codes are in the same file, in segments that each query reads. They belong to texts, not to
-chunks, so that edits and moves of documents never touch them.
+The codes of all texts are compared with that of the question; the nearest ones are estimated with
+the question's own numbers; of those, vectors are read and compared exactly, best estimate first,
+until no other is likely to be among the best.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
+from recollect.stores.sqlite.codes import (
+    CodeCache,
+    append,
+    coding_of,
+    columns,
+    forget_codes,
+    recode,
+)
 from recollect.stores.sqlite.filters import allowed_texts
 from recollect.stores.sqlite.rows import (
     RowError,
-    blob_of,
-    check_tail,
+    hidden_sql,
     ids_in,
     scope_sql,
-    stack,
     text_in,
     vector_id,
-    whole_of,
 )
-from recollect.stores.vectors import closest, encode, hamming, top
+from recollect.stores.vectors import closest, dots, encode, hamming, signed_sums, top
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import apsw
     import numpy.typing as npt
 
+    from recollect.stores.sqlite.codes import Coding, Texts
     from recollect.types import Vector, Vectors
 
-EXACT_LIMIT = 4096  # vectors read and compared in full: 6 MB and about 10 ms at 384 dimensions
-RESCORED = 2400  # nearest codes compared exactly: recall against cost is in decision 0006
-SEGMENT = 1024  # codes per blob: small enough to rewrite on append, large enough to read fast
-_ID_BYTES = 8
+    Mask = npt.NDArray[np.bool_]
+
+EXACT_LIMIT = 1024
+"""Vectors that are read and compared in full."""
+ESTIMATED = 4000
+"""Nearest codes that are estimated."""
+_FIRST = 250  # vectors read before the first look at how good the estimates are
+_SURE = 24  # best texts that have to be right
+_MARGIN = 3.0  # standard errors of an estimate that count as likely
+_DENSE = 0.25  # share of texts in scope from which all codes are compared
 _REGROWTH = 4  # recompute the centre when the space has grown by this factor
+_FARTHEST = np.iinfo(np.uint16).max
 
 _ALL = f"""
     SELECT {text_in("id")}, vector, tail FROM vectors WHERE id BETWEEN {ids_in("?1")} ORDER BY id
@@ -49,13 +64,14 @@ _OF_TEXTS = f"""
     SELECT asked.value, v.vector, v.tail FROM json_each(?2) asked
     JOIN vectors v ON v.id = {vector_id("?1", "asked.value")}
 """  # noqa: S608 - our own column names
-_SEGMENTS = "SELECT ids, codes, tail FROM codes WHERE space = ? ORDER BY segment"
-_CODING = "SELECT vectors, coded, centre FROM spaces WHERE id = ?"
+_UNCODED = "SELECT id FROM spaces WHERE centre IS NULL AND vectors > ?"
 _CHUNKS = """
-    SELECT asked.key, c.id FROM json_each(?) asked
-    JOIN chunks c ON c.text_id = asked.value
-    JOIN documents d ON d.id = c.document
-    WHERE {condition} ORDER BY asked.key, c.id
+    SELECT asked.key, c.id FROM json_each(?) asked JOIN chunks c ON c.text_id = asked.value
+    WHERE c.id NOT IN ({condition}) ORDER BY asked.key, c.id
+"""
+_SCOPED_CHUNKS = """
+    SELECT asked.key, c.id FROM json_each(?) asked JOIN chunks c ON c.text_id = asked.value
+    JOIN documents d ON d.id = c.document WHERE {condition} ORDER BY asked.key, c.id
 """
 
 
@@ -63,8 +79,16 @@ _CHUNKS = """
 class _Closest:
     """Texts, best first, with the exact cosines of their vectors."""
 
-    ids: npt.NDArray[np.int64]
+    texts: Texts
     cosines: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortlist:
+    """Texts, most promising first, with numbers that grow with their cosines."""
+
+    texts: Texts
+    estimates: npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +97,7 @@ class NumpyScan:
 
     exact_limit: int = EXACT_LIMIT
     name: str = "numpy"
+    cache: CodeCache = field(default_factory=CodeCache)
 
     def prepare(self, connection: apsw.Connection) -> None:
         """Do nothing: numpy needs no extension."""
@@ -81,206 +106,140 @@ class NumpyScan:
         self, connection: apsw.Connection, *, space: int, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
-        count, _, centre = _coding(connection, space)
-        allowed = None if scope.is_open else _scoped(connection, scope)
-        if centre is None or count <= self.exact_limit:
-            closest = _closest_of_all(connection, space=space, vector=vector, allowed=allowed)
+        count, coding = coding_of(connection, space)
+        allowed = allowed_texts(connection, scope)
+        if coding is None or count <= self.exact_limit:
+            found = _closest_of_all(connection, space=space, vector=vector, allowed=allowed)
         else:
-            code = encode(vector, _floats(centre, dimensions=len(vector)))
-            shortlist = _shortlist(connection, space=space, code=code, allowed=allowed)
-            closest = _rescored(connection, shortlist, space=space, vector=vector)
-        return _pool(connection, closest, scope=scope, limit=limit)
+            shortlist = self._shortlist(connection, coding, vector=vector, allowed=allowed)
+            found = _compared(connection, shortlist, space=space, vector=vector, limit=limit)
+        return _pool(connection, found, scope=scope, limit=limit)
 
-    def added(self, connection: apsw.Connection, *, space: int, texts: Sequence[int]) -> None:
+    def added(
+        self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
+    ) -> None:
         """Add the codes of vectors just stored, in the same transaction."""
-        count, coded, centre = _coding(connection, space)
+        count, coding = coding_of(connection, space)
         if count <= self.exact_limit:
             return
-        if centre is None or count > _REGROWTH * coded:
-            _recode(connection, space=space)
+        if coding is None or count > _REGROWTH * coding.coded:
+            recode(connection, space=space, vectors=count)
         else:
-            stored = connection.execute(_OF_TEXTS, (space, json.dumps(texts)))
-            middle = _floats(centre, dimensions=_dimensions(connection, space))
-            _append(connection, space=space, rows=stored, centre=middle)
+            append(connection, coding, texts=np.array(texts, dtype=np.int64), vectors=vectors)
 
-    def removed(self, connection: apsw.Connection, *, space: int) -> None:
-        """Rewrite the codes after vectors were deleted, in the same transaction."""
-        count, _, centre = _coding(connection, space)
-        if centre is None:
-            return
+    def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
+        """Make the codes of a space anew, in the same transaction."""
+        count, _ = coding_of(connection, space)
         if count > self.exact_limit:
-            _recode(connection, space=space)
+            recode(connection, space=space, vectors=count)
         else:
             forget_codes(connection, space=space)
 
+    def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
+        """Return the spaces whose codes another engine or an earlier version has not made."""
+        return [int(row[0]) for row in connection.execute(_UNCODED, (self.exact_limit,))]
 
-def forget_codes(connection: apsw.Connection, *, space: int) -> None:
-    """Delete the codes of a space; until there are new ones, its vectors are compared in full."""
-    connection.execute("DELETE FROM codes WHERE space = ?", (space,))
-    connection.execute("UPDATE spaces SET coded = 0, centre = NULL WHERE id = ?", (space,))
+    def _shortlist(
+        self, connection: apsw.Connection, coding: Coding, *, vector: Vector, allowed: Mask | None
+    ) -> _Shortlist:
+        """Return the texts whose codes are nearest."""
+        codes = self.cache.read(connection, coding)
+        places = None
+        if allowed is not None:
+            inside = _inside(allowed, codes.texts)
+            places = np.flatnonzero(inside)
+        if places is None or len(places) > ESTIMATED:
+            code = encode(vector, coding.centre)
+            if places is None:
+                places = closest(hamming(codes.words, code), ESTIMATED)
+            elif len(places) < _DENSE * len(codes.texts):
+                places = places[closest(hamming(codes.words[:, places], code), ESTIMATED)]
+            else:
+                distances = hamming(codes.words, code)
+                distances[~inside] = _FARTHEST
+                places = closest(distances, ESTIMATED)
+        nearest = np.ascontiguousarray(codes.words[:, places].T)
+        estimates = signed_sums(nearest, vector * coding.spread) * codes.scales[places]
+        order = np.argsort(-estimates)
+        return _Shortlist(codes.texts[places[order]], estimates[order])
 
 
-def _scoped(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.int64]:
-    """Return the texts of the chunks in scope."""
-    allowed = allowed_texts(connection, scope)
-    return np.flatnonzero(allowed) if allowed is not None else np.zeros(0, dtype=np.int64)
+def _inside(allowed: Mask, texts: Texts) -> Mask:
+    """Return which of the texts are allowed; the mask ends with the last one that is."""
+    beyond = int(texts.max(initial=0)) + 1 - len(allowed)
+    inside: Mask = np.pad(allowed, (0, max(beyond, 0)))[texts]
+    return inside
 
 
 def _closest_of_all(
-    connection: apsw.Connection,
-    *,
-    space: int,
-    vector: Vector,
-    allowed: npt.NDArray[np.int64] | None,
+    connection: apsw.Connection, *, space: int, vector: Vector, allowed: Mask | None
 ) -> _Closest:
-    ids, vectors = _columns(connection.execute(_ALL, (space,)), dimensions=len(vector))
-    cosines = vectors @ vector
+    texts, vectors = columns(connection.execute(_ALL, (space,)), dimensions=len(vector))
+    cosines = dots(vectors, vector)
     if allowed is not None:
-        inside = np.isin(ids, allowed)
-        ids, cosines = ids[inside], cosines[inside]
+        inside = _inside(allowed, texts)
+        texts, cosines = texts[inside], cosines[inside]
     order = top(cosines, len(cosines))
-    return _Closest(ids[order], cosines[order])
+    return _Closest(texts[order], cosines[order])
 
 
-def _shortlist(
-    connection: apsw.Connection,
-    *,
-    space: int,
-    code: npt.NDArray[np.uint8],
-    allowed: npt.NDArray[np.int64] | None,
-) -> npt.NDArray[np.int64]:
-    """Return the texts whose codes differ least, unordered."""
-    rows = connection.execute(_SEGMENTS, (space,))
-    segments = [_segment(*row, code_bytes=len(code)) for row in rows]
-    if not segments:
-        raise RowError(f"the codes of space {space} are missing")
-    ids = np.concatenate([segment[0] for segment in segments])
-    codes = np.concatenate([segment[1] for segment in segments])
-    if allowed is not None:
-        inside = np.isin(ids, allowed)
-        ids, codes = ids[inside], codes[inside]
-    if len(ids) <= RESCORED:
-        return ids
-    return ids[closest(hamming(codes, code), RESCORED)]
-
-
-def _rescored(
-    connection: apsw.Connection, shortlist: npt.NDArray[np.int64], *, space: int, vector: Vector
+def _compared(
+    connection: apsw.Connection, shortlist: _Shortlist, *, space: int, vector: Vector, limit: int
 ) -> _Closest:
-    # In file order: neighbouring rows share pages.
-    rows = connection.execute(_OF_TEXTS, (space, json.dumps(np.sort(shortlist).tolist())))
-    ids, vectors = _columns(rows, dimensions=len(vector))
-    cosines = vectors @ vector
+    """Compare texts exactly, in the order of their estimates, while more are likely to matter."""
+    texts, cosines = shortlist.texts, np.zeros(0, dtype=np.float32)
+    wanted = min(len(texts), max(_FIRST, limit + limit // 2))
+    while len(cosines) < wanted:
+        part = texts[len(cosines) : wanted]
+        asked = np.sort(part)  # in the order of the file: neighbours share pages
+        rows = connection.execute(_OF_TEXTS, (space, json.dumps(asked.tolist())))
+        found, vectors = columns(rows, dimensions=len(vector))
+        if len(found) != len(asked):
+            raise RowError("a code has no vector")
+        own = dots(vectors, vector)[np.searchsorted(asked, part)]
+        cosines = np.concatenate([cosines, own])
+        likely = _likely(shortlist.estimates, cosines, best=min(limit, _SURE))
+        wanted = min(likely, 2 * len(cosines))
     order = top(cosines, len(cosines))
-    return _Closest(ids[order], cosines[order])
+    return _Closest(texts[order], cosines[order])
+
+
+def _likely(
+    estimates: npt.NDArray[np.float32], cosines: npt.NDArray[np.float32], *, best: int
+) -> int:
+    """Return how many of the estimates are likely to belong to one of the best cosines.
+
+    How far an estimate can be off is known from the first ones, whose cosines were computed.
+    """
+    if len(cosines) < best:
+        return len(cosines)
+    known = estimates[: len(cosines)]
+    deviations = known - known.mean()
+    variance = float(np.vecdot(deviations, deviations))
+    slope = float(np.vecdot(deviations, cosines)) / variance if variance else 0.0
+    if slope <= 0:
+        return len(estimates)
+    predicted = cosines.mean() + slope * (estimates - known.mean())
+    error = float(np.std(cosines - predicted[: len(cosines)]))
+    worst = np.partition(cosines, -best)[-best]
+    return int(np.count_nonzero(predicted > worst - _MARGIN * error))
 
 
 def _pool(
     connection: apsw.Connection, closest: _Closest, *, scope: Scope, limit: int
 ) -> VectorPool:
     """Return the chunks of the closest texts; texts that no chunk has any more drop out."""
-    condition, bindings = scope_sql(scope)
+    sql, (condition, bindings) = (
+        (_CHUNKS, hidden_sql(scope)) if scope.is_open else (_SCOPED_CHUNKS, scope_sql(scope))
+    )
     keys: list[ChunkKey] = []
     cosines: list[float] = []
-    for start in range(0, len(closest.ids), limit):
-        part = closest.ids[start : start + limit].tolist()
-        rows = connection.execute(
-            _CHUNKS.format(condition=condition), (json.dumps(part), *bindings)
-        )
+    for start in range(0, len(closest.texts), limit):
+        part = closest.texts[start : start + limit].tolist()
+        rows = connection.execute(sql.format(condition=condition), (json.dumps(part), *bindings))
         for place, key in rows:
             keys.append(ChunkKey(key))
             cosines.append(float(closest.cosines[start + place]))
         if len(keys) >= limit:
             break
     return VectorPool(tuple(keys[:limit]), tuple(cosines[:limit]))
-
-
-def _recode(connection: apsw.Connection, *, space: int) -> None:
-    """Recompute the centre and rewrite all codes."""
-    ids, vectors = _columns(
-        connection.execute(_ALL, (space,)), dimensions=_dimensions(connection, space)
-    )
-    centre = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    connection.execute("DELETE FROM codes WHERE space = ?", (space,))
-    _write(connection, space=space, segment=0, ids=ids, codes=encode(vectors, centre))
-    connection.execute(
-        "UPDATE spaces SET coded = ?, centre = ? WHERE id = ?",
-        (len(ids), centre.tobytes(), space),
-    )
-
-
-def _append(
-    connection: apsw.Connection,
-    *,
-    space: int,
-    rows: Iterable[tuple[int, bytes, int]],
-    centre: Vector,
-) -> None:
-    ids, vectors = _columns(rows, dimensions=len(centre))
-    codes = encode(vectors, centre)
-    tail = connection.execute(
-        "SELECT segment, ids, codes, tail FROM codes WHERE space = ? ORDER BY segment DESC LIMIT 1",
-        (space,),
-    ).get
-    segment, *old = tail
-    old_ids, old_codes = _segment(*old, code_bytes=codes.shape[1])
-    ids = np.concatenate([old_ids, ids])
-    codes = np.concatenate([old_codes, codes])
-    _write(connection, space=space, segment=segment, ids=ids, codes=codes)
-
-
-def _write(
-    connection: apsw.Connection,
-    *,
-    space: int,
-    segment: int,
-    ids: npt.NDArray[np.int64],
-    codes: npt.NDArray[np.uint8],
-) -> None:
-    """Write codes in segments, starting with this one."""
-    connection.executemany(
-        "INSERT OR REPLACE INTO codes (space, segment, ids, codes) VALUES (?, ?, ?, ?)",
-        [
-            (space, segment + offset, ids[part].tobytes(), codes[part].tobytes())
-            for offset, start in enumerate(range(0, len(ids), SEGMENT))
-            for part in [slice(start, start + SEGMENT)]
-        ],
-    )
-
-
-def _dimensions(connection: apsw.Connection, space: int) -> int:
-    return int(connection.execute("SELECT dimensions FROM spaces WHERE id = ?", (space,)).get)
-
-
-def _columns(
-    rows: Iterable[tuple[int, bytes, int]], *, dimensions: int
-) -> tuple[npt.NDArray[np.int64], Vectors]:
-    stored = list(rows)
-    ids = np.array([row[0] for row in stored], dtype=np.int64)
-    vectors = [row[1] for row in stored]
-    return ids, stack(vectors, (row[2] for row in stored), dimensions=dimensions)
-
-
-def _coding(connection: apsw.Connection, space: int) -> tuple[int, int, bytes | None]:
-    """Return how many vectors a space has, how many when it was coded, and the codes' centre."""
-    row = connection.execute(_CODING, (space,)).fetchone()
-    if row is None:
-        raise RowError(f"space {space} is missing")
-    count, coded, centre = row
-    return whole_of(count), whole_of(coded), None if centre is None else blob_of(centre)
-
-
-def _segment(
-    ids: object, codes: object, tail: object, *, code_bytes: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    check_tail(tail)
-    keys = np.frombuffer(blob_of(ids, entry_bytes=_ID_BYTES), dtype=np.int64)
-    stored = np.frombuffer(blob_of(codes), dtype=np.uint8)
-    if len(stored) != len(keys) * code_bytes:
-        raise RowError("codes and vectors differ in number")
-    return keys, stored.reshape(len(keys), code_bytes)
-
-
-def _floats(blob: bytes, *, dimensions: int) -> npt.NDArray[np.float32]:
-    vector: npt.NDArray[np.float32] = stack([blob], dimensions=dimensions)[0]
-    return vector

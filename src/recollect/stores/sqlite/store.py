@@ -242,6 +242,15 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             pass  # what could not be read is made again
         return self._rebuild_terms(if_lost=True)
 
+    def prepare_engine(self) -> None:
+        """Derive from the vectors what the engine has not, such as codes of an earlier version."""
+        with self._reading() as connection:
+            if not self._engine.unprepared(connection):
+                return
+        with self._writing() as connection:
+            for space in self._engine.unprepared(connection):
+                self._engine.rebuild(connection, space=space)
+
     def _rebuild_terms(self, *, if_lost: bool = False) -> tuple[str, ...]:
         with self._writing() as connection:
             if if_lost and not needs_terms(connection):
@@ -333,10 +342,13 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
 
 def _repaired(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
     try:
-        return store, store.repair()
+        notices = store.repair()
+        with contextlib.suppress(StoreBusyError, StoreFullError):  # searches are only slower
+            store.prepare_engine()
     except BaseException:
         store.close()
         raise
+    return store, notices
 
 
 def _replaced(

@@ -11,15 +11,16 @@ import apsw
 
 from recollect.records import dataclass
 from recollect.stores.base import VectorPool
+from recollect.stores.sqlite.codes import forget_codes
 from recollect.stores.sqlite.rows import check_tail, scope_sql, vector_id
-from recollect.stores.sqlite.scan import NumpyScan, forget_codes
+from recollect.stores.sqlite.scan import NumpyScan
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.stores.sqlite.vectors import Engine
-    from recollect.types import Scope, Vector
+    from recollect.types import Scope, Vector, Vectors
 
 _NAME = "sqlite-vec"
 _NEAREST = f"""
@@ -89,11 +90,18 @@ class SqliteVec:
             keys=tuple(ChunkKey(row[0]) for row in rows), cosines=tuple(row[1] for row in rows)
         )
 
-    def added(self, connection: apsw.Connection, *, space: int, texts: Sequence[int]) -> None:
+    def added(
+        self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
+    ) -> None:
         """Drop the other engine's codes, which would miss the new vectors."""
-        del texts
+        del texts, vectors
         forget_codes(connection, space=space)
 
-    def removed(self, connection: apsw.Connection, *, space: int) -> None:
+    def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
         """Drop the other engine's codes, which would name deleted vectors."""
         forget_codes(connection, space=space)
+
+    def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
+        """Return nothing: it uses the vectors as they are."""
+        del connection
+        return ()

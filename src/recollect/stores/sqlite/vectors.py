@@ -59,7 +59,7 @@ _MISSING_MEDIA = f"""
 _TEXT = "SELECT id FROM texts WHERE digest = ?"
 _PUT = f"""
     INSERT INTO vectors (id, vector) VALUES ({vector_id("?", "?")}, ?)
-    ON CONFLICT DO NOTHING RETURNING {text_in("id")}
+    ON CONFLICT DO NOTHING RETURNING id
 """  # noqa: S608 - our own column names
 _UNUSED = f"""
     SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
@@ -96,11 +96,16 @@ class Engine(Protocol):
     ) -> VectorPool:
         """Return the chunks in scope nearest to the vector, best first."""
 
-    def added(self, connection: apsw.Connection, *, space: int, texts: Sequence[int]) -> None:
+    def added(
+        self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
+    ) -> None:
         """Update what the engine derives from vectors after those of these texts were stored."""
 
-    def removed(self, connection: apsw.Connection, *, space: int) -> None:
-        """Update what the engine derives from vectors after some were deleted."""
+    def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
+        """Make anew what the engine derives from the vectors of a space."""
+
+    def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
+        """Return the spaces that the engine would search faster after `rebuild`."""
 
 
 class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
@@ -133,12 +138,11 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             keys = [(bytes.fromhex(digest),) for digest in digests]
             connection.executemany(ADD_TEXT, keys)
             numbers = [connection.execute(_TEXT, key).get for key in keys]
+            vectors = vectors.astype(np.float32)
             added = [
-                int(row[0])
-                for number, vector in zip(numbers, vectors, strict=True)
-                for row in connection.execute(
-                    _PUT, (space, number, vector.astype(np.float32).tobytes())
-                )
+                place
+                for place, (number, vector) in enumerate(zip(numbers, vectors, strict=True))
+                for _ in connection.execute(_PUT, (space, number, vector.tobytes()))
             ]
             if not added:
                 return
@@ -146,7 +150,8 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
                 "UPDATE spaces SET vectors = vectors + ?, stamp = random() WHERE id = ?",
                 (len(added), space),
             )
-            self._engine.added(connection, space=space, texts=added)
+            texts = [numbers[place] for place in added]
+            self._engine.added(connection, space=space, texts=texts, vectors=vectors[added])
 
     def space(self, fingerprint: Fingerprint) -> Space | None:
         with self._reading() as connection:
@@ -190,7 +195,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             connection.execute(_DROP_UNUSED)
             connection.execute(COUNT_VECTORS)
             for (space,) in list(connection.execute("SELECT id FROM spaces")):
-                self._engine.removed(connection, space=space)
+                self._engine.rebuild(connection, space=space)
         return unused
 
     def nearest(
