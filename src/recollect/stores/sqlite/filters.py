@@ -135,6 +135,23 @@ def allowed_texts(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.b
     return allowed
 
 
+def in_scope(
+    connection: apsw.Connection, scope: Scope, chunks: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Return which of these chunks a scope sees. Runs on the caller's snapshot."""
+    sieve = Filter(connection, scope)
+    seen = np.zeros(len(chunks), dtype=np.bool_)
+    for segment in segments(connection):
+        inside = np.flatnonzero((chunks >= segment.first) & (chunks <= segment.last))
+        if not len(inside):
+            continue
+        mask, own = sieve.view(segment).mask, segment.column("ids")
+        wanted = chunks[inside] - segment.first
+        places = np.minimum(np.searchsorted(own, wanted), len(own) - 1)
+        seen[inside] = (own[places] == wanted) & (True if mask is None else mask[places])
+    return seen
+
+
 def _spread(segment: Segment, by_document: Sequence[bool]) -> Mask:
     """Return for each chunk what holds for its document."""
     mask: Mask = np.array(by_document, dtype=np.bool_)[segment.column("documents")]

@@ -23,12 +23,10 @@ from recollect.stores.sqlite.codes import (
     forget_codes,
     recode,
 )
-from recollect.stores.sqlite.filters import allowed_texts
+from recollect.stores.sqlite.filters import allowed_texts, in_scope
 from recollect.stores.sqlite.rows import (
     RowError,
-    hidden_sql,
     ids_in,
-    scope_sql,
     text_in,
     vector_id,
 )
@@ -66,12 +64,8 @@ _OF_TEXTS = f"""
 """  # noqa: S608 - our own column names
 _UNCODED = "SELECT id FROM spaces WHERE centre IS NULL AND vectors > ?"
 _CHUNKS = """
-    SELECT asked.key, c.id FROM json_each(?) asked JOIN chunks c ON c.text_id = asked.value
-    WHERE c.id NOT IN ({condition}) ORDER BY asked.key, c.id
-"""
-_SCOPED_CHUNKS = """
-    SELECT asked.key, c.id FROM json_each(?) asked JOIN chunks c ON c.text_id = asked.value
-    JOIN documents d ON d.id = c.document WHERE {condition} ORDER BY asked.key, c.id
+    SELECT asked.key, c.id FROM json_each(?) asked CROSS JOIN chunks c ON c.text_id = asked.value
+    ORDER BY asked.key, c.id
 """
 
 
@@ -113,7 +107,7 @@ class NumpyScan:
         else:
             shortlist = self._shortlist(connection, coding, vector=vector, allowed=allowed)
             found = _compared(connection, shortlist, space=space, vector=vector, limit=limit)
-        return _pool(connection, found, scope=scope, limit=limit)
+        return _pool(connection, found, scope=None if allowed is None else scope, limit=limit)
 
     def added(
         self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
@@ -226,20 +220,23 @@ def _likely(
 
 
 def _pool(
-    connection: apsw.Connection, closest: _Closest, *, scope: Scope, limit: int
+    connection: apsw.Connection, closest: _Closest, *, scope: Scope | None, limit: int
 ) -> VectorPool:
-    """Return the chunks of the closest texts; texts that no chunk has any more drop out."""
-    sql, (condition, bindings) = (
-        (_CHUNKS, hidden_sql(scope)) if scope.is_open else (_SCOPED_CHUNKS, scope_sql(scope))
-    )
+    """Return the chunks of the closest texts; texts that no chunk has any more drop out.
+
+    A text in scope may also be that of chunks that are not.
+    """
     keys: list[ChunkKey] = []
     cosines: list[float] = []
     for start in range(0, len(closest.texts), limit):
         part = closest.texts[start : start + limit].tolist()
-        rows = connection.execute(sql.format(condition=condition), (json.dumps(part), *bindings))
-        for place, key in rows:
-            keys.append(ChunkKey(key))
-            cosines.append(float(closest.cosines[start + place]))
+        rows = np.array(list(connection.execute(_CHUNKS, (json.dumps(part),))), dtype=np.int64)
+        places, chunks = rows.reshape(-1, 2).T
+        if scope is not None:
+            seen = in_scope(connection, scope, chunks)
+            places, chunks = places[seen], chunks[seen]
+        keys += map(ChunkKey, chunks.tolist())
+        cosines += closest.cosines[start + places].tolist()
         if len(keys) >= limit:
             break
     return VectorPool(tuple(keys[:limit]), tuple(cosines[:limit]))
