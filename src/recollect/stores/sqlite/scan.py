@@ -50,7 +50,7 @@ ESTIMATED = 4000
 """Nearest codes that are estimated."""
 _FIRST = 250  # vectors read before the first look at how good the estimates are
 _SURE = 24  # best texts that have to be right
-_MARGIN = 3.0  # standard errors of an estimate that count as likely
+_MARGIN = 2.5  # standard errors of an estimate that count as likely
 _DENSE = 0.25  # share of texts in scope from which all codes are compared
 _REGROWTH = 4  # recompute the centre when the space has grown by this factor
 _FARTHEST = np.iinfo(np.uint16).max

@@ -225,6 +225,12 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
 
     def repair(self) -> tuple[str, ...]:
         """Make terms, counts and codes match the chunks; return notices for the user."""
+        notices = self._repair()
+        with contextlib.suppress(StoreBusyError, StoreFullError):  # searches are only slower
+            self._prepare_engine()
+        return notices
+
+    def _repair(self) -> tuple[str, ...]:
         try:
             with self._reading() as connection:
                 drift = find_drift(connection)
@@ -242,8 +248,8 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             pass  # what could not be read is made again
         return self._rebuild_terms(if_lost=True)
 
-    def prepare_engine(self) -> None:
-        """Derive from the vectors what the engine has not, such as codes of an earlier version."""
+    def _prepare_engine(self) -> None:
+        """Make what the engine derives from vectors, where an earlier version has not."""
         with self._reading() as connection:
             if not self._engine.unprepared(connection):
                 return
@@ -342,13 +348,10 @@ def _open_in_any_state(path: Path, *, engine: Engine) -> tuple[SqliteStore, tupl
 
 def _repaired(store: SqliteStore) -> tuple[SqliteStore, tuple[str, ...]]:
     try:
-        notices = store.repair()
-        with contextlib.suppress(StoreBusyError, StoreFullError):  # searches are only slower
-            store.prepare_engine()
+        return store, store.repair()
     except BaseException:
         store.close()
         raise
-    return store, notices
 
 
 def _replaced(
