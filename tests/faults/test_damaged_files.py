@@ -86,6 +86,19 @@ def test_a_page_of_zeroes_is_noticed_wherever_it_is(long_rows: Path) -> None:
     assert noticed > len(sound) / PAGE / 2
 
 
+@pytest.mark.parametrize("missing", [1, 3000, PAGE, PAGE + 1])
+def test_an_end_that_is_missing_is_noticed_when_the_file_is_opened(
+    long_rows: Path, missing: int
+) -> None:
+    content = long_rows.read_bytes()
+    long_rows.write_bytes(content[:-missing])
+
+    store, notices = open_file(long_rows, engine="numpy")
+    store.close()
+
+    assert "set aside" in notices[0]
+
+
 def test_sound_vectors_of_a_damaged_file_are_kept(long_rows: Path) -> None:
     connection = apsw.Connection(str(long_rows))
     # The page of a vector in the middle.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 
+from recollect.stores.sqlite import pages
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -48,6 +50,7 @@ def index_file(home: Path) -> Path:
 
 def contents(file: Path) -> dict[str, Rows]:
     """Return the sorted rows of each kind."""
+    pages.are_available()  # a connection that knows no checksums would move a log without them
     connection = apsw.Connection(str(file))
     try:
         found = {kind: sorted(connection.execute(sql), key=repr) for kind, sql in _QUERIES.items()}

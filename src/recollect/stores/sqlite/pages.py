@@ -59,9 +59,11 @@ def check(connection: apsw.Connection, *, path: Path) -> bool:
     """Return whether a file is of the kind that this process writes.
 
     Raises:
-        StoreCorruptError: its header says that it has checksums, and that it has none.
+        StoreCorruptError: its header says that it has checksums, and that it has none; or its end
+            is missing.
 
     """
+    _require_whole_pages(connection, path)
     is_marked = int(str(connection.pragma("application_id"))) == _MARK
     if not are_available():
         return not is_marked
@@ -71,3 +73,17 @@ def check(connection: apsw.Connection, *, path: Path) -> bool:
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
         )
     return is_marked
+
+
+def _require_whole_pages(connection: apsw.Connection, path: Path) -> None:
+    """Check that the last page is not cut: SQLite reads zeroes for what is missing of it.
+
+    With a log the file may be cut: its pages are in the log.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    has_log = log.is_file() and log.stat().st_size
+    if not has_log and path.stat().st_size % int(str(connection.pragma("page_size"))):
+        raise StoreCorruptError(
+            f"The index {path} is damaged (its end is missing).",
+            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        )
