@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from recollect.facts import ledger
 from recollect.facts.book import FactFilter
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
+from recollect.facts.source import FactsSource
 from recollect.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.facts.remember import Remembered
+    from recollect.ingest.source import Taken
+    from recollect.ingest.walk import Found
+
+A_DAY = 86_400
 
 
 @pytest.fixture
@@ -278,6 +284,39 @@ def test_a_search_during_a_sync_of_two_files_sees_all_of_a_change_or_nothing(
 
     assert ["Eve leads"] == seen[-1]
     assert all(shown in (["Bob leads"], ["Eve leads"]) for shown in seen), seen
+
+
+def test_an_index_never_mixes_files_of_facts_of_different_moments(
+    workspace: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        Memory.open(workspace, environ=environ) as memory,
+        Memory.open(workspace, environ=environ) as other,
+    ):
+        old = memory.facts.remember("Ada keeps the old lantern", category="project")
+        memory.facts.remember("A heavy lantern hangs in the harbour", category="person")
+        for file in (workspace / "memory" / "facts").glob("*.md"):
+            os.utime(file, (A_DAY, A_DAY))  # long ago: a file that is not changed is not read
+        memory.sync()
+        memory.facts.remember(
+            "Somebody lit the lantern at noon", category="project"
+        )  # its file has to be read
+        take = FactsSource.take
+
+        def overtaken(source: FactsSource, found: Found) -> Taken:
+            monkeypatch.setattr(FactsSource, "take", take)
+            other.facts.remember("Bob painted his lantern green", category="person")
+            other.facts.forget(old.fact.id)
+            return take(source, found)
+
+        monkeypatch.setattr(FactsSource, "take", overtaken)
+        shown = texts(memory, "lantern")
+
+    assert {
+        "A heavy lantern hangs in the harbour",
+        "Bob painted his lantern green",
+        "Somebody lit the lantern at noon",
+    } == set(shown)
 
 
 def test_a_list_overtaken_by_a_change_of_two_files_shows_all_of_it_or_nothing(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recollect.facts.draft import LedgerState
     from recollect.facts.record import Fact
     from recollect.stores.base import DocumentStore
-    from recollect.types import Document
+    from recollect.types import Document, Stat
 
 FACTS_FOLDER = "memory/facts"
 _FACTS_VERSION = 3
@@ -85,6 +85,7 @@ class FactsSource:
         self._folder = workspace / FACTS_FOLDER
         self._store = store
         self._names: tuple[str, ...] = ()
+        self._stats: dict[str, Stat] = {}
         self._recipe: str | None = None
         self._snapshot: _LedgerSnapshot | None = None
 
@@ -107,7 +108,7 @@ class FactsSource:
             self._recipe = _RULES
             reason = error.message.removeprefix(f"{self._folder} ").rstrip(".")
             return [], [Failure(FACTS_FOLDER, reason, error.action)]
-        stats = ledger.stats()
+        self._stats = stats = ledger.stats()
         found = [
             Found(f"{FACTS_FOLDER}/{name}", self._folder / name, self._folder, stat, self.kind)
             for name, stat in stats.items()
@@ -121,6 +122,10 @@ class FactsSource:
         failures = [problem.as_failure(folder=FACTS_FOLDER) for problem in problems]
         unusable = {failure.path for failure in failures}
         return [each for each in found if each.path not in unusable], failures
+
+    def has_changed(self) -> bool:
+        """Compare sizes and times with those that `find` saw."""
+        return self._stats != self._ledger().stats()
 
     def take(self, found: Found) -> Taken:
         """Read a file's facts.

@@ -324,7 +324,8 @@ def _store_together(
     for attempt in range(_MOST_RACES):
         recipe = source.recipe
         taken, failed = _take_all(source, suspects)
-        if source.recipe == recipe or attempt == _MOST_RACES - 1:
+        is_one_moment = source.recipe == recipe and not source.has_changed()
+        if is_one_moment or attempt == _MOST_RACES - 1:
             changed = [each for each in taken if force or not _is_current(each, known, source)]
             writes = [_write_of(each, known, recipe=source.recipe) for each in changed]
             if all(store.put_many(writes, jointly=True)):

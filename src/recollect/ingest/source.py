@@ -50,6 +50,9 @@ class Source(Protocol):
         The recipe says how, and changes when that does.
         """
 
+    def has_changed(self) -> bool:
+        """Return whether a file changed since `find`; asked only of a joint source."""
+
     @property
     def recipe(self) -> str:
         """Return the identity of the rules: documents stored under another one are redone."""
@@ -83,6 +86,10 @@ class NotesSource:
     def recipe(self) -> str:
         """Return the identity of the chunking and term rules."""
         return self._options.recipe
+
+    def has_changed(self) -> bool:
+        """Return False: its files are stored one by one."""
+        return False
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Walk the workspace and the extra paths."""

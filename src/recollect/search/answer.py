@@ -15,7 +15,7 @@ from recollect.records import dataclass
 from recollect.search.choose import Serving, StoredSpaces, choose_provider
 from recollect.search.legs import WORKING, embed_question
 from recollect.search.pipeline import search
-from recollect.search.question import adapt_options, read_question
+from recollect.search.question import adapt_options, at_this_moment, read_question
 from recollect.types import Leg, SourceKind
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ class Searcher:
 
     def _search(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Search and mark copies: everything that reads the store."""
-        options, query, serving = started.options, embedded.query, embedded.serving
+        options, serving = started.options, embedded.serving
+        query = at_this_moment(embedded.query, started.request)
 
         def answer_by(asked: AskedVectors | None) -> Results:
             return search(

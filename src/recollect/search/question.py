@@ -62,12 +62,22 @@ def read_question(
         before=request.before,
         path=_valid(request.path) if request.path is not None else None,
         audience=audience,
-        as_of=request.as_of or datetime.now(tz=UTC),
+        as_of=request.as_of,
         with_superseded=request.include_superseded,
         phrases=phrases_in(_clean(request.text)) if request.phrases else (),
     )
     _check_share("min score", request.min_score)
     return make_query(request.text, max_results=options.max_results, scope=scope, legs=request.legs)
+
+
+def at_this_moment(query: Query, request: SearchRequest) -> Query:
+    """Return the query for facts that hold now, unless the request names another moment.
+
+    Now is when the store is read: at the beginning of a search, facts that were saved while it
+    brought in what changed would not have begun yet, and those that they replace would have ended.
+    """
+    moment = request.as_of or datetime.now(tz=UTC)
+    return replace(query, scope=replace(query.scope, as_of=moment))
 
 
 def make_query(

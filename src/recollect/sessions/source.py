@@ -66,6 +66,10 @@ class SessionSource:
         options = self._options
         return f"s{PROJECTION_VERSION}.{options.tokens}.{options.overlap}-t{TERMS_VERSION}"
 
+    def has_changed(self) -> bool:
+        """Return False: its files are stored one by one."""
+        return False
+
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return the transcripts of this memory that were not forgotten."""
         found, failures = self.all()

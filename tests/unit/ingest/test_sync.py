@@ -94,6 +94,9 @@ class NoFiles:
     is_joint = False
     recipe = "r"
 
+    def has_changed(self) -> bool:
+        return False
+
     def find(self) -> tuple[list[Found], list[Failure]]:
         return [], [Failure("memory", "may be incomplete", "")]
 
