@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     CompiledGlob = tuple[re.Pattern[str] | None, ...]
 
 _ANY_FOLDERS = None
 """`**` in a compiled pattern."""
+_EVERYTHING_BELOW = ["**", "*"]
 _NOTHING = re.compile(r"(?!)")
 _CACHED_PATTERNS = 256
 
@@ -33,23 +34,26 @@ def matches(path: str, pattern: str) -> bool:
     return fits(path.removeprefix("./").split("/"), _compiled(pattern))
 
 
-def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return `matches` for many paths: it compares literal folders and bare names as strings."""
-    compiled = _compiled(pattern)
-    literal = list(itertools.takewhile(_is_literal, _parts(pattern)[:-1]))
+def matches_of(paths: Sequence[str], pattern: str) -> list[bool]:
+    """Return `matches` of each path. Literal folders and bare names are compared as strings."""
+    parts = _parts(pattern)
+    literal = list(itertools.takewhile(_is_literal, parts[:-1]))
     start = "".join(f"{part}/" for part in literal)
-    rest = compiled[len(literal) :]
-    name = rest[1] if len(rest) == 2 and rest[0] is _ANY_FOLDERS else None  # noqa: PLR2004
-
-    def is_match(path: str) -> bool:
-        path = path.removeprefix("./")
-        if not path.startswith(start):
-            return False
-        if name is not None:
-            return name.match(path[path.rfind("/", len(start)) + 1 or len(start) :]) is not None
-        return fits(path[len(start) :].split("/"), rest)
-
-    return is_match
+    rest = _compiled(pattern)[len(literal) :]
+    cut = len(start)
+    plain = [path.removeprefix("./") for path in paths]
+    begins = [path.startswith(start) for path in plain]
+    if parts[len(literal) :] == _EVERYTHING_BELOW:
+        return begins
+    match rest:
+        case (None, re.Pattern() as name):
+            return [
+                fine and name.match(path[path.rfind("/", cut) + 1 or cut :]) is not None
+                for fine, path in zip(begins, plain, strict=True)
+            ]
+    return [
+        fine and fits(path[cut:].split("/"), rest) for fine, path in zip(begins, plain, strict=True)
+    ]
 
 
 def _is_literal(part: str) -> bool:

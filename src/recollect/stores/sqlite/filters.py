@@ -15,7 +15,7 @@ from recollect.records import dataclass
 from recollect.stores import term_counts
 from recollect.stores.sqlite.rows import hidden_sql, phrase_in, text_of, whole_of
 from recollect.stores.sqlite.segments import ids_of, places_in, segments
-from recollect.text.globs import matcher
+from recollect.text.globs import matches_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,8 +97,7 @@ class Filter:
             wanted = scope.source.value
             yield _spread(segment, [own == wanted for own in segment.names("sources")])
         if scope.path is not None:
-            fits = matcher(scope.path)
-            yield _spread(segment, [fits(path) for path in segment.names("paths")])
+            yield _spread(segment, matches_of(segment.names("paths"), scope.path))
 
     def _with_phrase(self, segment: Segment, phrase: Phrase, mask: Mask | None) -> Mask:
         """Return which of the chunks contain a phrase: its terms first, then their texts."""

@@ -1,0 +1,143 @@
+"""What the keyword index reads and writes, counted: it must not grow with what is stored."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from recollect.errors import StoreError
+from recollect.stores.base import DocumentWrite
+from recollect.stores.sqlite import SqliteStore, documents, seal
+from recollect.stores.sqlite.filters import allowed_texts
+from recollect.types import Chunk, Document, Scope, SourceKind, Stat, digest_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHUNKS = 4  # of a document
+_AT_ONCE = 130  # documents of a transaction
+ASKED = ["common", "even", "n7"]
+
+
+def write_of(number: int, *, version: int = 0) -> DocumentWrite:
+    """Make a document of short chunks: one word is in all, one in every second, one in one."""
+    path = f"memory/{number % 7}/{number}.md"
+    texts = [
+        f"common n{number} {'even' if line % 2 else 'odd'} line {line} v{version}"
+        for line in range(CHUNKS)
+    ]
+    when = date(2020 + number % 5, 1, 1)
+    return DocumentWrite(
+        Document(path, SourceKind.MEMORY, "", digest_of(path.encode()), Stat(1, version), when),
+        [
+            Chunk(path, SourceKind.MEMORY, line, line, text, when=when)
+            for line, text in enumerate(texts)
+        ],
+        "r",
+    )
+
+
+def filled(path: Path, count: int) -> SqliteStore:
+    store = SqliteStore.open(path)
+    for start in range(0, count, _AT_ONCE):
+        store.put_many([write_of(number) for number in range(start, min(start + _AT_ONCE, count))])
+    return store
+
+
+def changes_of(store: SqliteStore, write: DocumentWrite) -> int:
+    before = store._connection.total_changes()
+    store.put_many([write])
+    return store._connection.total_changes() - before
+
+
+def statements_of(store: SqliteStore, scope: Scope) -> int:
+    seen: list[object] = []
+    store._connection.trace_v2(apsw.SQLITE_TRACE_STMT, seen.append)
+    store.keyword(ASKED, scope=scope, limit=10)
+    store._connection.trace_v2(0, None)
+    return len(seen)
+
+
+def pages_of(path: Path, scope: Scope) -> int:
+    """Return how many pages a new process reads for one question."""
+    with SqliteStore.open(path) as store:
+        connection = store._connection
+        before = connection.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0]
+        store.keyword(ASKED, scope=scope, limit=10)
+        return connection.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0] - before
+
+
+def test_an_update_writes_as_many_rows_in_a_large_index_as_in_a_small_one(tmp_path: Path) -> None:
+    with filled(tmp_path / "small.sqlite", 150) as store:
+        small = changes_of(store, write_of(3, version=1))
+    with filled(tmp_path / "large.sqlite", 1500) as store:
+        large = changes_of(store, write_of(3, version=1))
+
+    assert small == large
+    # The document, its chunks, texts and totals, both ways, and what was removed from a segment.
+    assert large <= 2 + 5 * CHUNKS + 2
+
+
+def test_a_question_takes_a_statement_for_each_term_and_segment(tmp_path: Path) -> None:
+    with filled(tmp_path / "index.sqlite", 1500) as store:
+        segments = store._connection.execute("SELECT count(*) FROM segments").get
+        assert segments > 1
+        first = statements_of(store, Scope())
+        again = statements_of(store, Scope())
+        filtered = statements_of(store, Scope(path="memory/3/**", since=date(2021, 1, 1)))
+        refiltered = statements_of(store, Scope(path="memory/3/**", since=date(2021, 1, 1)))
+
+    assert again == segments * len(ASKED) + 4  # begin, segments, totals, rollback
+    assert first <= again + segments * 4 + 2  # columns, hidden facts
+    assert filtered <= again + segments * 4 + 2
+    assert refiltered == again
+
+
+def test_a_new_process_reads_a_small_part_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    with filled(path, 1500) as store:
+        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        pages = store._connection.pragma("page_count")
+
+    assert pages_of(path, Scope()) < 0.05 * pages
+    assert pages_of(path, Scope(path="memory/3/**", since=date(2021, 1, 1))) < 0.1 * pages
+
+
+def test_a_transaction_that_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seal, "SIZES", seal.Sizes(tail=0, tiers=(8, 16, 32)))
+
+    def fail(_connection: object) -> None:
+        raise apsw.FullError("no space")
+
+    with filled(tmp_path / "index.sqlite", 3) as store:
+        store.drop("memory/0/0.md", source=SourceKind.MEMORY)
+        with monkeypatch.context() as patched:
+            patched.setattr(documents, "seal_tail", fail)
+            with pytest.raises(StoreError):
+                store.put_many([write_of(1, version=1)])
+        assert store.drop("memory/2/2.md", source=SourceKind.MEMORY)
+        found = store.keyword(["n1", "n2"], scope=Scope(), limit=10)
+        chunks = store.load(found.keys, terms=[], fingerprint=None).chunks
+
+        assert {"memory/1/1.md"} == {chunk.path for chunk in chunks}
+        assert [] == store.audit()
+
+
+def test_texts_are_allowed_if_one_of_their_chunks_is(tmp_path: Path) -> None:
+    with filled(tmp_path / "index.sqlite", 200) as store, store.snapshot():
+        connection = store._connection
+        scope = Scope(path="memory/3/**", before=date(2022, 1, 1))
+        rows = connection.execute(
+            "SELECT c.text_id FROM chunks c JOIN documents d ON d.id = c.document "
+            "WHERE d.path GLOB 'memory/3/*' AND c.day < '2022-01-01'"
+        )
+        allowed = allowed_texts(connection, scope)
+
+        assert allowed is not None
+        assert sorted({text for (text,) in rows}) == allowed.nonzero()[0].tolist()
+        assert allowed_texts(connection, Scope()) is None
