@@ -45,6 +45,11 @@ class Postings:
     frequencies: npt.NDArray[np.uint8]
     """Counts weighted by field."""
 
+    @property
+    def bytes(self) -> int:
+        """The size of its numbers."""
+        return self.frequencies.nbytes + (0 if self.places is None else self.places.nbytes)
+
     def holds(self, place: int) -> bool:
         """Return whether a chunk contains the term."""
         if self.places is None:
@@ -89,7 +94,8 @@ class PostingsBlock:
             return Postings(None, self.frequencies)
         start = int(self.sizes[:at].sum())
         end = start + int(self.sizes[at])
-        return Postings(self.places[start:end], self.frequencies[start:end])
+        # Copied, so that keeping them does not keep the block.
+        return Postings(self.places[start:end].copy(), self.frequencies[start:end].copy())
 
     def entries(self) -> Entries:
         """Return the block as entries."""

@@ -54,7 +54,9 @@ REMOVED = "removed"
 """The column of bits that tell which chunks were removed; missing if none were."""
 TERM_BITS = 32
 """Bits of a block's id that are its first term; those above are its segment."""
-_KEPT_BYTES = 128 << 20  # of columns and masks that a process keeps
+_BLOCK_KINDS = ("<u4", "<u4", "<u2", "u1")  # terms, sizes, places, frequencies
+_KEPT_BYTES = 64 << 20  # of columns, masks and postings that a process keeps
+_RECORD_BYTES = 500  # what keeping anything takes, about
 _KEPT_OF_TAIL_BYTES = 4 << 20
 _LONGEST = 65_535  # a longer chunk is scored as one of this length
 
@@ -210,9 +212,13 @@ class Sealed:
         return live
 
     def find(self, term: int) -> Postings | None:
-        base = self.number << TERM_BITS
-        row = self.connection.execute(_BLOCK, (base, base + term)).fetchone()
-        return None if row is None else self._block_of(*row).find(term)
+        def read() -> tuple[Postings | None, int]:
+            base = self.number << TERM_BITS
+            row = self.connection.execute(_BLOCK, (base, base + term)).fetchone()
+            found = None if row is None else self._block_of(*row).find(term)
+            return found, _RECORD_BYTES + (0 if found is None else found.bytes)
+
+        return _recent.get((self.token, term), read)
 
     def entries(self, first: int, last: int) -> Entries:
         base = self.number << TERM_BITS
@@ -223,15 +229,11 @@ class Sealed:
     def _block_of(self, *row: object) -> PostingsBlock:
         *columns, tail = row
         check_terms(check_tail, tail)
-        kinds = ("<u4", "<u4", "<u2", "u1")
-        block = PostingsBlock(
-            *(
-                np.frombuffer(
-                    check_terms(blob_of, value, entry_bytes=np.dtype(kind).itemsize), kind
-                )
-                for value, kind in zip(columns, kinds, strict=True)
-            )
-        )
+        arrays = [
+            check_terms(np.frombuffer, blob_of(value), kind)
+            for value, kind in zip(columns, _BLOCK_KINDS, strict=True)
+        ]
+        block = PostingsBlock(*arrays)
         check_terms(block.check, chunks=self.chunks)
         return block
 
