@@ -51,9 +51,11 @@ def matches_of(paths: Sequence[str], pattern: str) -> list[bool]:
                 fine and name.match(path[path.rfind("/", cut) + 1 or cut :]) is not None
                 for fine, path in zip(begins, plain, strict=True)
             ]
-    return [
-        fine and fits(path[cut:].split("/"), rest) for fine, path in zip(begins, plain, strict=True)
-    ]
+    if parts[-1] == "*":  # any name: the folder decides
+        plain = [path[: path.rfind("/") + 1] for path in plain]
+    below = {path for fine, path in zip(begins, plain, strict=True) if fine}
+    found = {path: fits(path[cut:].split("/"), rest) for path in below}
+    return [fine and found[path] for fine, path in zip(begins, plain, strict=True)]
 
 
 def _is_literal(part: str) -> bool:

@@ -55,7 +55,7 @@ REMOVED = "removed"
 TERM_BITS = 32
 """Bits of a block's id that are its first term; those above are its segment."""
 _BLOCK_KINDS = ("<u4", "<u4", "<u2", "u1")  # terms, sizes, places, frequencies
-_KEPT_BYTES = 64 << 20  # of columns, masks and postings that a process keeps
+_KEPT_BYTES = 128 << 20  # of columns, masks and postings that a process keeps
 _RECORD_BYTES = 500  # what keeping anything takes, about
 _KEPT_OF_TAIL_BYTES = 4 << 20
 _LONGEST = 65_535  # a longer chunk is scored as one of this length
