@@ -19,8 +19,9 @@ from recollect.errors import (
     UsageError,
     explains_system_failures,
 )
+from recollect.facts.folder import FACTS_FOLDER
 from recollect.facts.scope import audience_of
-from recollect.facts.source import FACTS_FOLDER, FactsSource
+from recollect.facts.source import FactsSource
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
 from recollect.ingest.vectors import Embedder, cache_status_of, held_space
@@ -740,7 +741,7 @@ class Memory:
         """
         self._syncer.hand_over()
         return (
-            self._store.is_shared
+            self.config.store == "file:"  # a connection to a server may be lost meanwhile
             and self._store.is_writable
             and not self._was_degraded
             and not self.config.wording.wanted  # answers of a language model are remembered

@@ -86,6 +86,7 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["tune", str(cases)],
         ["mcp"],
         ["install", "claude", "--scope", "user"],
+        ["resident", "--seconds", "0.1"],
         ["reset", "--yes"],
     ]
 

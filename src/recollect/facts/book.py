@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from recollect.errors import UsageError, explains_system_failures
 from recollect.facts.consolidate import DuplicateGroup, find_groups, merge_group
 from recollect.facts.decay import Ending, classify_decay, ending_of_explicit, expiry, prune_plan
+from recollect.facts.folder import FACTS_FOLDER
 from recollect.facts.history import active, lineage
 from recollect.facts.ledger import Ledger
 from recollect.facts.likeness import Meanings, compare
@@ -30,7 +31,6 @@ from recollect.facts.refuse import refuse_secrets, stored_notice
 from recollect.facts.remember import forget, prune, remember, restore, supersede
 from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope
-from recollect.facts.source import FACTS_FOLDER
 from recollect.facts.transfer import exported, import_plan, imported
 from recollect.records import dataclass
 from recollect.text.scripts import normalised

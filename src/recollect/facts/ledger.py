@@ -9,8 +9,7 @@ no lock, because files are replaced in one step. A person's editor takes no lock
 since it was read, the edit is repeated on its new content.
 
 Threat: a folder that came from elsewhere has a link in place of a file. Following it would take in
-a stranger's file as facts, so links are refused. The folder itself may be a link, but not one that
-leads out of the workspace.
+a stranger's file as facts, so links are refused.
 """
 
 from __future__ import annotations
@@ -27,19 +26,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
 from recollect.facts.draft import Draft, state_of
+from recollect.facts.folder import LedgerFolder, fact_files, stray_files
 from recollect.facts.page import BulletIds, Problem, parse_page
 from recollect.records import dataclass
 from recollect.text.confined import (
-    NOT_TEXT,
     RefusedError,
     TooLargeError,
     make_folder_inside,
     read_inside,
-    resolve_inside,
-    shown_instead,
 )
 from recollect.text.files import PartlyWrittenError, replace_files
-from recollect.types import Stat, digest_of
+from recollect.types import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,11 +54,6 @@ _TRIES = 5
 """How often files may change meanwhile before an edit fails, or a read takes them as they are."""
 _POLL_SECONDS = 0.01
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
-_NOT_FACTS = frozenset({"readme.md"})
-_STRAY = (
-    "is in a subfolder of memory/facts, where files are not read",
-    "Move it up if it contains facts; a note belongs elsewhere in memory/.",
-)
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -70,13 +62,10 @@ _BOMS = (
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAX_FILE_BYTES = 16 * 1024 * 1024
 """A file of a thousand facts has a tenth of it."""
-_MAX_DEPTH = 16
-"""Nested folders in which files are looked for only to say that they are not read."""
-
 Outcome = TypeVar("Outcome")
 
 
-class Ledger:
+class Ledger(LedgerFolder):
     """The facts in a folder."""
 
     def __init__(
@@ -94,25 +83,8 @@ class Ledger:
             wait_seconds: how long another program may hold the ledger.
 
         """
-        self._folder = folder
-        self._root = inside or folder
+        super().__init__(folder, inside=inside)
         self._wait_seconds = wait_seconds
-
-    def check(self) -> None:
-        """Refuse a folder that leads out of the workspace.
-
-        Raises:
-            StoreError: it does.
-
-        """
-        try:
-            resolve_inside(self._folder, self._root)
-        except RefusedError as error:
-            raise StoreError(
-                f"{self._folder} {error}. Facts are neither read nor written there.",
-                action="Put the folder itself in place of the link, or name the workspace that the "
-                "facts belong to with -w.",
-            ) from error
 
     def read(self) -> LedgerState:
         """Return the content of the ledger; a missing folder is empty.
@@ -125,19 +97,6 @@ class Ledger:
         files = _LedgerFiles.load(self._folder)
         state = state_of(files.pages, unusable=files.unusable, forgotten=files.forgotten)
         return replace(state, digests=files.digests())
-
-    def strays(self) -> tuple[str, ...]:
-        """Return the paths of Markdown files that are not read: for their folder or their name."""
-        return tuple(_strays(self._folder))
-
-    def stats(self) -> dict[str, Stat]:
-        """Return size and time of each file, readable or not, without reading it."""
-        found: dict[str, Stat] = {}
-        for name in _names(self._folder):
-            with suppress(FileNotFoundError):  # deleted since the folder was listed
-                status = (self._folder / name).lstat()
-                found[name] = Stat(status.st_size, status.st_mtime_ns)
-        return found
 
     def edit(self, work: Callable[[Draft], Outcome]) -> Outcome:
         """Change facts: all changes are written, or none.
@@ -215,7 +174,7 @@ class _LedgerFiles:
         before = _identities(folder)
         for _ in range(_TRIES):
             files = cls(folder)
-            names = [name for name in _names(folder) if files._take(name) is not None]
+            names = [name for name in fact_files(folder) if files._take(name) is not None]
             files._take(FORGOTTEN)
             after = _identities(folder)
             if before == after:
@@ -224,7 +183,9 @@ class _LedgerFiles:
         derive = BulletIds()
         for name in names:
             files.pages[name] = parse_page(name, files._contents[name].text, derive=derive)
-        files.unusable |= _strays(folder)
+        files.unusable |= {
+            path: Problem(path, 0, *why) for path, why in stray_files(folder).items()
+        }
         files.forgotten = frozenset(files._contents.get(FORGOTTEN, _ABSENT).text.split())
         return files
 
@@ -271,53 +232,14 @@ class _LedgerFiles:
             raise StoreError(f"{name} {error.reason}.", action=error.action) from error
 
 
-def _names(folder: Path) -> list[str]:
-    try:
-        names = [entry.name for entry in folder.iterdir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(
-        name
-        for name in names
-        if name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
-        if shown_instead(name) is None
-    )
-
-
 def _identities(folder: Path) -> dict[str, tuple[int, int, int]]:
     """Return what tells whether a file was replaced or written, for all files of the ledger."""
     found: dict[str, tuple[int, int, int]] = {}
-    for name in (*_names(folder), FORGOTTEN):
+    for name in (*fact_files(folder), FORGOTTEN):
         with suppress(OSError):  # reading it says what is wrong
             status = (folder / name).lstat()
             found[name] = (status.st_ino, status.st_size, status.st_mtime_ns)
     return found
-
-
-def _strays(folder: Path) -> dict[str, Problem]:
-    """Return the Markdown files that are not read, and why; a folder that is not listed has none.
-
-    They are in subfolders, or their names are not text.
-    """
-    found: dict[str, Problem] = {}
-    folders = [""]
-    while folders:
-        below = folders.pop()
-        with suppress(OSError), os.scandir(folder / below) as entries:
-            for entry in entries:
-                path = f"{below}/{entry.name}" if below else entry.name
-                if entry.name[0] == ".":
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    if path.count("/") < _MAX_DEPTH:
-                        folders.append(path)
-                elif entry.name.lower().endswith(".md"):
-                    shown = shown_instead(path)
-                    if shown is not None:
-                        found[shown] = Problem(shown, 0, *NOT_TEXT)
-                    elif below:
-                        found[path] = Problem(path, 0, *_STRAY)
-    return dict(sorted(found.items()))
 
 
 def _read_content(file: Path) -> _Content:

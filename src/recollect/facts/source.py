@@ -11,60 +11,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
-from recollect.facts.history import LONG_AGO, ancestors, successors_of
-from recollect.facts.ledger import Ledger
+from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
 from recollect.ingest import read as reading
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
-from recollect.records import dataclass
 from recollect.reports import Failure
-from recollect.text.days import local_day
 from recollect.text.terms import TERMS_VERSION
-from recollect.types import Chunk, FactMark, SourceKind, digest_of
+from recollect.types import SourceKind, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from recollect.facts.draft import LedgerState
-    from recollect.facts.record import Fact
+    from recollect.facts.snapshot import LedgerSnapshot
     from recollect.stores.base import DocumentStore
-    from recollect.types import Document, Stat
+    from recollect.types import Stat
 
-FACTS_FOLDER = "memory/facts"
 _FACTS_VERSION = 3
 _RULES = f"f{_FACTS_VERSION}-t{TERMS_VERSION}"
 _FLAWED = "!"
 """Ends the recipe of a ledger with unreadable entries: they are reported at every sync."""
 _DIGEST_CHARS = 12
-_PREVIOUS_VALUES = 8  # most by which a fact can still be found
 _TRIES = 5  # how often a file may be saved while it is read
-
-
-@dataclass(frozen=True, slots=True)
-class _LedgerSnapshot:
-    """The ledger as it was read."""
-
-    state: LedgerState
-    successors: Mapping[str, str]
-
-    def recipe(self, names: Iterable[str]) -> str:
-        """Identify the rules, the files, and how facts of one file affect those of another."""
-        state = self.state
-        ended = [
-            (old, by, str(state.facts[by].begins) if by in state.facts else "")
-            for old, by in sorted(self.successors.items())
-        ]
-        previous = [
-            (fact.id, _previous_values(fact, state.facts))
-            for fact in state.facts.values()
-            if fact.supersedes
-        ]
-        # The id of a bullet without a record depends on equal bullets in earlier files.
-        plain = [name for name, place in state.places.items() if place.is_plain]
-        copied = [state.facts[name] for name in state.copies]
-        effects = _digest(repr((ended, previous, plain, copied, state.problems)))
-        return f"{_RULES}-{effects}-{_named(names)}{_FLAWED if state.problems else ''}"
 
 
 class FactsSource:
@@ -83,11 +51,12 @@ class FactsSource:
         """
         self._workspace = workspace
         self._folder = workspace / FACTS_FOLDER
+        self._files = LedgerFolder(self._folder, inside=workspace)
         self._store = store
         self._names: tuple[str, ...] = ()
         self._stats: dict[str, Stat] = {}
         self._recipe: str | None = None
-        self._snapshot: _LedgerSnapshot | None = None
+        self._snapshot: LedgerSnapshot | None = None
 
     @property
     def recipe(self) -> str:
@@ -96,24 +65,23 @@ class FactsSource:
         A fact in one file may end a fact in another, which then must be read again.
         """
         if self._recipe is None:
-            self._recipe = self._read().recipe(self._names)
+            self._recipe = self._recipe_of(self._read())
         return self._recipe
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Return the files of the ledger, and the entries that cannot be read."""
-        ledger = self._ledger()
         try:
-            ledger.check()
+            self._files.check()
         except StoreError as error:
             self._recipe = _RULES
             reason = error.message.removeprefix(f"{self._folder} ").rstrip(".")
             return [], [Failure(FACTS_FOLDER, reason, error.action)]
-        self._stats = stats = ledger.stats()
+        self._stats = stats = self._files.stats()
         found = [
             Found(f"{FACTS_FOLDER}/{name}", self._folder / name, self._folder, stat, self.kind)
             for name, stat in stats.items()
         ]
-        self._names = (*stats, *ledger.strays())
+        self._names = (*stats, *self._files.strays())
         self._snapshot = None
         self._recipe = self._stored_recipe(found)
         if self._recipe is not None:
@@ -125,7 +93,7 @@ class FactsSource:
 
     def has_changed(self) -> bool:
         """Compare sizes and times with those that `find` saw."""
-        return self._stats != self._ledger().stats()
+        return self._stats != self._files.stats()
 
     def take(self, found: Found) -> Taken:
         """Read a file's facts.
@@ -138,14 +106,11 @@ class FactsSource:
             document = reading.read(found, now_ns=time.time_ns())
             snapshot = self._read()
             if snapshot.state.digests.get(found.file.name) == document.digest:
-                return Taken(document, partial(_chunks, snapshot, document))
+                return Taken(document, partial(snapshot.chunks, document))
             self._snapshot = None  # saved since the ledger was read
         raise reading.unreadable(
             found.path, "keeps changing while it is read", "Nothing to do: the next sync reads it."
         )
-
-    def _ledger(self) -> Ledger:
-        return Ledger(self._folder, inside=self._workspace)
 
     def _stored_recipe(self, found: list[Found]) -> str | None:
         """Return the recipe all files were indexed with, if none of them can have changed since."""
@@ -160,66 +125,19 @@ class FactsSource:
         is_current = recipe.startswith(f"{_RULES}-") and recipe.endswith(f"-{_named(self._names)}")
         return recipe if is_current else None
 
-    def _read(self) -> _LedgerSnapshot:
+    def _recipe_of(self, snapshot: LedgerSnapshot) -> str:
+        """Identify the rules, the files, and how facts of one file affect those of another."""
+        flaw = _FLAWED if snapshot.state.problems else ""
+        return f"{_RULES}-{_digest(snapshot.effects)}-{_named(self._names)}{flaw}"
+
+    def _read(self) -> LedgerSnapshot:
         if self._snapshot is None:
-            state = self._ledger().read()
-            self._snapshot = _LedgerSnapshot(state, successors_of(state.facts))
+            # Not at the top: a search whose ledger did not change needs none of it.
+            from recollect.facts.snapshot import LedgerSnapshot  # noqa: PLC0415
+
+            self._snapshot = LedgerSnapshot.read(self._folder, inside=self._workspace)
             self._recipe = None  # what was just read decides, not what is indexed
         return self._snapshot
-
-
-def _chunks(snapshot: _LedgerSnapshot, document: Document) -> list[Chunk]:
-    return [
-        _chunk(fact, snapshot, document)
-        for fact in snapshot.state.facts.values()
-        if f"{FACTS_FOLDER}/{snapshot.state.places[fact.id].file}" == document.path
-    ]
-
-
-def _chunk(fact: Fact, snapshot: _LedgerSnapshot, document: Document) -> Chunk:
-    facts, place = snapshot.state.facts, snapshot.state.places[fact.id]
-    about = (fact.category, fact.entity, fact.key, _previous_values(fact, facts))
-    begins = fact.begins
-    return Chunk(
-        path=document.path,
-        source=document.source,
-        start_line=place.line,
-        end_line=place.end_line,
-        text=fact.text,
-        heading=tuple(each for each in about if each),
-        prefix=" ".join(each for each in (fact.entity, fact.key) if each),
-        when=local_day(begins) if begins else None,
-        fact=mark_of(fact, facts, successor=snapshot.successors.get(fact.id, "")),
-    )
-
-
-def mark_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> FactMark:
-    """Return who a fact applies to and when, which every leg filters by."""
-    ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
-    if successor:
-        by = facts.get(successor)
-        begins = by.begins if by else None
-        if begins is not None or fact.valid_until is None:
-            ends.append(begins or LONG_AGO)
-    return FactMark(
-        id=fact.id,
-        scope=str(fact.scope),
-        since=fact.begins,
-        until=min(ends, default=None),
-        superseded_by=successor,
-    )
-
-
-def _previous_values(fact: Fact, facts: Mapping[str, Fact]) -> str:
-    """Return the values that a fact replaced, as part of its heading.
-
-    A search for an old value must find the new fact.
-    """
-    if not fact.supersedes or fact.is_superseded:
-        return ""
-    previous = (each.value for each in ancestors(fact, facts))
-    values = [each for each in dict.fromkeys(previous) if each not in {"", fact.value}]
-    return f"formerly {', '.join(values[-_PREVIOUS_VALUES:])}" if values else ""
 
 
 def _named(names: Iterable[str]) -> str:

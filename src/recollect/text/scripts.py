@@ -12,7 +12,10 @@ from functools import cache, lru_cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snowballstemmer.basestemmer import BaseStemmer
 
 HAN_KANA = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u303c\u3041-\u30ff\u3105-\u312f\u31a0-\u31ff"
@@ -96,7 +99,7 @@ def stem(word: str) -> str:
 
 
 @cache
-def _stemmer_of(language: str) -> Any:  # noqa: ANN401 - a class of a package without types
+def _stemmer_of(language: str) -> type[BaseStemmer]:
     """Return a stemmer's class without the package around it, which loads forty languages."""
     package = "_recollect_snowball"  # beside the real one, which others may import
     if package not in sys.modules:
@@ -106,7 +109,8 @@ def _stemmer_of(language: str) -> Any:  # noqa: ANN401 - a class of a package wi
         sys.modules[package] = module_from_spec(ModuleSpec(package, None, is_package=True))
         sys.modules[package].__path__ = list(found.submodule_search_locations or ())
     module = import_module(f"{package}.{language}_stemmer")
-    return getattr(module, f"{language.capitalize()}Stemmer")
+    stemmer: type[BaseStemmer] = getattr(module, f"{language.capitalize()}Stemmer")
+    return stemmer
 
 
 def normalised(text: str) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.facts.record import Fact, derive_id
-from recollect.facts.source import FactsSource, mark_of
+from recollect.facts.snapshot import mark_of
+from recollect.facts.source import FactsSource
 from recollect.ingest.documents import find_staleness, sync_documents
 from recollect.ingest.read import UnreadableError
 from recollect.stores.ram import RamStore
