@@ -122,6 +122,25 @@ def test_sound_vectors_of_a_damaged_file_are_kept(long_rows: Path) -> None:
         assert store.is_replacement
 
 
+def test_a_page_in_the_place_of_another_ends_no_rescue(long_rows: Path) -> None:
+    connection = apsw.Connection(str(long_rows))
+    leaves = "SELECT name, min(pageno) FROM dbstat WHERE pagetype = 'leaf' GROUP BY name"
+    places = dict(connection.execute(leaves))
+    connection.close()
+    sound = long_rows.read_bytes()
+    for target in ("texts", "vectors", "spaces", "batches"):
+        for name, page in places.items():
+            content = bytearray(sound)
+            start = (places[target] - 1) * PAGE
+            content[start : start + PAGE] = sound[(page - 1) * PAGE : page * PAGE]
+            long_rows.write_bytes(content)
+            store, _ = open_file(long_rows, engine="numpy")
+            with store:
+                store.recover(StoreCorruptError("It is damaged.", action="-"))
+
+                assert [] == [*store.check(), *store.audit()], f"{name} over {target}"
+
+
 def test_an_index_that_another_process_uses_gets_its_checksums_later(tmp_path: Path) -> None:
     path = tmp_path / "plain.sqlite"
     with SqliteStore.open(path, engine=NumpyScan()) as store:

@@ -59,11 +59,9 @@ def check(connection: apsw.Connection, *, path: Path) -> bool:
     """Return whether a file is of the kind that this process writes.
 
     Raises:
-        StoreCorruptError: its header says that it has checksums, and that it has none; or its end
-            is missing.
+        StoreCorruptError: its header says that it has checksums, and that it has none.
 
     """
-    _require_whole_pages(connection, path)
     is_marked = int(str(connection.pragma("application_id"))) == _MARK
     if not are_available():
         return not is_marked
@@ -75,10 +73,14 @@ def check(connection: apsw.Connection, *, path: Path) -> bool:
     return is_marked
 
 
-def _require_whole_pages(connection: apsw.Connection, path: Path) -> None:
+def require_end(connection: apsw.Connection, *, path: Path) -> None:
     """Check that the last page is not cut: SQLite reads zeroes for what is missing of it.
 
     With a log the file may be cut: its pages are in the log.
+
+    Raises:
+        StoreCorruptError: it is.
+
     """
     log = path.with_name(f"{path.name}-wal")
     has_log = log.is_file() and log.stat().st_size

@@ -57,10 +57,14 @@ _VECTORS = f"""
     CROSS JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
     CROSS JOIN texts t ON t.id = {text_in("v.id")}
     WHERE v.id >= ? AND v.tail = 127 AND length(v.vector) = s.dimensions * {FLOAT_BYTES}
+        AND typeof(v.vector) = 'blob' AND typeof(t.digest) = 'blob'  -- not of another table
     ORDER BY v.id
 """  # noqa: S608 - our own names and numbers
 _PUT_TEXT = "INSERT OR IGNORE INTO texts (id, digest) VALUES (?, ?)"
-_PUT_VECTOR = "INSERT OR IGNORE INTO vectors (id, vector) VALUES (?, ?)"
+_PUT_VECTOR = """
+    INSERT OR IGNORE INTO vectors (id, vector)
+    SELECT ?, ? WHERE EXISTS (SELECT 1 FROM texts WHERE id = ? AND digest = ?)
+"""
 _MAX_ID = 2**62
 _TABLES = """
     SELECT name FROM main.sqlite_schema
@@ -97,8 +101,8 @@ def salvage(damaged: Path, connection: apsw.Connection, *, engine: Engine) -> in
         for key, vector, space, text, digest in _sound_vectors(old):
             if space in spaces:
                 connection.execute(_PUT_TEXT, (text, digest))
-                connection.execute(_PUT_VECTOR, (key, vector))
-                count += 1
+                connection.execute(_PUT_VECTOR, (key, vector, text, digest))
+                count += connection.changes()
     connection.execute(COUNT_VECTORS)
     for space in spaces:
         engine.rebuild(connection, space=space)

@@ -422,6 +422,7 @@ def _connected(path: Path, *, engine: Engine, writable: bool) -> apsw.Connection
     try:
         with translated(path):
             if writable:
+                pages.require_end(connection, path=path)
                 is_ours = pages.check(connection, path=path)
                 schema.migrate(connection, path=path)
                 if not is_ours:
