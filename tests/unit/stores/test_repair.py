@@ -10,6 +10,7 @@ import apsw
 import numpy as np
 import pytest
 
+from recollect.errors import TermsCorruptError
 from recollect.stores.sqlite import SqliteStore, open_file
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.stores.sqlite.seal import seal_tail
@@ -190,6 +191,25 @@ def test_terms_of_another_text_are_found_by_the_audit(path: Path, damage: apsw.C
     damage.execute("UPDATE postings SET frequencies = ?", (frequencies.tobytes(),))
 
     assert ["the keyword index has other terms than the chunk at memory/elk.md:1"] == audited(path)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE columns SET data = zeroblob(length(data)) WHERE name = 'texts'",
+        "UPDATE columns SET data = randomblob(length(data)) WHERE name = 'days'",
+        "UPDATE columns SET data = zeroblob(length(data)) WHERE name = 'documents'",
+        "UPDATE columns SET data = CAST('a' || substr(data, 2) AS BLOB) WHERE name = 'sources'",
+    ],
+)
+def test_columns_of_other_chunks_are_found_by_the_audit(
+    path: Path, damage: apsw.Connection, sql: str
+) -> None:
+    damage.execute(sql)
+
+    assert ["the keyword index has other days, texts or documents than the chunks"] == audited(path)
+    with SqliteStore.open(path) as store, pytest.raises(TermsCorruptError):
+        store.require_sound()
 
 
 def test_a_chunk_whose_text_was_changed_by_hand_is_found_by_the_audit(

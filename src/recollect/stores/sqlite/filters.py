@@ -13,7 +13,7 @@ import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores import term_counts
-from recollect.stores.sqlite.rows import hidden_sql, phrase_in, text_of, whole_of
+from recollect.stores.sqlite.rows import check_terms, hidden_sql, phrase_in, text_of, whole_of
 from recollect.stores.sqlite.segments import ids_of, places_in, segments
 from recollect.text.globs import matches_of
 
@@ -153,7 +153,9 @@ def in_scope(
 
 def _spread(segment: Segment, by_document: Sequence[bool]) -> Mask:
     """Return for each chunk what holds for its document."""
-    mask: Mask = np.array(by_document, dtype=np.bool_)[segment.column("documents")]
+    mask: Mask = check_terms(
+        np.take, np.array(by_document, dtype=np.bool_), segment.column("documents")
+    )
     return mask
 
 

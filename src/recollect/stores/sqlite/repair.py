@@ -29,7 +29,14 @@ from recollect.stores.sqlite.rows import (
     text_in,
     vector_id,
 )
-from recollect.stores.sqlite.terms import RECOUNT, has_lost_terms, held, sign, signatures
+from recollect.stores.sqlite.terms import (
+    RECOUNT,
+    has_all_columns,
+    has_lost_terms,
+    held,
+    sign,
+    signatures,
+)
 from recollect.stores.sqlite.vectors import COUNT_VECTORS
 
 if TYPE_CHECKING:
@@ -159,6 +166,8 @@ def audit(connection: apsw.Connection) -> Iterator[str]:
     if drift.codes:
         yield "the codes do not cover all vectors"
     yield from _wrong_terms(connection)
+    if not has_all_columns(connection):
+        yield "the keyword index has other days, texts or documents than the chunks"
     yield from _wrong_vectors(connection)
     yield from _wrong_codes(connection)
 

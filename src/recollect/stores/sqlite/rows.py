@@ -64,7 +64,7 @@ def check_terms(read: Callable[P, Record], *args: P.args, **kwargs: P.kwargs) ->
     """Read something of the keyword index, such that a wrong value raises TermsRowError."""
     try:
         return read(*args, **kwargs)
-    except ValueError as error:
+    except (ValueError, IndexError) as error:
         raise TermsRowError(str(error)) from error
 
 

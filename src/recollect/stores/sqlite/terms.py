@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from recollect.stores import postings, term_counts
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     RowError,
+    TermsRowError,
     blob_of,
     check_terms,
     chunk_of,
@@ -40,6 +41,7 @@ _BAGS = "SELECT id, bag FROM chunks WHERE id > ? ORDER BY id LIMIT ?"
 _SAMPLE = "SELECT id, bag FROM chunks WHERE id >= ? ORDER BY id LIMIT 1"
 _ENDS = "SELECT (SELECT min(id) FROM chunks), (SELECT max(id) FROM chunks)"  # at once, it scans
 _PAGE = 2000
+_PLAIN_COLUMNS = ("lengths", "days", "texts")
 _SAMPLED_CHUNKS = 4
 _SAMPLED_TERMS = 8  # per chunk
 _RANGES = 16  # of terms, one after the other: bounds memory
@@ -91,7 +93,45 @@ def has_all_terms(connection: apsw.Connection) -> bool:
         bags = [_bag_of(bag) for _, bag in page]
         if [key for key, _ in page] != ids[own].tolist() or (sign(bags) != indexed[own]).any():
             return False
-    return done == len(ids)
+    return done == len(ids) and has_all_columns(connection)
+
+
+def has_all_columns(connection: apsw.Connection) -> bool:
+    """Return whether the segments have the lengths, days, texts and documents of their chunks."""
+    return all(_has_columns(connection, piece) for piece in sealed(connection))
+
+
+def _has_columns(connection: apsw.Connection, piece: Sealed) -> bool:
+    live = np.flatnonzero(piece.read_live())
+    after = piece.first - 1
+    done = 0
+    while done < len(live):
+        page = read_tail(connection, after=after, limit=min(_PAGE, len(live) - done))
+        if page is None:
+            return False
+        own = live[done : done + page.chunks]
+        pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = [
+            (page.column(name), piece.column(name)[own]) for name in _PLAIN_COLUMNS
+        ]
+        pairs.append((ids_of(page), ids_of(piece)[own]))
+        pairs += [
+            (_by_chunk(page, name), _by_chunk(piece, name)[own]) for name in ("paths", "sources")
+        ]
+        if not all(np.array_equal(wanted, found) for wanted, found in pairs):
+            return False
+        done += page.chunks
+        after = page.last
+    return True
+
+
+def _by_chunk(segment: Segment, name: str) -> npt.NDArray[np.object_]:
+    """Return for each chunk a text of its document."""
+    texts = np.array(segment.names(name), dtype=np.object_)
+    numbers = segment.column("documents")
+    if int(numbers.max()) >= len(texts):
+        raise TermsRowError("a segment lacks a document")
+    by_chunk: npt.NDArray[np.object_] = texts[numbers]
+    return by_chunk
 
 
 def signatures(
