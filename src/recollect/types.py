@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NewType, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
 
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import date, datetime
+    from typing import Self
 
     import numpy as np
     import numpy.typing as npt
@@ -67,6 +68,8 @@ class SourceKind(StrEnum):
     SESSIONS = "sessions"
     FACTS = "facts"
 
+    __hash__ = str.__hash__  # that of an enum is a function in Python: too slow for every file
+
 
 class Modality(StrEnum):
     """What a media file contains."""
@@ -105,23 +108,39 @@ def media_digest(label: str, content_digest: str) -> str:
     return digest_of(f"{content_digest}\0{label}".encode("utf-8", "surrogatepass"))
 
 
-@dataclass(frozen=True, slots=True)
-class Stat:
-    """The part of a file's stat that shows whether it changed."""
-
+# Of these two there is one for every file at every sync: a tuple is made in a fraction of the time.
+class _Stat(NamedTuple):
     size_bytes: int
     mtime_ns: int
     """Kept within 64 bits, the years 1677 to 2262: that is what a store holds, and some file
     systems go further."""
 
-    def __post_init__(self) -> None:
+
+class Stat(_Stat):
+    """The part of a file's stat that shows whether it changed."""
+
+    __slots__ = ()
+
+    def __new__(cls, size_bytes: int, mtime_ns: int) -> Self:
         """Move a time that no store can hold to the nearest one that it can."""
-        if not -_TIME_LIMIT_NS <= self.mtime_ns < _TIME_LIMIT_NS:
-            nearest = -_TIME_LIMIT_NS if self.mtime_ns < 0 else _TIME_LIMIT_NS - 1
-            object.__setattr__(self, "mtime_ns", nearest)
+        if not -_TIME_LIMIT_NS <= mtime_ns < _TIME_LIMIT_NS:
+            mtime_ns = -_TIME_LIMIT_NS if mtime_ns < 0 else _TIME_LIMIT_NS - 1
+        return super().__new__(cls, size_bytes, mtime_ns)
 
 
 _TIME_LIMIT_NS = 2**63
+
+
+class Known(NamedTuple):
+    """What a store knows of a document: enough to plan a sync without reading the file."""
+
+    path: str
+    source: SourceKind
+    digest: str
+    stat: Stat
+    recipe: str
+    """Identity of the chunking and term rules the document was stored with."""
+    is_settled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +161,6 @@ class Document:
     """False if the file was so fresh that a later write could leave the same stat."""
     is_media: bool = False
     """True for an image or a recording: the text is its label, the digest that of its bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What a store knows of a document: enough to plan a sync without reading the file."""
-
-    path: str
-    source: SourceKind
-    digest: str
-    stat: Stat
-    recipe: str
-    """Identity of the chunking and term rules the document was stored with."""
-    is_settled: bool
 
 
 GLOBAL = "global"

@@ -14,7 +14,6 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import NOT_TEXT, is_inside, scan_inside, shown_instead
 from recollect.types import Stat
@@ -29,8 +28,7 @@ _MAX_PATH_CHARS = 4000
 """Folders are opened one by one from the top, so a thousand nested ones would take seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A file that was found."""
 
     path: str
@@ -98,33 +96,29 @@ class FolderSearch:
         self._visited.add(folder.real)
         try:
             with scan_inside(Path(folder.real), self._boundary_path) as entries:
+                above = "" if folder.path == "." else f"{folder.path}/"
                 for entry in entries:
-                    if not entry.name.startswith("."):
-                        self._visit(entry, folder)
+                    name = entry.name
+                    if not name.startswith("."):
+                        self._visit(entry, f"{above}{name}", name, folder)
         except OSError as error:
             self._fail(folder.path, f"cannot be listed: {error.strerror}", "Make it readable.")
 
-    def _visit(self, entry: os.DirEntry[str], folder: _Place) -> None:
+    def _visit(self, entry: os.DirEntry[str], path: str, name: str, folder: _Place) -> None:
         is_link = entry.is_symlink()
         is_folder = not is_link and entry.is_dir(follow_symlinks=False)
-        path = entry.name if folder.path == "." else f"{folder.path}/{entry.name}"
         if not (is_link or is_folder or self._is_wanted(path)) or self._is_excluded(path):
             return
-        if shown := shown_instead(path):
+        if not path.isascii() and (shown := shown_instead(path)):
             self._fail(shown, *NOT_TEXT)
             return
-        place = _Place(
-            path,
-            f"{folder.file}{os.sep}{entry.name}",
-            f"{folder.real}{os.sep}{entry.name}",
-            folder.depth + 1,
-        )
+        file, real = f"{folder.file}{os.sep}{name}", f"{folder.real}{os.sep}{name}"
         if is_link:
-            heappush(self._links, place)
+            heappush(self._links, _Place(path, file, real, folder.depth + 1))
         elif is_folder:
-            self._enter(place)
+            self._enter(_Place(path, file, real, folder.depth + 1))
         else:
-            self._see(place, entry)
+            self._see(path, file, real, entry)
 
     def _enter(self, folder: _Place) -> None:
         is_too_deep = self._max_depth is not None and folder.depth > self._max_depth
@@ -157,24 +151,24 @@ class FolderSearch:
         elif is_folder:
             self._enter(place)
         else:
-            self._see(place, None)
+            self._see(link.path, link.file, real, None)
 
-    def _see(self, place: _Place, entry: os.DirEntry[str] | None) -> None:
-        if place.real in self._visited:
+    def _see(self, path: str, file: str, real: str, entry: os.DirEntry[str] | None) -> None:
+        if real in self._visited:
             return
-        self._visited.add(place.real)
+        self._visited.add(real)
         try:
-            status = entry.stat(follow_symlinks=False) if entry else os.lstat(place.real)
+            status = entry.stat(follow_symlinks=False) if entry else os.lstat(real)
         except FileNotFoundError:  # deleted since the folder was listed
             return
         except OSError as error:
-            self._fail(place.path, f"cannot be looked at: {error.strerror}", "Make it readable.")
+            self._fail(path, f"cannot be looked at: {error.strerror}", "Make it readable.")
             return
         if not modes.S_ISREG(status.st_mode):
-            self._fail(place.path, "is not a regular file", "Rename or remove it.")
+            self._fail(path, "is not a regular file", "Rename or remove it.")
             return
-        stat = Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
-        self.seen.append(Seen(place.path, place.file, place.real, self._boundary_path, stat))
+        stat = Stat(status.st_size, status.st_mtime_ns)
+        self.seen.append(Seen(path, file, real, self._boundary_path, stat))
 
     def _fail(self, path: str, reason: str, action: str) -> None:
         self.failures.append(Failure(path, reason, action))

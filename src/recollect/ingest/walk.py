@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from itertools import takewhile
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import NotFoundError, WorkspaceError
 from recollect.ingest.curated import CURATED
@@ -19,7 +20,7 @@ from recollect.ingest.media import modality_of, oversize
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
-from recollect.text.globs import matches
+from recollect.text.globs import matcher, matches
 from recollect.text.ignore import IgnoreRules
 from recollect.types import SourceKind, Stat
 
@@ -34,19 +35,24 @@ _SUFFIX = ".md"
 _MAGIC = re.compile(r"[*?\[]")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A file to index."""
 
     path: str
     """As stored: relative to the workspace, with forward slashes; may start with `../`."""
-    file: Path
+    place: Path | str
+    """The file; a Path is made of it when it is read, which few are."""
     boundary: Path
     """The folder that the file must not lead out of, with all links resolved."""
     stat: Stat
     source: SourceKind
     media: Modality | None = None
     """None for a text."""
+
+    @property
+    def file(self) -> Path:
+        """Where the file is."""
+        return Path(self.place)
 
 
 def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Failure]]:
@@ -73,18 +79,19 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     found = [
         Found(
             each.path,
-            Path(each.file),
+            each.file,
             each.boundary,
             each.stat,
             SourceKind.MEMORY,
-            modality_of(each.path),
+            None if each.path.endswith(_SUFFIX) else modality_of(each.path),
         )
         for each in seen
         if first[each.real] is each
     ]
     # By its stat alone: whether a file is too large must not depend on when it was read.
-    large = {each.path: why for each in found if (why := oversize(each, options=options.media))}
-    kept = [each for each in found if each.path not in large]
+    media = (each for each in found if each.media)
+    large = {each.path: why for each in media if (why := oversize(each, options=options.media))}
+    kept = [each for each in found if each.path not in large] if large else found
     return kept, [*failures, *large.values()]
 
 
@@ -217,7 +224,7 @@ class _Limits:
                 for each in search.seen
                 if not pattern or matches(each.path.removeprefix(top), f"/{pattern}")
             ),
-            key=lambda each: each.path,
+            key=attrgetter("path"),
         )
 
     def _is_wanted(self, name: str) -> bool:
@@ -229,11 +236,15 @@ class _Limits:
         is_ignored, failure = ignored_by(boundary, shown=top)
         if failure is not None and failure not in failures:
             failures.append(failure)
+        if is_ignored is None and not self.exclude:
+            return lambda _path: False
         prefix = "" if top == "." else f"{top}/"
+        excluded = [matcher(pattern.removesuffix("/")) for pattern in self.exclude]
 
         def is_excluded(path: str) -> bool:
-            if any(matches(path, pattern.removesuffix("/")) for pattern in self.exclude):
-                return True
+            for is_match in excluded:
+                if is_match(path):
+                    return True
             if is_ignored is None or path == top or not path.startswith(prefix):
                 return False
             return is_ignored(path.removeprefix(prefix))

@@ -158,8 +158,8 @@ class RamStore(Store):
         for document in documents:
             known = self._all.known.get((document.source, document.path))
             if known is not None and known.digest == document.digest:
-                self._all.known[document.source, document.path] = replace(
-                    known, stat=document.stat, is_settled=document.is_settled
+                self._all.known[document.source, document.path] = known._replace(
+                    stat=document.stat, is_settled=document.is_settled
                 )
 
     @synchronized

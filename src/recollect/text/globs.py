@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     CompiledGlob = tuple[re.Pattern[str] | None, ...]
 
@@ -32,6 +32,15 @@ def matches(path: str, pattern: str) -> bool:
     slash anchors it at the top.
     """
     return fits(path.removeprefix("./").split("/"), _compiled(pattern))
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Return `matches` for one pattern; a path without any sign is compared as a string."""
+    parts = _parts(pattern)
+    whole = "/".join(parts)
+    if all(map(_is_literal, parts)):
+        return lambda path: path.removeprefix("./") == whole
+    return lambda path: matches(path, pattern)
 
 
 def matches_of(paths: Sequence[str], pattern: str) -> list[bool]:

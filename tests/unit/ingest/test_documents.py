@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from tests.support.statements import counted_statements
@@ -12,7 +14,6 @@ from recollect.ingest import documents
 from recollect.ingest.documents import BATCH_DOCUMENTS
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable
     from pathlib import Path
 
@@ -113,3 +114,34 @@ def test_what_another_process_stored_meanwhile_is_not_put_back(workspace: Path) 
         memory.sync(progress=interfere)
 
         assert ["Young."] == [hit.text for hit in other.search("young", sync=False).hits]
+
+
+def test_a_sync_without_changes_looks_at_folders_and_not_into_files(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: Counter[str] = Counter()
+
+    def counting(name: str) -> None:
+        real = getattr(os, name)
+
+        def counted(*args: object, **kwargs: object) -> object:
+            calls[name] += 1
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(os, name, counted)
+
+    def unchanged(count: int) -> tuple[dict[str, int], dict[str, int]]:
+        written(workspace, count=count)
+        memory.sync()
+        calls.clear()
+        statements.clear()
+        assert count == memory.sync().unchanged
+        return dict(calls), dict(statements)
+
+    with counted_statements() as statements, opened(workspace) as memory:
+        for name in ("open", "stat", "lstat", "scandir", "readlink"):
+            counting(name)
+        few, many = unchanged(10), unchanged(50)
+
+    assert few == many  # one look at each entry of a folder is all that grows
+    assert gc.isenabled()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.globs import matches, matches_of
+from recollect.text.globs import matcher, matches, matches_of
 
 PATHS = st.lists(st.sampled_from(["a", "b", "/", ".", "./", "a/b"]), max_size=8).map("".join)
 PATTERNS = st.lists(
@@ -15,6 +15,7 @@ PATTERNS = st.lists(
 @given(paths=st.lists(PATHS, max_size=4), pattern=PATTERNS)
 def test_many_paths_match_as_each_of_them_does(paths: list[str], pattern: str) -> None:
     assert [matches(path, pattern) for path in paths] == matches_of(paths, pattern)
+    assert [matches(path, pattern) for path in paths] == list(map(matcher(pattern), paths))
 
 
 @pytest.mark.parametrize(

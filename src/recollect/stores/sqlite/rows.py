@@ -47,6 +47,7 @@ CHUNK_COLUMNS = (
 _COLUMNS = 14  # of them, those that are read for every chunk
 KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
 """The query whose rows `known_of` reads."""
+_SOURCES = {kind.value: kind for kind in SourceKind}
 
 _FOREIGN = "SELECT chunk FROM facts WHERE scope NOT IN (SELECT value FROM json_each(?))"
 _INVALID = f"{_FOREIGN} OR since > ? OR until <= ?"
@@ -255,14 +256,17 @@ def _column(values: Sequence[object], kind: type[Value]) -> Sequence[Value]:
 def known_of(row: Sequence[object]) -> Known:
     """Return the stored state of a document from a row of KNOWN."""
     source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
-    return Known(
-        path=text_of(path),
-        source=source_of(source),
-        digest=text_of(digest),
-        stat=Stat(whole_of(size_bytes), whole_of(mtime_ns)),
-        recipe=text_of(recipe),
-        is_settled=bool(is_settled),
-    )
+    # Not by `text_of` and `whole_of`: there is a row for every file.
+    if not (
+        isinstance(path, str)
+        and isinstance(digest, str)
+        and isinstance(recipe, str)
+        and isinstance(size_bytes, int)
+        and isinstance(mtime_ns, int)
+    ):
+        raise RowError("a document is stored with a value of another type")
+    stat = Stat(size_bytes, mtime_ns)
+    return Known(path, source_of(source), digest, stat, recipe, bool(is_settled))
 
 
 def join_heading(heading: Sequence[str]) -> str:
@@ -278,7 +282,8 @@ def split_heading(stored: str) -> tuple[str, ...]:
 @decoding
 def source_of(stored: object) -> SourceKind:
     """Return the kind of source of its stored form."""
-    return SourceKind(text_of(stored))
+    text = text_of(stored)
+    return _SOURCES.get(text) or SourceKind(text)
 
 
 @decoding
