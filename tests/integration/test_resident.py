@@ -109,6 +109,17 @@ class Place:
         self.loaded = self._report.read_text().split()
         return Ended(done.returncode, _without_times(done.stdout), done.stderr)
 
+    def answered(self, *arguments: str, given: bytes = b"", **variables: str) -> Ended:
+        """Run a command until the resident process is quick enough to answer it."""
+        ended: list[Ended] = []
+
+        def is_answered() -> bool:
+            ended.append(self.ask(*arguments, given=given, **variables))
+            return self.was_answered
+
+        wait_until(is_answered)
+        return ended[-1]
+
     @property
     def was_answered(self) -> bool:
         """Whether the resident process ran the last command."""
@@ -190,9 +201,8 @@ def test_a_resident_process_prints_and_ends_as_the_command_does(place: Place) ->
     place.start()
 
     for arguments, given in COMMANDS:
-        answered = place.ask(*arguments, given=given)
+        answered = place.answered(*arguments, given=given)
 
-        assert place.was_answered, arguments
         assert place.run(*arguments, given=given) == answered, arguments
         assert len(place.loaded) <= MOST_MODULES
 
@@ -210,9 +220,8 @@ def test_it_answers_with_the_model_and_in_another_folder(
     try:
         question = ("search", "how do we undo a bad deploy?", "--json")
 
-        first, second = place.ask(*question), place.ask(*question)
+        first, second = place.answered(*question), place.answered(*question)
 
-        assert place.was_answered
         assert place.run(*question) == first == second
         assert "hybrid" == json.loads(first.output)["mode"]
     finally:
@@ -226,21 +235,18 @@ def test_what_was_saved_is_found_at_once(place: Place) -> None:
 
     place.write("memory/new.md", "The walrus sleeps.\n")
 
-    assert b"memory/new.md" in place.ask("search", "walrus").output
-    assert place.was_answered
+    assert b"memory/new.md" in place.answered("search", "walrus").output
     (place.workspace / "memory" / "new.md").unlink()
-    assert b"memory/new.md" not in place.ask("search", "walrus").output
-    assert place.was_answered
+    assert b"memory/new.md" not in place.answered("search", "walrus").output
 
 
 def test_an_index_that_was_deleted_is_built_again(place: Place) -> None:
     place.start()
-    before = place.ask("search", "kettle")
+    before = place.answered("search", "kettle")
 
     place.run("reset", "--yes")
 
-    assert before == place.ask("search", "kettle")
-    assert place.was_answered
+    assert before == place.answered("search", "kettle")
     assert place.run("search", "kettle", "--no-sync") == before
 
 
@@ -266,8 +272,7 @@ def test_the_first_search_starts_it_and_later_ones_use_it(place: Place) -> None:
     assert "click" in place.loaded
     wait_until(place.is_listening)
 
-    assert first == place.ask("search", "kettle")
-    assert place.was_answered
+    assert first == place.answered("search", "kettle")
     assert 0o700 == place.socket.parent.stat().st_mode & 0o777
     assert 0o600 == place.socket.stat().st_mode & 0o777
 
@@ -279,8 +284,7 @@ def test_there_is_one_at_a_time(place: Place) -> None:
 
     assert 0 == second.wait()
     assert first.poll() is None
-    assert place.ask("search", "kettle").output
-    assert place.was_answered
+    assert place.answered("search", "kettle").output
 
 
 def test_without_the_setting_nothing_is_started(place: Place) -> None:
@@ -292,7 +296,7 @@ def test_without_the_setting_nothing_is_started(place: Place) -> None:
 def test_a_command_whose_settings_want_none_is_the_last_that_it_answers(place: Place) -> None:
     process = place.start()
 
-    ended = place.ask("search", "kettle", RECOLLECT_RESIDENT_IDLE_SECONDS="0")
+    ended = place.answered("search", "kettle", RECOLLECT_RESIDENT_IDLE_SECONDS="0")
 
     assert place.run("search", "kettle") == ended
     assert 0 == process.wait()
@@ -308,7 +312,7 @@ def test_it_ends_when_nobody_asks(place: Place) -> None:
 
 def test_a_killed_one_changes_nothing_and_is_replaced(place: Place) -> None:
     process = place.start()
-    expected = place.ask("search", "kettle")
+    expected = place.answered("search", "kettle")
     process.kill()
     process.wait()
     assert place.socket.exists()
@@ -317,13 +321,12 @@ def test_a_killed_one_changes_nothing_and_is_replaced(place: Place) -> None:
     assert expected == again
     assert "click" in place.loaded
     wait_until(place.is_listening)
-    assert expected == place.ask("search", "kettle")
-    assert place.was_answered
+    assert expected == place.answered("search", "kettle")
 
 
 def test_one_that_hangs_changes_nothing(place: Place) -> None:
     process = place.start()
-    expected = place.ask("search", "kettle")
+    expected = place.answered("search", "kettle")
     os.kill(process.pid, signal.SIGSTOP)
 
     assert expected == place.ask("search", "kettle")
@@ -369,19 +372,17 @@ def test_variables_that_a_process_reads_once_must_be_the_same(place: Place) -> N
         assert "click" in place.loaded, ended
 
     assert process.poll() is None
-    place.ask("search", "kettle")
-    assert place.was_answered
+    assert place.answered("search", "kettle").output
 
 
 def test_settings_and_variables_of_each_command_count(place: Place) -> None:
     place.start()
-    two = place.ask("search", "blue", "--json")
+    two = place.answered("search", "blue", "--json")
 
-    one = place.ask("search", "blue", "--json", RECOLLECT_MAX_RESULTS="1")
+    one = place.answered("search", "blue", "--json", RECOLLECT_MAX_RESULTS="1")
 
-    assert place.was_answered
     assert (2, 1) == tuple(len(json.loads(each.output)["results"]) for each in (two, one))
-    assert two == place.ask("search", "blue", "--json")
+    assert two == place.answered("search", "blue", "--json")
 
 
 def test_a_folder_that_others_may_enter_is_not_used(place: Place) -> None:
@@ -418,17 +419,15 @@ def test_what_is_not_a_request_is_not_answered(place: Place) -> None:
             with contextlib.suppress(ConnectionResetError):
                 assert b"" == connection.recv(1)
 
-    assert place.ask("search", "kettle").output
-    assert place.was_answered
+    assert place.answered("search", "kettle").output
 
 
 def test_a_hook_out_of_time_says_so_and_ends_the_process(place: Place) -> None:
     process = place.start()
     event = json.dumps({"prompt": "where are the tomato seeds"}).encode()
 
-    ended = place.ask("hook", "prompt", "--seconds", "0", given=event)
+    ended = place.answered("hook", "prompt", "--seconds", "0", given=event)
 
-    assert place.was_answered
     assert b"took too long" in ended.output
     assert place.run("hook", "prompt", "--seconds", "0", given=event) == ended
     assert 0 == process.wait()
@@ -468,7 +467,7 @@ def _on_a_terminal(place: Place, **variables: str) -> bytes:
             shown += piece
     os.close(ours)
     assert 0 == process.wait()
-    return shown.partition(b"\x1b[?25h")[2]  # the bars before it are drawn ten times a second
+    return shown[shown.index(b"\x1b[1m0.") :]  # the bars before it are drawn ten times a second
 
 
 def test_an_address_that_is_too_long_is_not_used(place: Place, tmp_path: Path) -> None:
