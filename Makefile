@@ -25,7 +25,7 @@ help:
 	@echo "make test-postgres  every test of the store in PostgreSQL, on a server from its wheel"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make bench        how fast, at 10,000 chunks, beside the peers that are installed: minutes"
-	@echo "make bench-large  the same at 100,000 and 1,000,000 chunks: hours, 20 GB"
+	@echo "make bench-large  the same, also at 100,000 and 1,000,000 chunks: hours, 20 GB"
 	@echo "make bench-peers  install the peers that are measured (pip and npm, 3 GB)"
 	@echo "make screenshots  take the screenshots of docs/web.md again; needs Chromium"
 	@echo "make lock         resolve the dependencies again: locks/*.txt"
@@ -95,13 +95,16 @@ agents: $(TESTED)
 
 # Draws plots with a package that is not among the development dependencies.
 # BENCH adds options: make bench BENCH='--base ../before', see `python -m bench.speed --help`.
+RESULTS ?= $(HOME)/.cache/recollect-bench/results.json
 bench: $(TESTED)
 	$(PIP) 'matplotlib>=3.10,<4'
-	$(BIN)/python -m bench.speed 10000 --peers installed $(BENCH)
+	$(BIN)/python -m bench.speed 10000 --peers installed --out $(RESULTS) $(BENCH)
+	$(BIN)/python -m bench.speed.report $(RESULTS)
 
 bench-large: $(TESTED)
 	$(PIP) 'matplotlib>=3.10,<4'
-	$(BIN)/python -m bench.speed 100000 1000000 --peers installed $(BENCH)
+	$(BIN)/python -m bench.speed 10000 100000 1000000 --peers installed --out $(RESULTS) $(BENCH)
+	$(BIN)/python -m bench.speed.report $(RESULTS)
 
 bench-peers:
 	PYTHON=$(PYTHON) sh bench/speed/peers.sh
