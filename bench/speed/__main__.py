@@ -86,7 +86,8 @@ def main() -> None:
     parser.add_argument("--base", type=Path, help="another checkout, measured in the same run")
     parser.add_argument("--cache", type=Path, default=HOME / "data")
     parser.add_argument("--peers-folder", type=Path, default=HOME / "peers")
-    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--questions", type=int, default=40)
+    parser.add_argument("--passes", type=int, default=3, help="times that each is asked")
     parser.add_argument("--seconds", type=float, default=10.0, help="of CPU, for a way to ask")
     parser.add_argument("--changes", type=int, default=10)
     parser.add_argument("--reading", type=float, default=4.0, help="seconds of each reader run")
@@ -129,6 +130,7 @@ def main() -> None:
                     steps=frozenset(given.steps),
                     asks=given.asks,
                     questions=given.questions,
+                    passes=given.passes,
                     seconds=given.seconds,
                     changes=given.changes,
                     reading=given.reading,

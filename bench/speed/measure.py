@@ -31,6 +31,8 @@ class Measurement:
     asks: list[str] | None
     """Names of the ways to ask; None is all."""
     questions: int
+    passes: int
+    """Times that each question is asked."""
     seconds: float
     changes: int
     reading: float
@@ -59,7 +61,11 @@ def measure(wanted: Measurement) -> dict[str, object]:
                 )
         if "warm" in wanted.steps:
             found["warm"] = wanted.run(
-                "warm", count=wanted.questions, seconds=wanted.seconds, asks=wanted.asks
+                "warm",
+                count=wanted.questions,
+                passes=wanted.passes,
+                seconds=wanted.seconds,
+                asks=wanted.asks,
             )
         if wanted.steps & {"readers", "change"}:
             found |= _on_a_copy(wanted)

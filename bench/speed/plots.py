@@ -34,7 +34,7 @@ def _legs(axes: Axes, results: Results) -> None:
         for chunks in results.sizes:
             parts = ((results.get(OWN, chunks) or {}).get("warm") or {}).get("parts") or {}
             if part in parts:
-                points.append((chunks, parts[part]["cpu_p50"]))
+                points.append((chunks, parts[part]["cpu"]))
         if points:
             axes.plot(*zip(*points, strict=True), marker="o", label=title)
     bytes_per_ms = results.machine["read_gb_s"] * 1e6
@@ -50,7 +50,7 @@ def _filters(axes: Axes, results: Results) -> None:
         plain = ask_of(run, "hybrid")
         if plain is None:
             continue
-        costs = [(ask_of(run, name) or {}).get("cpu_p50", 0) / plain["cpu_p50"] for name in names]
+        costs = [(ask_of(run, name) or {}).get("cpu", 0) / plain["cpu"] for name in names]
         axes.plot(costs, range(len(names)), marker="o", linestyle="", label=f"{chunks:,}")
     axes.axvline(1, color="grey", linewidth=0.8)
     axes.axvline(2, color="grey", linewidth=0.8, linestyle=":")
@@ -67,7 +67,7 @@ def _peers(axes: Axes, results: Results) -> None:
             run = results.get(engine, chunks)
             asked = ask_of(run, "hybrid") or ask_of(run, "vector") or ask_of(run, "keyword")
             if asked is not None:
-                points.append((chunks, asked["cpu_p50"]))
+                points.append((chunks, asked["cpu"]))
         if points:
             style = "-" if engine in (OWN, BEFORE) else "--"
             axes.plot(*zip(*points, strict=True), style, marker="o", label=title)

@@ -72,7 +72,7 @@ class Results:
 def ask_of(run: Run | None, name: str) -> dict[str, float] | None:
     """Return what a way to ask took."""
     asked = ((run or {}).get("warm") or {}).get("asks", {}).get(name)
-    return asked if asked and "cpu_p50" in asked else None
+    return asked if asked and "cpu" in asked else None
 
 
 def number(value: float | None) -> str:
@@ -105,7 +105,7 @@ def warm_table(results: Results) -> str:
         for run in columns:
             asked = ask_of(run, ask.name)
             row.append(
-                "–" if asked is None else f"{number(asked['cpu_p50'])} ({number(asked['cpu_p99'])})"
+                "–" if asked is None else f"{number(asked['cpu'])} ({number(asked['cpu_p99'])})"
             )
         rows.append(row)
     return table(head, rows)
@@ -118,7 +118,7 @@ def parts_table(results: Results) -> str:
         for chunks in results.sizes:
             parts = ((results.get(engine, chunks) or {}).get("warm") or {}).get("parts")
             if parts:
-                row = [number(parts[name]["cpu_p50"]) for name in PARTS if name in parts]
+                row = [number(parts[name]["cpu"]) for name in PARTS if name in parts]
                 rows.append([NAMES[engine], f"{chunks:,}", *row])
     return table(["", "chunks", *PARTS.values()], rows)
 
@@ -154,7 +154,7 @@ def _peer_row(run: Run) -> list[str]:
     if "failed" in run and "warm" not in run:
         return [run["failed"].splitlines()[-1][:80], *[""] * (len(PEER_COLUMNS) - 1)]
     asks = [
-        (ask_of(run, name) or {}).get("cpu_p50")
+        (ask_of(run, name) or {}).get("cpu")
         for name in ("keyword", "vector", "hybrid", "folder, 10 %", "days, 7 %")
     ]
     build, change = run.get("build", {}), run.get("change", {})
@@ -163,7 +163,7 @@ def _peer_row(run: Run) -> list[str]:
         *map(number, asks),
         number(cold * 1000 if cold else None),
         number(build["cpu"] * 1000 / run["chunks"] if build.get("cpu") else None),
-        *(number(change.get(name, {}).get("cpu_p50")) for name in ("update", "remove", "no-op")),
+        *(number(change.get(name, {}).get("cpu")) for name in ("update", "remove", "no-op")),
         number(build["bytes"] / 1024 / run["chunks"] if build.get("bytes") else None),
         number((run.get("warm") or {}).get("peak_mb")),
     ]
@@ -206,8 +206,8 @@ def page(results: Results) -> str:
     measured = (
         f"Commit {results.commit}; {machine['cores']} cores of {machine['cpu']}, shared with other"
         f" work. One core reads {machine['read_gb_s']:.0f} GB a second from memory and copies"
-        f" {machine['copy_gb_s']:.0f}. Milliseconds of CPU, median (99th percentile in parentheses)"
-        " unless said."
+        f" {machine['copy_gb_s']:.0f}. Milliseconds of CPU: the median over the questions of the"
+        " least that each took, with the 99th percentile of all runs in parentheses."
     )
     return "\n\n".join(
         (

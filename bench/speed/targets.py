@@ -48,7 +48,7 @@ class Target:
 
 def ask(name: str) -> Measured:
     """Return how to find what a way to ask takes."""
-    return lambda run: _asks(run).get(name, {}).get("cpu_p50")
+    return lambda run: _asks(run).get(name, {}).get("cpu")
 
 
 def part(*names: str) -> Measured:
@@ -56,14 +56,14 @@ def part(*names: str) -> Measured:
 
     def taken(run: Run) -> float | None:
         parts = (run.get("warm") or {}).get("parts") or {}
-        return sum(parts[name]["cpu_p50"] for name in names) if {*names} <= {*parts} else None
+        return sum(parts[name]["cpu"] for name in names) if {*names} <= {*parts} else None
 
     return taken
 
 
 def no_op(run: Run) -> float | None:
     """Return what an index run takes that finds nothing to do."""
-    found: float | None = ((run.get("change") or {}).get("no-op") or {}).get("cpu_p50")
+    found: float | None = ((run.get("change") or {}).get("no-op") or {}).get("cpu")
     return found
 
 
@@ -71,9 +71,9 @@ def dearest_filter(run: Run) -> float | None:
     """Return the most that a filter costs, as a multiple of the search without it."""
     plain = ask("hybrid")(run)
     costs = [
-        each["cpu_p50"]
+        each["cpu"]
         for name, each in _asks(run).items()
-        if "cpu_p50" in each and name not in {"keyword", "vector", "hybrid"}
+        if "cpu" in each and name not in {"keyword", "vector", "hybrid"}
     ]
     return max(costs) / plain if plain and costs else None
 

@@ -109,7 +109,8 @@ def _search_best(engine: Engine, asked: Asked, watch: Watch) -> list[str]:
 
 def warm(engine: Engine, task: dict[str, object]) -> dict[str, object]:
     """Ask every question in every way, in one process."""
-    count, budget = int(task["count"]), float(task["seconds"])  # type: ignore[call-overload, arg-type]
+    count, passes = int(task["count"]), int(task["passes"])  # type: ignore[call-overload]
+    budget = float(task["seconds"])  # type: ignore[arg-type]
     questions = engine.questions(count)
     engine.open()
     found: dict[str, object] = {}
@@ -118,10 +119,10 @@ def warm(engine: Engine, task: dict[str, object]) -> dict[str, object]:
             continue
         watch, hits, right, begun = Watch(engine.cpu_time), 0, 0, engine.cpu_time()
         try:
-            for number in range(-_WARM_UP, count):
+            for number in range(-_WARM_UP, count * passes):
                 if number == 0:
                     watch, hits, right = Watch(engine.cpu_time), 0, 0
-                question, vector = questions[number]
+                question, vector = questions[number % count]
                 with watch.lap():
                     got = engine.search(question, vector, ask, watch)
                 hits += len(got)
@@ -134,16 +135,16 @@ def warm(engine: Engine, task: dict[str, object]) -> dict[str, object]:
             continue
         runs = len(watch.cpu)
         found[ask.name] = {
-            **watch.summary(),
+            **watch.summary(questions=count),
             "hits": round(hits / runs, 2),
             "right": round(right / runs, 3),  # the file that the question was made of is among them
         }
-    parts = _parts(engine, questions, budget=budget)
+    parts = _parts(engine, questions * passes, budget=budget, count=count)
     engine.close()
     return {"asks": found, "parts": parts}
 
 
-def _parts(engine: Engine, questions: list[Asked], *, budget: float) -> object:
+def _parts(engine: Engine, questions: list[Asked], *, budget: float, count: int) -> object:
     """Return what the parts of a hybrid search take, in a run of its own."""
     if not isinstance(engine, HasParts):
         return {}
@@ -156,7 +157,11 @@ def _parts(engine: Engine, questions: list[Asked], *, budget: float) -> object:
             break
     parts = engine.parts()
     rest = [whole - sum(part) for whole, *part in zip(watch.cpu, *parts.values(), strict=False)]
-    return {name: summary(times) for name, times in {**parts, "rest": rest}.items() if times}
+    return {
+        name: summary(times, questions=count)
+        for name, times in {**parts, "rest": rest}.items()
+        if times
+    }
 
 
 def change(engine: Engine, task: dict[str, object]) -> dict[str, object]:

@@ -36,7 +36,7 @@ def test_a_run_measures_recollect_and_a_peer_on_the_same_chunks(tmp_path: Path) 
     run(
         "bench.speed", "200", "--peers", "fts5", "--cache", tmp_path / "data", "--out", out,
         "--peers-folder", tmp_path / "none",
-        "--questions", "3", "--seconds", "0.1", "--changes", "1", "--repeats", "1",
+        "--questions", "3", "--passes", "1", "--seconds", "0.1", "--changes", "1", "--repeats", "1",
         "--steps", "cold", "warm", "change",
         "--asks", "keyword", "vector", "hybrid", "scopes",
     )  # fmt: skip
