@@ -42,7 +42,7 @@ class Candidate:
 def candidates(names: list[str], *, peers: Path, base: Path | None) -> list[Candidate]:
     """Return what to measure: Recollect, another checkout of it, the named peers."""
     own = Path(sys.executable)
-    found = [Candidate("recollect", "recollect", own)]
+    found = [Candidate("recollect", "recollect", own, ROOT / "src")]
     if base is not None:
         found.append(Candidate("recollect-before", "recollect", own, base.resolve() / "src"))
     if names == ["installed"]:

@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -139,13 +140,14 @@ class Worker:
 
         """
         self._begun = time.perf_counter()
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed with the result
         self.child = subprocess.Popen(  # noqa: S603 - our own program
             [str(python), "-m", "bench.speed.worker"],
             env=environment(source),
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=self._said,
             text=True,
         )
         assert self.child.stdin is not None  # noqa: S101 - asked for above
@@ -155,16 +157,16 @@ class Worker:
     def result(self) -> dict[str, object]:
         """Wait for the end; return what it measured, and what the whole process used."""
         assert self.child.stdout is not None  # noqa: S101
-        assert self.child.stderr is not None  # noqa: S101
         ended = threading.Timer(_PATIENCE_SECONDS, self.child.kill)
         ended.start()
         printed = self.child.stdout.read()
-        trouble = self.child.stderr.read()
         ended.cancel()
         _, status, used = os.wait4(self.child.pid, 0)
         self.child.returncode = os.waitstatus_to_exitcode(status)
+        self.child.stdout.close()
         if self.child.returncode:
-            said = "\n".join(trouble.strip().splitlines()[-12:])
+            self._said.seek(0)
+            said = "\n".join(self._said.read().strip().splitlines()[-12:])
             raise WorkerError(
                 said or f"ended with {self.child.returncode}, or was ended: no answer"
             )
