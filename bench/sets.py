@@ -16,7 +16,8 @@ from datetime import date
 from pathlib import Path
 
 CACHE = Path(__file__).parent / ".cache"
-SETS = Path(os.environ.get("RECOLLECT_BENCH_SETS", Path(__file__).parents[2] / "shared/datasets"))
+# Taken out of the environment, where every RECOLLECT_… is a setting.
+SETS = Path(os.environ.pop("RECOLLECT_BENCH_SETS", Path(__file__).parents[2] / "shared/datasets"))
 NAMES = (
     "cranfield",
     "scifact",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.speed.asks import ASKS
 from bench.speed.engines.registry import ENGINES, LEFT_OUT
-from bench.speed.targets import targets
+from bench.speed.targets import SIZES, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -214,14 +214,14 @@ def page(results: Results) -> str:
             BEGIN,
             measured,
             "### Targets",
-            table(["target", "10,000", "100,000", "1,000,000"], targets(results)),
+            table(["target", *(f"{chunks:,}" for chunks in SIZES)], targets(results)),
             "### Each leg and filter",
             warm_table(results),
             "![the legs by size](results/legs.svg) ![the filters](results/filters.svg)",
             "### Parts of a hybrid search",
             parts_table(results),
             "### Beside peers",
-            "The same texts and vectors in the same run. “–” is what an engine cannot do:",
+            "The same texts and vectors. “–” is what an engine cannot do, or was not asked:",
             "\n".join(f"- {NAMES[name]}: {why}" for name, why in LEFT_OUT.items()),
             peer_tables(results),
             "![hybrid search beside peers](results/peers.svg)",

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from bench.speed.report import Results
 
-SIZES = (10_000, 100_000, 1_000_000)
+SIZES = (2_000, 10_000, 100_000, 1_000_000)
 _OWN = "recollect"
+_NOISE = 0.2
+"""By how much numbers of two runs differ for no reason."""
 Run: TypeAlias = dict[str, Any]
 Measured: TypeAlias = Callable[[Run], float | None]
 
@@ -38,10 +40,12 @@ class Target:
             theirs = self.measured(other) if other else None
             value = theirs / value if theirs and value else None
         if value is None:
-            return "not measured" if limit is not None else ""
+            return "not measured" if limit is not None and chunks > SIZES[0] else ""
         shown = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"  # noqa: PLR2004
         if limit is None:
             return f"{shown}{self.unit}"
+        if abs(value / limit - 1) < _NOISE:
+            return f"{shown}{self.unit}, too close to tell"
         is_met = value <= limit if self.peer is None else value >= limit
         return f"{shown}{self.unit}, {'met' if is_met else '**missed**'}"
 

@@ -252,8 +252,9 @@ def main() -> None:
         questions=Path(task["questions"]),
         folder=Path(task["folder"]),
     )
-    found = TASKS[task["task"]](open_engine(task["engine"], place), task)
-    print(json.dumps({**found, "peak_mb": peak_mb()}))
+    engine = open_engine(task["engine"], place)
+    found = TASKS[task["task"]](engine, task)
+    print(json.dumps({**found, "peak_mb": None if engine.is_elsewhere else peak_mb()}))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,9 @@ class Engine(ABC):
     reads_files = False
     """Whether it indexes the files of a folder by itself, so that a run may find nothing to do."""
 
+    is_elsewhere = False
+    """Whether another process does the work: then the memory of this one says nothing."""
+
     def __init__(self, place: Place) -> None:
         self.place = place
         self.corpus = Corpus(place.shape)

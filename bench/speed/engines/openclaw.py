@@ -34,6 +34,7 @@ class OpenClaw(Engine):
     """The real package, in a state folder of its own."""
 
     reads_files = True
+    is_elsewhere = True
     child: subprocess.Popen[str]
 
     def build(self) -> dict[str, float]:
