@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import apsw
     import numpy.typing as npt
 
-    from recollect.stores.sqlite.codes import Coding, Texts
+    from recollect.stores.sqlite.codes import Codes, Coding, Texts
     from recollect.types import Vector, Vectors
 
     Mask = npt.NDArray[np.bool_]
@@ -50,10 +50,10 @@ ESTIMATED = 4000
 """Nearest codes that are estimated."""
 _FIRST = 250  # vectors read before the first look at how good the estimates are
 _SURE = 24  # best texts that have to be right
-_MARGIN = 2.5  # standard errors of an estimate that count as likely
+_MARGIN = 3.0  # standard errors of an estimate that count as likely
 _DENSE = 0.25  # share of texts in scope from which all codes are compared
 _REGROWTH = 4  # recompute the centre when the space has grown by this factor
-_FARTHEST = np.iinfo(np.uint16).max
+_FARTHEST = np.uint16(np.iinfo(np.uint16).max)
 
 _ALL = f"""
     SELECT {text_in("id")}, vector, tail FROM vectors WHERE id BETWEEN {ids_in("?1")} ORDER BY id
@@ -138,20 +138,8 @@ class NumpyScan:
     ) -> _Shortlist:
         """Return the texts whose codes are nearest."""
         codes = self.cache.read(connection, coding)
-        places = None
-        if allowed is not None:
-            inside = _inside(allowed, codes.texts)
-            places = np.flatnonzero(inside)
-        if places is None or len(places) > ESTIMATED:
-            code = encode(vector, coding.centre)
-            if places is None:
-                places = closest(hamming(codes.words, code), ESTIMATED)
-            elif len(places) < _DENSE * len(codes.texts):
-                places = places[closest(hamming(codes.words[:, places], code), ESTIMATED)]
-            else:
-                distances = hamming(codes.words, code)
-                distances[~inside] = _FARTHEST
-                places = closest(distances, ESTIMATED)
+        inside = None if allowed is None else _inside(allowed, codes.texts)
+        places = _nearest_codes(codes, encode(vector, coding.centre), inside)
         nearest = np.ascontiguousarray(codes.words[:, places].T)
         estimates = signed_sums(nearest, vector * coding.spread) * codes.scales[places]
         order = np.argsort(-estimates)
@@ -161,8 +149,25 @@ class NumpyScan:
 def _inside(allowed: Mask, texts: Texts) -> Mask:
     """Return which of the texts are allowed; the mask ends with the last one that is."""
     beyond = int(texts.max(initial=0)) + 1 - len(allowed)
-    inside: Mask = np.pad(allowed, (0, max(beyond, 0)))[texts]
+    inside: Mask = np.pad(allowed, (0, max(beyond, 0))).take(texts)
     return inside
+
+
+def _nearest_codes(
+    codes: Codes, code: npt.NDArray[np.uint64], inside: Mask | None
+) -> npt.NDArray[np.intp]:
+    """Return the places of the codes that differ least, of all or of those inside."""
+    count = 0 if inside is None else int(np.count_nonzero(inside))
+    if inside is None or count == len(inside):
+        return closest(hamming(codes.words, code), ESTIMATED)
+    if count < max(ESTIMATED, _DENSE * len(inside)):
+        places = np.flatnonzero(inside)
+        if count <= ESTIMATED:
+            return places
+        return places[closest(hamming(codes.words[:, places], code), ESTIMATED)]
+    distances = hamming(codes.words, code)
+    np.copyto(distances, _FARTHEST, where=~inside)
+    return closest(distances, ESTIMATED)
 
 
 def _closest_of_all(
