@@ -227,3 +227,19 @@ def test_a_dimension_that_fills_no_word_is_coded_too(tmp_path: Path) -> None:
 
         assert exact == pytest.approx(list(pool.cosines), abs=1e-5)
         assert [] == [each for each in store.audit() if "code" in each]
+
+
+def test_a_filter_reads_no_rows_of_chunks_or_documents_after_the_first_query(
+    store: SqliteStore,
+) -> None:
+    scope = Scope(source=SourceKind.MEMORY, path="*.md")
+
+    def ask() -> None:
+        pool = store.nearest(SPACE, vector=VECTORS[5], scope=scope, limit=24)
+        assert 24 == len(pool.keys)
+
+    ask()
+    tables = " ".join(sql for sql, _ in statements(store, ask))
+
+    assert "documents" not in tables
+    assert "c.text " not in tables

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.codes import SEGMENT
-from recollect.stores.sqlite.scan import NumpyScan
+from recollect.stores.sqlite.codes import SEGMENT, Codes
+from recollect.stores.sqlite.scan import ESTIMATED, NumpyScan, _nearest_codes
 from recollect.stores.vectors import closest, encode, hamming, top
 from recollect.types import Chunk, Document, Fingerprint, Scope, SourceKind, Stat
 
@@ -122,3 +122,21 @@ def test_top_breaks_ties_by_place(limit: int) -> None:
     values = np.array([1, 3, 3, 2, 3], dtype=np.float32)
 
     assert [1, 2, 4, 3, 0][:limit] == top(values, limit).tolist()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.24, 0.5, 1.0])
+def test_only_codes_in_scope_are_among_the_nearest(share: float) -> None:
+    rng = np.random.default_rng(6)
+    count = 20_000
+    words = rng.integers(2**63, size=(2, count), dtype=np.uint64)
+    codes = Codes(np.arange(1, count + 1), np.ones(count, dtype=np.float32), words)
+    inside = rng.random(count) < share
+    distances = np.bitwise_count(words ^ words[:, :1]).sum(axis=0)
+    wanted = np.flatnonzero(inside)
+    if len(wanted) > ESTIMATED:
+        worst = np.sort(distances[inside])[ESTIMATED]
+        wanted = np.flatnonzero(inside & (distances <= worst))
+
+    found = _nearest_codes(codes, words[:, 0].copy(), inside)
+
+    assert wanted.tolist() == found.tolist()
