@@ -98,6 +98,17 @@ def test_an_index_is_not_replaced_over_a_read_that_fails_once(faults: Faults) ->
         assert [] == list((faults.disks.disk / "home" / "memory").glob("*damaged*"))
 
 
+def test_an_index_is_not_replaced_by_a_copy_without_its_log(faults: Faults) -> None:
+    """An earlier version is copied. Closing the copy moves its log into it, or tells nobody."""
+    migrate = _BY_NAME["migrate v5"]
+    ended = fail(faults, migrate, call="read", path=".copy-wal", kind=EIO)
+
+    assert 0 == ended.code, ended.said
+    assert "damaged" not in ended.said
+    assert [] == list((faults.disks.disk / "home" / "memory").glob("*damaged*"))
+    assert [] == list((faults.disks.disk / "home" / "memory").glob("*copy*"))
+
+
 def test_an_index_that_the_disk_cannot_read_is_left_as_it_is_until_a_reset(
     faults: Faults,
 ) -> None:

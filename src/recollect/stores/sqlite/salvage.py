@@ -167,6 +167,8 @@ def _copy(path: Path, fresh: Path) -> None:
                 connection.execute(
                     f"DELETE FROM main.{table}; INSERT INTO main.{table} SELECT * FROM old.{table}"  # noqa: S608
                 )
+    if files_of(fresh)[1].exists():  # closing moves the log into the file, or tells nobody
+        raise OSError(f"The log of {fresh} could not be moved into it.")
 
 
 def _remove(path: Path) -> None:
