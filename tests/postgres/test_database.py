@@ -65,7 +65,7 @@ def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
         open_database("postgresql://me:hunter2@127.0.0.1:1/none?connect_timeout=1", tenant="x")
 
     assert "cannot be reached" in raised.value.message
-    assert "127.0.0.1:1/none" in raised.value.message
+    assert "me@127.0.0.1:1/none" in raised.value.message
     assert "hunter2" not in f"{raised.value.message} {raised.value.action}"
 
 

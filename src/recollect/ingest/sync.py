@@ -108,7 +108,8 @@ class Freshness:
             yield f"{self._count(self.report.left)} new or changed files are not read yet."
         if self._waiting:
             waiting = self._count(self._waiting)
-            yield f"{waiting} chunks are not embedded yet; keywords find them."
+            chunks = "1 chunk is" if waiting == 1 else f"{waiting} chunks are"
+            yield f"{chunks} not embedded yet; keywords find them."
         if self.holder is not None and (self.report.left or self._waiting):
             yield f"{describe(self.holder)} is working on it."
 

@@ -50,7 +50,7 @@ def _needing_psycopg() -> Iterator[None]:
     except ImportError as error:
         raise ConfigError(
             f"A store in PostgreSQL needs a package that is not installed ({error}).",
-            action="Run `pip install 'recollect[postgres]'`.",
+            action="Install the extra in Recollect's checkout: pip install '.[postgres]'",
         ) from error
 
 

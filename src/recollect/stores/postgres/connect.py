@@ -62,7 +62,8 @@ def shown(address: str) -> str:
     except psycopg.Error:
         return "the database"
     where = ":".join(str(parts[name]) for name in ("host", "port") if parts.get(name))
-    return f"postgresql://{where}/{parts.get('dbname', '')}"
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    return f"postgresql://{user}{where}/{parts.get('dbname', '')}"
 
 
 def connected(address: str) -> Connection:
