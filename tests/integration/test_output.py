@@ -124,6 +124,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sessions import": ((BAD,), ("openclaw.json",)),
     "sessions list": ((),),
     "status": (("--deep",),),
+    "store copy": (("file:", BAD), (BAD, "file:")),
+    "store init": ((BAD,),),
+    "store migrate": ((BAD,),),
+    "store status": ((), (BAD,)),
     "tune": ((),),
     "verify": ((),),
 }

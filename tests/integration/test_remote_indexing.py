@@ -332,4 +332,4 @@ def test_a_server_that_hangs_does_not_hang_a_search(
 
     assert "memory/later.md" in [hit.path for hit in results.hits]
     assert "hybrid" == results.mode
-    assert any("1 chunks are not embedded yet" in notice for notice in results.notices)
+    assert any("1 chunk is not embedded yet" in notice for notice in results.notices)

@@ -496,3 +496,20 @@ def test_an_answer_that_is_cut_off_is_none(cut: int) -> None:
 
     with pytest.raises(wire.WireError):
         wire.frames(answer[:cut])
+
+
+def test_output_that_cannot_be_written_is_not_written_twice(place: Place) -> None:
+    place.start()
+    question = ("search", "a blue zebra")
+    assert b"No hit stands out" in place.answered(*question).errors
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "recollect", *question],
+            env=place.environ,
+            cwd=place.workspace,
+            stdout=subprocess.PIPE,
+            stderr=full,
+            check=False,
+        )
+
+    assert place.run(*question).output == done.stdout

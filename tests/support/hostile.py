@@ -48,6 +48,7 @@ WATCHDOG_SECONDS = 120
 MAX_PEAK_KIB = 1_000_000
 """Of a command at its largest, about 150,000 of which are the interpreter and its modules."""
 TRACED = Path(__file__).parent / "traced"
+NO_SERVER = "postgresql://nobody@127.0.0.1:1/none"
 
 COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("agents", "remove"): [["clone", "--yes"]],
@@ -91,6 +92,10 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("sessions", "import"): [[], ["sessions"]],
     ("sessions", "list"): [[]],
     ("status",): [[]],
+    ("store", "copy"): [["file:", NO_SERVER]],
+    ("store", "init"): [[NO_SERVER]],
+    ("store", "migrate"): [[NO_SERVER]],
+    ("store", "status"): [[], [NO_SERVER]],
     ("tune",): [["memory-cases.jsonl"]],
     ("verify",): [[]],
     ("watch",): [[]],

@@ -58,6 +58,7 @@ _ATTRIBUTE = re.compile(r"\s+([a-z][a-z0-9-]*)=(?:\"([^\"]*)\"|([^\s\"]*))(?=\s|
 _NESTED = re.compile(r"[-*+][ \t]|[0-9]{1,9}[.)][ \t]")
 _REFERENCE = re.compile(r"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
 _LAST_CODE_POINT = 0x10FFFF
+_SURROGATES = range(0xD800, 0xE000)  # halves of characters, which no file can hold
 
 _UNSEEN = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -304,4 +305,5 @@ def _reference(found: re.Match[str]) -> str:
 
 def _character(reference: re.Match[str]) -> str:
     number = int(reference[1], 16) if reference[1] else int(reference[2])
-    return chr(number) if number <= _LAST_CODE_POINT else reference[0]
+    is_character = number <= _LAST_CODE_POINT and number not in _SURROGATES
+    return chr(number) if is_character else reference[0]

@@ -47,6 +47,7 @@ _ID_BITS = _DIGIT_BITS * _ID_DIGITS
 _ID = re.compile(ID_PATTERN)
 _MISREAD = str.maketrans("ilo", "110")
 _CATEGORY = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TAG = re.compile(r"[^\s,]+")
 
 Kind = TypeVar("Kind", bound=StrEnum)
@@ -112,6 +113,7 @@ class Fact:
         for is_wrong, what, action in (
             (not is_id(self.id), f"has the id {self.id!r}", "Let Recollect choose the id."),
             (not self.text.strip(), "has no text", "Say what to remember."),
+            (not _is_unicode(self), "has bytes that are not UTF-8", "Give it as UTF-8 text."),
             (not _CATEGORY.fullmatch(self.category), f"has the category {self.category!r}",
              f"Choose one of {', '.join(CATEGORIES)}."),
             (not 0 <= self.confidence <= 1, f"has the confidence {self.confidence}",
@@ -285,6 +287,12 @@ def moment_text(moment: datetime) -> str:
 def _are_tags(tags: tuple[str, ...]) -> bool:
     are_words = all(_TAG.fullmatch(tag) and tag == tag.lower() for tag in tags)
     return are_words and len(set(tags)) == len(tags)
+
+
+def _is_unicode(fact: Fact) -> bool:
+    """Tell whether all texts can be written: an argument may hold half of a surrogate pair."""
+    texts = (fact.text, fact.entity, fact.key, fact.value, fact.source, *fact.tags)
+    return not _SURROGATE.search("".join(texts))
 
 
 def _is_successor(fact: Fact) -> bool:

@@ -108,7 +108,7 @@ class Freshness:
             yield f"{self._count(self.report.left)} new or changed files are not read yet."
         if self._waiting:
             waiting = self._count(self._waiting)
-            chunks = "1 chunk is" if waiting == 1 else f"{waiting} chunks are"
+            chunks = "1 chunk is" if self._waiting == 1 else f"{waiting} chunks are"
             yield f"{chunks} not embedded yet; keywords find them."
         if self.holder is not None and (self.report.left or self._waiting):
             yield f"{describe(self.holder)} is working on it."

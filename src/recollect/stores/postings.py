@@ -237,7 +237,7 @@ def best(
     owners = np.zeros(0, dtype=np.int64)
     places = np.zeros(0, dtype=np.int64)
     for number, part in enumerate(parts):
-        least = float(scores[-1]) if len(scores) == limit else 0.0
+        least = float(scores[-1]) if 0 < len(scores) == limit else 0.0
         own_places, own_scores = _score(
             part, weights=weights, corpus=corpus, least=least, limit=limit
         )

@@ -126,3 +126,12 @@ def test_a_changed_text_is_written_anew() -> None:
     line = rewritten(raw, parsed(raw), replace(FACT, text="Ada\nleft"), category="preference")
 
     assert f"+ Ada&#10;left <!-- {ID} by=owner colour=red -->" == line
+
+
+@pytest.mark.parametrize("reference", ["&#55296;", "&#xDFFF;"])
+def test_a_reference_to_half_a_character_stays_as_it_is(reference: str) -> None:
+    raw = f"- hello {reference} there"
+
+    entry = parse_entry(raw, category="other", derive=lambda _: "f-0000000000001")
+
+    assert f"hello {reference} there" == entry.fact.text

@@ -178,3 +178,9 @@ def test_asking_for_more_than_the_server_holds_gives_no_more() -> None:
     assert {"global"} == audience_of([], allowed=ada)
     assert {"global", "user:bob"} == audience_of(["user:bob"], allowed=None)
     assert (BOB,) == denied(frozenset({ADA}), [ADA, BOB, GLOBAL])
+
+
+@pytest.mark.parametrize("field", ["text", "entity", "key", "value", "source"])
+def test_a_fact_with_half_a_character_is_refused(field: str) -> None:
+    with pytest.raises(UsageError, match="not UTF-8"):
+        replace(FACT, **{field: "caf\udce9"})  # type: ignore[arg-type]  # each is a text

@@ -150,3 +150,32 @@ def test_texts_are_allowed_if_one_of_their_chunks_is(tmp_path: Path) -> None:
         assert allowed is not None
         assert sorted({text for (text,) in rows}) == allowed.nonzero()[0].tolist()
         assert allowed_texts(connection, Scope()) is None
+
+
+def test_what_is_kept_of_a_file_is_not_taken_for_its_copy(tmp_path: Path) -> None:
+    filled(tmp_path / "a.sqlite", 200).close()
+    (tmp_path / "b.sqlite").write_bytes((tmp_path / "a.sqlite").read_bytes())
+
+    def found_without(name: str, gone: int) -> list[int]:
+        with SqliteStore.open(tmp_path / name) as store:
+            store.drop(write_of(gone).document.path, source=SourceKind.MEMORY)
+            return [
+                len(store.keyword([f"n{number}"], scope=Scope(), limit=9).keys) for number in (1, 2)
+            ]
+
+    assert [0, CHUNKS] == found_without("a.sqlite", 1)
+    assert [CHUNKS, 0] == found_without("b.sqlite", 2)
+
+
+def test_what_a_process_keeps_is_bounded_however_small_each_part_is() -> None:
+    recent = segments.Recent(100_000)
+
+    for number in range(10_000):
+        recent.get(number, lambda: (None, 0))
+
+    assert len(recent._kept) <= 200
+
+
+def test_none_are_found_if_none_are_asked_for(tmp_path: Path) -> None:
+    with filled(tmp_path / "index.sqlite", 200) as store:
+        assert () == store.keyword(ASKED, scope=Scope(), limit=0).keys

@@ -30,12 +30,13 @@ def ask_resident(arguments: list[str]) -> int | None:
     if address is None or not wire.is_private(os.path.dirname(address)):  # noqa: PTH120
         return None
     try:
-        return _print(_ask(address, arguments))
+        answer = _ask(address, arguments)
     except KeyboardInterrupt:
         os.write(2, b"\nInterrupted.\n")  # as the command line says it
         return _INTERRUPTED
     except (OSError, ImportError, wire.WireError):
         return None
+    return _print(answer)
 
 
 def _ask(address: str, arguments: list[str]) -> list[tuple[bytes, bytes]]:
@@ -148,7 +149,7 @@ def _print(answer: list[tuple[bytes, bytes]]) -> int:
         try:
             stream.buffer.write(content)
             stream.flush()
-        except BrokenPipeError:  # ends a command with 1, without a word
+        except OSError:  # a closed pipe, a full disk: ends a command with 1, without a word
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
             return 1
     return int(code)

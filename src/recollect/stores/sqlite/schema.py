@@ -220,6 +220,12 @@ CREATE TABLE postings (
 ) STRICT;
 """
 
+# Segments of which chunks were removed before have no stamp to be told from those of a copy.
+_STAMPED = """
+ALTER TABLE segments ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;
+UPDATE segments SET stamp = random() WHERE removed;
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
@@ -229,6 +235,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("rows that end with a byte", _GUARDED),
     ("texts by number", _NUMBERED),
     ("postings in segments", _SEGMENTED),
+    ("stamps of removals", _STAMPED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
 _CHANGED = re.compile(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")

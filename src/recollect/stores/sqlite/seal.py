@@ -56,7 +56,7 @@ _LIVE = "SELECT ifnull(sum(chunks - removed), 0), ifnull(max(last), 0) FROM segm
 _ADD = "INSERT INTO segments (token, first, last, chunks) VALUES (?, ?, ?, ?)"
 _PUT_COLUMN = "INSERT OR REPLACE INTO columns (segment, name, data) VALUES (?, ?, ?)"
 _PUT_BLOCK = "INSERT INTO postings (id, terms, sizes, places, frequencies) VALUES (?, ?, ?, ?, ?)"
-_REMOVE = "UPDATE segments SET removed = removed + ? WHERE id = ?"
+_REMOVE = "UPDATE segments SET removed = removed + ?, stamp = ? WHERE id = ?"
 
 
 def seal_tail(connection: apsw.Connection, *, longest: int | None = None) -> None:
@@ -102,11 +102,15 @@ def remove(connection: apsw.Connection, ids: Sequence[int]) -> None:
             raise TermsRowError("a chunk was removed twice")
         bits[places] = True
         connection.execute(_PUT_COLUMN, (segment.number, REMOVED, np.packbits(bits).tobytes()))
-        connection.execute(_REMOVE, (len(places), segment.number))
+        connection.execute(_REMOVE, (len(places), _random(), segment.number))
         if removed * 2 > segment.chunks:
             sparse.append(segment.number)
     for number in sparse:
         _rewrite(connection, number)
+
+
+def _random() -> int:
+    return int.from_bytes(os.urandom(7))
 
 
 def _merge_newest(connection: apsw.Connection) -> None:
@@ -226,8 +230,7 @@ def _write(
 ) -> None:
     """Write a segment; its entries come sorted, in parts by range of terms."""
     first, last = int(ids[0]), int(ids[-1])
-    token = int.from_bytes(os.urandom(7))
-    connection.execute(_ADD, (token, first, last, len(ids)))
+    connection.execute(_ADD, (_random(), first, last, len(ids)))
     number = connection.last_insert_rowid()
     numbers = {**columns, "ids": ids - first}
     data = {name: numbers[name].astype(kind).tobytes() for name, kind in COLUMNS.items()} | {

@@ -1,8 +1,9 @@
 """Segments: the chunks of the file in immutable pieces, with their postings and columns.
 
 A piece is sealed once and never changes but for the chunks removed from it, so what a process has
-read of one stays valid: it is kept under the segment's token, a random number. The newest chunks
-are in no segment yet. They are the tail, which is read from their bags.
+read of one stays valid: it is kept under the segment's token, a random number, and what depends on
+the removed chunks also under a stamp, another one. The newest chunks are in no segment yet. They
+are the tail, which is read from their bags.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _RECORD_BYTES = 500  # what keeping anything takes, about
 _KEPT_OF_TAIL_BYTES = 4 << 20
 _LONGEST = 65_535  # a longer chunk is scored as one of this length
 
-_SEGMENTS = "SELECT id, token, first, last, chunks, removed FROM segments ORDER BY first"
+_SEGMENTS = "SELECT id, token, first, last, chunks, removed, stamp FROM segments ORDER BY first"
 _COLUMN = "SELECT data, tail FROM columns WHERE segment = ? AND name = ?"
 _BLOCK = """
     SELECT terms, sizes, places, frequencies, tail FROM postings
@@ -96,8 +97,8 @@ class Recent:
         value, size = make()
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = value, size
-                self._bytes += size
+                self._kept[key] = value, size + _RECORD_BYTES
+                self._bytes += size + _RECORD_BYTES
             while self._bytes > self._max_bytes:
                 _, (_, dropped) = self._kept.popitem(last=False)
                 self._bytes -= dropped
@@ -172,9 +173,11 @@ class Sealed:
     last: int
     chunks: int
     removed: int
+    stamp: int
+    """Another random number after each removal: a copy of the file may lose other chunks."""
 
     def kept(self, name: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
-        return _recent.get((self.token, self.removed, name), make)
+        return _recent.get((self.token, self.stamp, name), make)
 
     def column(self, name: str) -> Column:
         def read() -> tuple[Column, int]:
@@ -216,7 +219,7 @@ class Sealed:
             base = self.number << TERM_BITS
             row = self.connection.execute(_BLOCK, (base, base + term)).fetchone()
             found = None if row is None else self._block_of(*row).find(term)
-            return found, _RECORD_BYTES + (0 if found is None else found.bytes)
+            return found, 0 if found is None else found.bytes
 
         return _recent.get((self.token, term), read)
 
