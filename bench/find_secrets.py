@@ -1,6 +1,6 @@
 """How often is ordinary text taken for a secret, by which rule, and what does looking cost?
 
-usage: python bench/secrets.py FOLDER [FOLDER …]
+usage: python bench/find_secrets.py FOLDER [FOLDER …]
 
 A folder holds texts: `corpus.jsonl` of a set, transcripts (`.jsonl`), or `.md` and `.py` files, of
 which each paragraph counts as a message. Prints what is found of each kind per 1,000 messages, and
