@@ -532,12 +532,14 @@ class Memory:
         *,
         on_sync: Callable[[Report | RecollectError], None],
         on_notice: Callable[[str], None],
+        purpose: str = "recollect watch",
     ) -> Worker:
         """Return a worker that keeps the index fresh; start and stop it.
 
         Args:
             on_sync: called in the worker's thread with how each sync ended.
             on_notice: called with a sentence if the system cannot watch the files.
+            purpose: the name under which other processes see it at work.
 
         """
         from recollect.background.watch import Watcher
@@ -545,7 +547,7 @@ class Memory:
 
         watch = self.config.watch
         return Worker(
-            self._for_another_thread,
+            partial(self._for_another_thread, purpose),
             watcher=lambda on_change: Watcher(
                 self._watched,
                 on_change=on_change,
@@ -565,9 +567,9 @@ class Memory:
         store, _ = self._store.share()
         return type(self)(self._setup, store=store, purpose="recollect serve", models=self._models)
 
-    def _for_another_thread(self) -> Self:
+    def _for_another_thread(self, purpose: str) -> Self:
         store, notices = self._store.share()
-        return type(self)(self._setup, store=store, notices=notices, purpose="recollect watch")
+        return type(self)(self._setup, store=store, notices=notices, purpose=purpose)
 
     @property
     def _audience(self) -> frozenset[str] | None:

@@ -301,7 +301,9 @@ class ServedMemory:
                 at=datetime.now(tz=UTC),
             )
             return None
-        worker = memory.worker(on_sync=self._note_sync, on_notice=_LOG.warning)
+        worker = memory.worker(
+            on_sync=self._note_sync, on_notice=_LOG.warning, purpose="a server of this memory"
+        )
         worker.start()
         return worker
 
