@@ -122,10 +122,11 @@ class WriterLease:
         self._is_lost = False
         # In the caller's context: a caller with little patience also has little when releasing.
         run = contextvars.copy_context().run
-        self._heart = threading.Thread(
+        heart = threading.Thread(
             target=run, args=(self._beat_until_released,), name="recollect-lease", daemon=True
         )
-        self._heart.start()
+        heart.start()  # fails without memory for it: then there is nothing to wait for
+        self._heart = heart
 
     def _beat_until_released(self) -> None:
         leases = self._store.leases()  # a connection belongs to one thread

@@ -249,3 +249,17 @@ def test_an_index_that_nobody_lets_write_is_named_without_sqlites_words(
 
     assert "locked" not in raised.value.message + raised.value.action
     assert str(index) in raised.value.message
+
+
+def test_without_memory_for_a_thread_releasing_does_not_fail(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    own = WriterLease(store, purpose="test")
+
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        own.acquire(wait_seconds=0)
+    own.release()
