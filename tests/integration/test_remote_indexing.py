@@ -161,9 +161,10 @@ def test_interrupting_a_run_ends_it_soon_and_keeps_what_was_paid(
     enough = threading.Event()
 
     def script(number: int, _request: Request) -> Fault | None:
-        if number > 8:
-            enough.set()
-        return slow(0.2)
+        if number <= 8:
+            return slow(0.2)
+        enough.set()
+        return slow(1.0)  # so that the run has not ended when the signal comes
 
     server.script = script
     running = subprocess.Popen(

@@ -26,7 +26,7 @@ MARKUP = [
 ]  # fmt: skip
 CONTROLS = [
     "\n", "\r", "\r\n", "\n\n", "\t", " ", "  ", "\x00", "\x1b[31m", "\x85", "\u2028", "\u00a0",
-    "\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", "\ud800", "\U000e0041",
+    "\u202e", "\u2066", "\u200b", "\u200d", "\ufeff", "\U000e0041",
 ]  # fmt: skip
 WORDS = [
     "a", "B", "7", ".", "e\u0301", "שלום", "مرحبا", "日本語",
@@ -34,7 +34,7 @@ WORDS = [
 ]  # fmt: skip
 HOSTILE = MARKUP + CONTROLS + WORDS
 TEXTS = st.one_of(
-    st.text(st.characters(exclude_categories=())),
+    st.text(),
     st.lists(st.sampled_from(HOSTILE), max_size=14).map("".join),
 )
 IDS = st.integers(min_value=0, max_value=2**40).map(
