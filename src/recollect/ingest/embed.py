@@ -224,7 +224,6 @@ class _EmbedRun:
         pool: WorkerPool[EmbedRequest, _Embeddings] = WorkerPool(ask, size=limits.in_flight)
         self._sizes = RequestSizes()  # how many texts fit says nothing about media files
         packer = RequestPacker(texts, limits=limits)
-        taking: tuple[EmbedRequest, _Embeddings | BaseException] | None = None
         try:
             while True:
                 while pool.has_room and self._end is None and self._time_left() != 0:
@@ -235,31 +234,31 @@ class _EmbedRun:
                     pool.start(request)
                 if pool.is_idle:
                     break
-                taking = pool.next_outcome(wait_seconds=self._time_left())
-                if taking is None:  # the answers may still come, but nobody waits for them
+                finished = pool.next_outcome(wait_seconds=self._time_left())
+                if finished is None:  # the answers may still come, but nobody waits for them
                     self._is_late = True
                     return
-                self._take(*taking)
-                taking = None
+                self._take(*finished)
+                pool.drop_outcome()
             self._is_late = self._time_left() == 0
         except BaseException:
-            self._store_paid(pool, taking)
+            self._store_paid(pool)
             raise
         self._report_progress()
 
-    def _store_paid(
-        self,
-        pool: WorkerPool[EmbedRequest, _Embeddings],
-        taking: tuple[EmbedRequest, _Embeddings | BaseException] | None,
-    ) -> None:
-        """Store what is already paid for; a second interruption ends this wait, too."""
-        if taking is not None:
-            self._take(*taking)  # it was just being stored; storing a vector twice is harmless
+    def _store_paid(self, pool: WorkerPool[EmbedRequest, _Embeddings]) -> None:
+        """Store what is already paid for; a second interruption ends this wait, too.
+
+        The first may have been half stored when the run was interrupted: twice is harmless.
+        """
         while not pool.is_idle:
             finished = pool.next_outcome(wait_seconds=_GRACE_SECONDS)
             if finished is None:
                 break
-            self._take(*finished)
+            request, outcome = finished
+            if not isinstance(outcome, BaseException):
+                self._take(request, outcome)
+            pool.drop_outcome()
 
     def _time_left(self) -> float | None:
         """Return the seconds left, 0 at the deadline; None is no limit."""

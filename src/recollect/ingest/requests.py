@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from recollect.records import dataclass
@@ -112,14 +112,13 @@ class WorkerPool(Generic[Work, Outcome]):
         self._work = work
         self._size = size
         self._running = 0
-        self._outcomes: queue.SimpleQueue[tuple[Work, Outcome | BaseException]] = (
-            queue.SimpleQueue()
-        )
+        self._finished: deque[tuple[Work, Outcome | BaseException]] = deque()
+        self._changed = threading.Condition()
 
     @property
     def is_idle(self) -> bool:
-        """True if nothing is running."""
-        return self._running == 0
+        """True if nothing is running and every outcome was dropped."""
+        return self._running == 0 and not self._finished
 
     @property
     def has_room(self) -> bool:
@@ -137,16 +136,26 @@ class WorkerPool(Generic[Work, Outcome]):
     def next_outcome(
         self, *, wait_seconds: float | None = None
     ) -> tuple[Work, Outcome | BaseException] | None:
-        """Wait for the next piece of work to finish; None if it did not in time."""
-        try:
-            finished = self._outcomes.get(timeout=wait_seconds)
-        except queue.Empty:
-            return None
+        """Wait for the next piece of work to finish; None if it did not in time.
+
+        It stays the next one until it is dropped: an interrupt between the two loses nothing.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._finished, timeout=wait_seconds):
+                return None
+        return self._finished[0]
+
+    def drop_outcome(self) -> None:
+        """Go on to the one after it."""
         self._running -= 1
-        return finished
+        self._finished.popleft()
 
     def _run(self, piece: Work) -> None:
+        outcome: Outcome | BaseException
         try:
-            self._outcomes.put((piece, self._work(piece)))
+            outcome = self._work(piece)
         except Exception as error:  # noqa: BLE001 - handed to the caller, whatever it is
-            self._outcomes.put((piece, error))
+            outcome = error
+        with self._changed:
+            self._finished.append((piece, outcome))
+            self._changed.notify()
