@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from tests.support.notes import chunk_of, document_of
 from tests.support.postgres import server_of
+from tests.support.waiting import wait_until
 
 from recollect.errors import StoreError
 from recollect.stores.postgres import open_database
@@ -38,16 +39,20 @@ def test_any_text_comes_back_as_it_was(opened: Open, tenant: str, text: str) -> 
     assert path == next(iter(store.known()))[1]
 
 
-def test_a_connection_that_was_cut_is_replaced(address: str, opened: Open, tenant: str) -> None:
-    store = opened(tenant)
-    store.put(document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
-    with psycopg.connect(server_of(address), autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE application_name = 'recollect'"
-        )
+def test_a_connection_that_was_cut_is_replaced(address: str, tenant: str) -> None:
+    # An address that no other test has, so that its pool holds one connection and it is this one.
+    with open_database(f"{address}&connect_timeout=9", tenant=tenant) as store:
+        store.put(document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
+        with store._session.reading() as connection:
+            cut = connection.info.backend_pid
+        with psycopg.connect(server_of(address), autocommit=True) as superuser:
+            superuser.execute("SELECT pg_terminate_backend(%s)", (cut,))
+            alive = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
+            wait_until(lambda: superuser.execute(alive, (cut,)).fetchone() is None)
 
-    assert 1 == len(store.keyword(["lamp"], scope=Scope(), limit=9).keys)
+        assert 1 == len(store.keyword(["lamp"], scope=Scope(), limit=9).keys)
+        with store._session.reading() as connection:
+            assert cut != connection.info.backend_pid
 
 
 def test_a_database_without_tables_says_what_to_run(address: str) -> None:

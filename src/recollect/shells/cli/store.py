@@ -31,10 +31,7 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
     ADDRESS is postgresql://user@host/database of a role that may create extensions, roles and
     tables. Default: the setting `store`. Running it again changes nothing.
     """
-    where = database_of(_setup(options), address)
-    applied = prepare_database(where, citus=citus)
-    status = describe_database(where)
-    options.print(render.prepared_json(status, applied), render.prepared_text(status, applied))
+    _prepare(options, address, citus=citus)
 
 
 @store_command.command("migrate")
@@ -42,10 +39,7 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
 @shared_options
 def migrate_database(options: SharedOptions, *, address: str | None) -> None:
     """Bring the tables up to date after an upgrade of Recollect."""
-    where = database_of(_setup(options), address)
-    applied = prepare_database(where, citus=False)
-    status = describe_database(where)
-    options.print(render.prepared_json(status, applied), render.prepared_text(status, applied))
+    _prepare(options, address, citus=False)
 
 
 @store_command.command("status")
@@ -72,6 +66,13 @@ def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
     options.print(
         render.copied_json(copied, agent=setup.agent), render.copied_text(copied, agent=setup.agent)
     )
+
+
+def _prepare(options: SharedOptions, address: str | None, *, citus: bool) -> None:
+    where = database_of(_setup(options), address)
+    applied = prepare_database(where, citus=citus)
+    status = describe_database(where)
+    options.print(render.prepared_json(status, applied), render.prepared_text(status, applied))
 
 
 def _setup(options: SharedOptions) -> Setup:

@@ -1,4 +1,4 @@
-"""Vectors: a table for each space, exact for small tenants, by an HNSW index for large ones."""
+"""Vectors: a table for each space; a question is compared with all vectors of its tenant."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from recollect.stores.postgres.connect import Connection
     from recollect.types import Scope, Vector, Vectors
-
-EXACT_LIMIT = 20_000
-"""Vectors of a tenant up to which all are compared: about 20 ms at 384 dimensions."""
 
 _SPACE = """
     SELECT dimensions, mean, deviation, is_published FROM spaces
@@ -50,17 +47,13 @@ _UNUSED = """
         SELECT 1 FROM chunks c WHERE c.tenant = v.tenant AND c.digest = v.digest
     ))
 """
-_HAS_MANY = """
-    SELECT count(*) > %s FROM (SELECT 1 FROM {table} WHERE tenant = %s LIMIT %s) AS first
-"""
-# Vectors have unit length, so the inner product is the cosine; `<#>` is its negative. Adding zero
-# keeps the index out of it.
+# Vectors have unit length, so the inner product is the cosine; `<#>` is its negative.
 _NEAREST = """
     SELECT c.id, -(v.vector <#> %s) FROM {table} v
     JOIN chunks c ON c.tenant = v.tenant AND c.digest = v.digest
     JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE v.tenant = %s AND {condition}
-    ORDER BY (v.vector <#> %s) {exact}, c.id LIMIT %s
+    ORDER BY v.vector <#> %s, c.id LIMIT %s
 """
 
 
@@ -181,18 +174,12 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             if table is None:
                 return VectorPool((), ())
             condition = scope_condition(connection, scope, tenant=self._tenant)
-            counted = (EXACT_LIMIT, self._tenant, EXACT_LIMIT + 1)
-            row = run(connection, _HAS_MANY.format(table=table), counted).fetchone()
-            has_many = row is not None and row[0]
-            statement = _NEAREST.format(
-                table=table, condition=condition, exact="" if has_many else "+ 0"
-            )
+            statement = _NEAREST.format(table=table, condition=condition)
             asked = VectorParameter(vector)
             values = (asked, self._tenant, *condition.values, asked, limit)
             rows = run(connection, statement, values).fetchall()
-        best = sorted(rows, key=lambda row: (-row[1], row[0]))  # an index may be slightly off
         return VectorPool(
-            tuple(ChunkKey(key) for key, _ in best), tuple(cosine for _, cosine in best)
+            tuple(ChunkKey(key) for key, _ in rows), tuple(cosine for _, cosine in rows)
         )
 
     def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
