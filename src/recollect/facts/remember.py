@@ -105,9 +105,19 @@ def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
     """Mark a fact as superseded by another stored fact."""
     by = draft.fact(by_id)
     old = draft.fact(old_id)
-    ended = head(draft.facts, old.id)
+    if _is_half_written(draft, old, by=by):
+        after = draft.put(replace(by, supersedes=tuple(dict.fromkeys([*by.supersedes, old.id]))))
+        return Superseded(draft.put(ended(old, by=by)), after)
+    before = head(draft.facts, old.id)
     after = _supersede(draft, by, (old,))
-    return Superseded(draft.fact(ended.id), after)
+    return Superseded(draft.fact(before.id), after)
+
+
+def _is_half_written(draft: Draft, old: Fact, *, by: Fact) -> bool:
+    """Tell whether only one of two facts names the other: the disk failed between their files."""
+    return successors_of(draft.facts).get(old.id) == by.id and (
+        old.superseded_by != by.id or old.id not in by.supersedes
+    )
 
 
 def restore(draft: Draft, fact_id: str) -> Restored:

@@ -366,6 +366,24 @@ def test_two_stored_facts_can_be_linked_afterwards(folder: Path) -> None:
         ledger.edit(lambda draft: supersede(draft, new, by_id=old))
 
 
+@pytest.mark.parametrize("unwritten", ["fact.md", "rule.md"])
+def test_a_link_of_which_one_half_was_written_is_completed(folder: Path, unwritten: str) -> None:
+    before = {"fact.md": "- Ada works on Friday\n", "rule.md": "- Ada is off on Friday\n"}
+    for name, text in before.items():
+        written(folder, name, text)
+    ledger = Ledger(folder)
+    old, new = ledger.read().facts
+    ledger.edit(lambda draft: supersede(draft, old, by_id=new))
+    linked = {name: (folder / name).read_text("utf-8") for name in before}
+    written(folder, unwritten, before[unwritten])
+
+    ledger.edit(lambda draft: supersede(draft, old, by_id=new))
+
+    assert linked == {name: (folder / name).read_text("utf-8") for name in before}
+    with pytest.raises(UsageError, match="already supersedes"):
+        ledger.edit(lambda draft: supersede(draft, old, by_id=new))
+
+
 WRITERS = 5
 FACTS_EACH = 20
 
