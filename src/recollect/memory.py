@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from recollect.background.changes import ChangeCounter
     from recollect.background.worker import Worker
     from recollect.config import Config
     from recollect.errors import RecollectError
@@ -104,7 +105,7 @@ class Memory:
     Threads may share one: their calls run one after the other.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts that memories share
         self,
         setup: Setup,
         *,
@@ -112,6 +113,7 @@ class Memory:
         notices: Sequence[str] = (),
         purpose: str,
         models: _Models | None = None,
+        changes: ChangeCounter | None = None,
     ) -> None:
         """Compose the parts around an open store.
 
@@ -121,6 +123,7 @@ class Memory:
             notices: what the user should know of how the store was opened.
             purpose: the name under which other processes see this one at work.
             models: those of another memory, which closes them; None opens its own.
+            changes: that of another memory, which closes it.
 
         """
         config = setup.config
@@ -137,6 +140,7 @@ class Memory:
         self._owns_models = models is None
         self._models = models or _Models(config, cache=setup.places.models)
         self._chain = self._models.chain
+        self._changes = changes
         self._syncer = Syncer(
             store,
             sources=self._sources(),
@@ -153,6 +157,7 @@ class Memory:
             purpose=purpose,
             notices=notices,
             tells_counts=setup.scopes is None,
+            count_changes=lambda: self._changes.count() if self._changes else None,
         )
         self._audience_of = partial(audience_of, allowed=setup.scopes)
         self._searcher = Searcher(
@@ -545,6 +550,7 @@ class Memory:
         from recollect.background.watch import Watcher
         from recollect.background.worker import Worker
 
+        self.count_changes()
         watch = self.config.watch
         return Worker(
             partial(self._for_another_thread, purpose),
@@ -565,7 +571,23 @@ class Memory:
         Close it before this one.
         """
         store, _ = self._store.share()
-        return type(self)(self._setup, store=store, purpose="recollect serve", models=self._models)
+        return type(self)(
+            self._setup,
+            store=store,
+            purpose="recollect serve",
+            models=self._models,
+            changes=self._changes,
+        )
+
+    def count_changes(self) -> None:
+        """From now on, let a search look at files only if something changed.
+
+        For a process that stays: it costs a listing of all folders and a watch of each.
+        """
+        from recollect.background.changes import ChangeCounter
+
+        if self._changes is None:
+            self._changes = ChangeCounter(self._watched, is_own=_is_own_file)
 
     def _for_another_thread(self, purpose: str) -> Self:
         store, notices = self._store.share()
@@ -758,6 +780,8 @@ class Memory:
             self._cache.close()
         if self._owns_models:
             self._models.close()
+            if self._changes is not None:
+                self._changes.close()
 
     def __enter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from recollect.errors import (
     DiskError,
@@ -40,6 +40,8 @@ CHEAP_TEXTS = 64
 """How many texts it embeds: a few seconds on a slow machine, one request elsewhere."""
 EMBED_SECONDS = 3.0
 """How long it embeds: a server that hangs must not hang a search."""
+TRUSTED_SECONDS = 30.0
+"""How long no file is looked at, at most, because no change was heard of."""
 FIRST_EMBED_SECONDS = 20.0
 """The same on an empty store: most memories are ready by then, a large one answers by keyword."""
 _NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
@@ -79,6 +81,12 @@ class Freshness:
     def is_behind(self) -> bool:
         """True if work is left that no other process is doing."""
         return bool(self.report.left or self._waiting) and self.holder is None
+
+    @property
+    def is_complete(self) -> bool:
+        """True if nothing was left to do or to say."""
+        is_done = self.holder is None and not self.report.degraded
+        return is_done and not self._waiting and next(self.notices(), None) is None
 
     @property
     def trouble(self) -> Degradation | None:
@@ -150,6 +158,7 @@ class Syncer:
         purpose: str,
         notices: Sequence[str] = (),
         tells_counts: bool = True,
+        count_changes: Callable[[], int | None] = lambda: None,
     ) -> None:
         """Store the parts.
 
@@ -160,6 +169,7 @@ class Syncer:
             purpose: the name under which other processes see this one at work.
             notices: what the user has not been told yet of how the store was opened.
             tells_counts: whether its reader may know how much there is, of all scopes together.
+            count_changes: returns a number that is higher after each change of a file, or None.
 
         """
         self.sources = sources
@@ -168,7 +178,10 @@ class Syncer:
         self._purpose = purpose
         self._notices = tuple(notices)
         self._tells_counts = tells_counts
+        self._count_changes = count_changes
         self._freshness: Freshness | None = None
+        self._settled: _State | None = None
+        """The state in which nothing was left to do or to say."""
 
     @property
     def is_behind(self) -> bool:
@@ -202,13 +215,19 @@ class Syncer:
     def freshen(self, progress: Progress) -> tuple[str, ...]:
         """Do what is cheap; return what the user should know about the rest.
 
-        The first time everything is read: an empty store answers nothing.
+        The first time everything is read: an empty store answers nothing. If files and store are
+        known to be as the last time left them, no file is looked at.
         """
         if not self.store.is_writable:
             return ()
         try:
             with system_failures_explained(), self.store.patience(PATIENCE_SECONDS):
+                state = self._repairing(self._state)
+                if state is not None and state == self._settled:
+                    return ()
                 self._freshness = self._repairing(lambda: self._freshen(progress))
+                # As it was before: what happened meanwhile has to be looked at next time.
+                self._settled = state if self._freshness.is_complete else None
         except (
             StoreError,
             DiskError,
@@ -276,6 +295,13 @@ class Syncer:
             finally:
                 lease.release()
 
+    def _state(self) -> _State | None:
+        """Return what tells whether anything changed; None if there is no telling."""
+        changes = self._count_changes()
+        if changes is None:
+            return None
+        return _State(changes, self.store.version(), int(time.monotonic() / TRUSTED_SECONDS))
+
     def _freshen(self, progress: Progress) -> Freshness:
         turn = _Turn(WriterLease(self.store, purpose="a search"))
         cheap = SyncOptions(
@@ -293,6 +319,17 @@ class Syncer:
             return Freshness(report, turn.holder, tells_counts=self._tells_counts)
         finally:
             turn.end()
+
+
+class _State(NamedTuple):
+    """Files and store at one moment, without looking at any file."""
+
+    changes: int
+    """How often files changed."""
+    version: tuple[int, ...]
+    """Of the store: another process may change it."""
+    period: int
+    """In each one, files are looked at once, whatever was heard of them."""
 
 
 class _Turn:

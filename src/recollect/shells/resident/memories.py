@@ -61,6 +61,7 @@ class OpenMemories:
         if not is_kept:
             memory.close()
             return
+        memory.count_changes()
         self._kept.append(_KeptMemory(_what_counts(setup), _identity(setup.index), memory))
         if len(self._kept) > _MOST_KEPT:
             self._kept.pop(0).memory.close()
