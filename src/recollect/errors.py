@@ -7,6 +7,9 @@ RecollectError
 │   └── QueryError        the question was wrong: ask another
 ├── WorkspaceError        the workspace folder cannot be used: name another
 ├── NotFoundError         the file does not exist, or is not a memory file
+├── ChangedError          another client changed the document: read it again
+├── StorageLimitError     the memory would hold more than it may: delete something
+├── ElsewhereError        the files of the memory are on another machine: work there
 ├── StoreError            the index cannot be used
 │   ├── StoreBusyError    another process holds it: wait and retry
 │   ├── StoreFullError    the disk is full: free space and run again; the old index is intact
@@ -87,6 +90,24 @@ class NotFoundError(RecollectError):
     """The file does not exist or is not a memory file."""
 
     kind = "not_found"
+
+
+class ChangedError(RecollectError):
+    """The stored document is not the one that a change was made for."""
+
+    kind = "changed"
+
+
+class StorageLimitError(RecollectError):
+    """A memory would hold more than its operator allows."""
+
+    kind = "storage_limit"
+
+
+class ElsewhereError(RecollectError):
+    """The files of this memory are on another machine."""
+
+    kind = "elsewhere"
 
 
 class StoreError(RecollectError):

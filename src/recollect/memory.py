@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Self
 
 from recollect.config import Setup
 from recollect.errors import (
+    ElsewhereError,
     NotFoundError,
     UsageError,
     explains_system_failures,
 )
-from recollect.facts.folder import FACTS_FOLDER
+from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
 from recollect.ingest.source import NotesSource
@@ -28,10 +29,11 @@ from recollect.ingest.vectors import Embedder, cache_status_of, held_space
 from recollect.ingest.walk import Watched, locate, missing, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
-from recollect.reports import RecallForm, Status
+from recollect.reports import RecallForm, Staleness, Status
 from recollect.search.answer import EmbeddedSearch, Searcher
 from recollect.search.choose import Serving
 from recollect.stores.keys import KEY_VARIABLE, use_key
+from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
 from recollect.types import Degradation, Leg, Scope, SearchRequest, SourceKind, silent
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.facts.book import FactBook
     from recollect.facts.extract.run import Extractor
+    from recollect.ingest.pushed import PushedBook
     from recollect.ingest.source import Source
     from recollect.providers.base import Chat
     from recollect.providers.cross_encoder import CrossEncoder
@@ -58,7 +61,6 @@ if TYPE_CHECKING:
         FoundSecret,
         Recalled,
         Report,
-        Staleness,
         Verification,
     )
     from recollect.search.answer import StartedSearch
@@ -67,11 +69,12 @@ if TYPE_CHECKING:
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
+    from recollect.stores.pushed import PushedDocuments
     from recollect.types import Progress, Results
 
 
-class _Models:
-    """The models of a memory, which its readers use as well."""
+class Models:
+    """The models of a memory, which its readers and other memories may use as well."""
 
     def __init__(self, config: Config, *, cache: Path) -> None:
         self.chain = Chain(config.provider, cache=cache)
@@ -112,8 +115,9 @@ class Memory:
         store: Store,
         notices: Sequence[str] = (),
         purpose: str,
-        models: _Models | None = None,
+        models: Models | None = None,
         changes: ChangeCounter | None = None,
+        pushed: PushedDocuments | None = None,
     ) -> None:
         """Compose the parts around an open store.
 
@@ -124,6 +128,7 @@ class Memory:
             purpose: the name under which other processes see this one at work.
             models: those of another memory, which closes them; None opens its own.
             changes: that of another memory, which closes it.
+            pushed: documents in the store, which take the place of a workspace.
 
         """
         config = setup.config
@@ -134,11 +139,12 @@ class Memory:
         self._setup = setup
         self._was_degraded = False
         self._store = store
+        self._pushed = pushed
         self._cache = open_cache(
             setup.store_address, setup.places.cache, max_bytes=config.cache_bytes
         )
         self._owns_models = models is None
-        self._models = models or _Models(config, cache=setup.places.models)
+        self._models = models or Models(config, cache=setup.places.models)
         self._chain = self._models.chain
         self._changes = changes
         self._syncer = Syncer(
@@ -168,7 +174,7 @@ class Memory:
             reranker=lambda: self._models.reranker,
             options=config.search,
             audience=self._audience_of,
-            workspace=setup.workspace,
+            workspace=setup.workspace if pushed is None else None,
             sources=config.sources,
             sync_on_search=config.sync_on_search,
             today=_today,
@@ -222,6 +228,12 @@ class Memory:
         if store.is_writable:
             told: list[str] = []
             previous = store.recovering(lambda: store.claim(str(setup.workspace)), tell=told.extend)
+            if previous == PUSHED:
+                store.claim(PUSHED)
+                raise ElsewhereError(
+                    f"The memory {setup.agent} is made from pushed documents, not from files.",
+                    action="Use `recollect push` to change it, or name another with --agent.",
+                )
             if previous is not None:
                 told.append(
                     f"This index was built for {previous}; it is now used for {setup.workspace}."
@@ -236,7 +248,53 @@ class Memory:
         from recollect.facts.likeness import Meanings
 
         meanings = Meanings(self._syncer, self._chain, self.lock)
-        return FactBook(self.workspace, meanings=meanings, now=_now)
+        return FactBook(self._ledger.ledger(), meanings=meanings, now=_now)
+
+    @cached_property
+    def pushed(self) -> PushedBook:
+        """The pushed documents of this memory: write, read, list, delete.
+
+        Raises:
+            ElsewhereError: this memory is made from files.
+
+        """
+        from recollect.ingest.pushed import PushedBook
+
+        if self._pushed is None:
+            raise ElsewhereError(
+                "This memory is made from files, not from pushed documents.",
+                action="Change the files.",
+            )
+        return PushedBook(self._pushed, on_change=self._read_pushed)
+
+    @cached_property
+    def _ledger(self) -> LedgerFolder:
+        if self._pushed is None:
+            return LedgerFolder(self.workspace / FACTS_FOLDER, inside=self.workspace)
+        from recollect.facts.stored import StoredLedger
+
+        return StoredLedger(self._pushed, on_change=self._read_ledger)
+
+    @synchronized
+    def _read_ledger(self) -> None:
+        """Have the facts found that were just written; they are embedded later."""
+        source = FactsSource(self._ledger, store=self._store)
+        names = (f"{FACTS_FOLDER}/{name}" for name in self._ledger.names())
+        self._syncer.sync_part(source, names)
+
+    @synchronized
+    def _read_pushed(self, paths: Sequence[str]) -> None:
+        """Have the documents found that were just written; they are embedded later."""
+        if self._pushed is None:
+            return
+        from recollect.ingest.pushed import PushedSource
+
+        source = PushedSource(
+            self._pushed, options=self.config.ingest, left_out=FACTS_FOLDER, only=paths
+        )
+        self._syncer.sync_part(source, paths)
+        if any(path.startswith(f"{FACTS_FOLDER}/") for path in paths):
+            self._read_ledger()
 
     @cached_property
     def sessions(self) -> SessionBook:
@@ -287,6 +345,12 @@ class Memory:
     def _sources(self) -> list[Source]:
         """Return the configured places that texts come from."""
         config = self.config
+        facts = FactsSource(self._ledger, store=self._store)
+        if self._pushed is not None:
+            from recollect.ingest.pushed import PushedSource
+
+            notes = PushedSource(self._pushed, options=config.ingest, left_out=FACTS_FOLDER)
+            return [notes, facts]
         sources: list[Source] = []
         if SourceKind.MEMORY in config.sources:
             # The ledger is found as facts, not a second time as a note.
@@ -295,7 +359,7 @@ class Memory:
             sources.append(NotesSource(self.workspace, options=replace(config.ingest, walk=walk)))
         if SourceKind.SESSIONS in config.sources:
             sources.append(self._session_source)
-        return [*sources, FactsSource(self.workspace, store=self._store)]
+        return [*sources, facts]
 
     def _expander(self) -> QueryExpander | None:
         if not self.config.wording.wanted:
@@ -618,19 +682,23 @@ class Memory:
 
         if SourceKind.SESSIONS in self.config.sources and self._session_source.has(path):
             return self._session_source.excerpt(path, start_line=start_line, lines=lines)
-        found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
-        try:
-            text = read(found, now_ns=time.time_ns()).text
-        except UnreadableError as error:
-            raise NotFoundError(
-                f"{path}: {error.failure.reason}", action=error.failure.action
-            ) from error
+        if self._pushed is not None:
+            text = self.pushed.read(path)[1]
+        else:
+            found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
+            path = found.path
+            try:
+                text = read(found, now_ns=time.time_ns()).text
+            except UnreadableError as error:
+                raise NotFoundError(
+                    f"{path}: {error.failure.reason}", action=error.failure.action
+                ) from error
         scopes = self._setup.scopes
-        if scopes is not None and found.path.startswith(f"{FACTS_FOLDER}/"):
-            text = visible_text(found.path.rpartition("/")[2], text, scopes=scopes)
+        if scopes is not None and path.startswith(f"{FACTS_FOLDER}/"):
+            text = visible_text(path.rpartition("/")[2], text, scopes=scopes)
             if not text:
                 raise missing(path, workspace=self.workspace)
-        return excerpt(text, path=found.path, start_line=start_line, lines=lines)
+        return excerpt(text, path=path, start_line=start_line, lines=lines)
 
     @synchronized
     @rebuilds
@@ -645,7 +713,10 @@ class Memory:
         from recollect.ingest.documents import find_staleness
 
         config = self.config
-        staleness = find_staleness(self._syncer.sources, store=self._store)
+        try:
+            staleness = find_staleness(self._syncer.sources, store=self._store)
+        except ElsewhereError:  # whether its files changed, only their machine can tell
+            staleness = Staleness((), (), ())
         published = self._store.published()
         held = held_space(self._store, chain=self._chain)
         probe = self._chain.probe(held) if deep else None
@@ -776,6 +847,8 @@ class Memory:
     def close(self) -> None:
         """Release the index and the models."""
         self._store.close()
+        if self._pushed is not None:
+            self._pushed.close()
         if self._cache is not None:
             self._cache.close()
         if self._owns_models:

@@ -13,7 +13,7 @@ PACKAGE = Path(recollect.__file__).parent
 LAYERS = (
     ("__main__",),
     ("shells",),
-    ("async_memory", "evaluate", "install", "retrievers"),
+    ("async_memory", "evaluate", "hosting", "install", "retrievers"),
     ("memory",),
     ("config",),
     ("background", "facts", "sessions"),
@@ -32,7 +32,7 @@ BANNED = {
 }  # fmt: skip
 SHELLS_MAY_USE = {
     "memory", "async_memory", "records", "reports", "types", "errors", "version", "shells",
-    "evaluate", "install", "config", "facts", "text", "background",
+    "evaluate", "install", "config", "facts", "hosting", "text", "background",
 }  # fmt: skip
 ROOT_MODULES = {
     "__init__", "__main__", "types", "reports", "records", "errors", "memory", "async_memory",

@@ -13,8 +13,8 @@ import pytest
 from tests.support.commands import recollect_command
 
 from recollect import Memory
-from recollect.facts import ledger
 from recollect.facts.book import FactFilter
+from recollect.facts.ledger import Ledger
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.facts.source import FactsSource
@@ -329,15 +329,15 @@ def test_a_list_overtaken_by_a_change_of_two_files_shows_all_of_it_or_nothing(
         new = memory.facts.remember(
             "Bob leads", category="project", entity="team", key="lead", value="Bob"
         )
-        read, overtaking = ledger._read_content, iter([memory.facts.forget])
+        read, overtaking = Ledger.content, iter([memory.facts.forget])
 
-        def read_and_be_overtaken(file: Path) -> ledger._Content:
-            content = read(file)
+        def read_and_be_overtaken(ledger: Ledger, name: str) -> bytes:
+            content = read(ledger, name)
             for forget in overtaking:  # after the first file, once
                 forget(new.fact.id)
             return content
 
-        monkeypatch.setattr(ledger, "_read_content", read_and_be_overtaken)
+        monkeypatch.setattr(Ledger, "content", read_and_be_overtaken)
         listing = memory.facts.listed(FactFilter())
 
     assert ["Eve leads"] == [fact.text for fact in listing.facts]

@@ -5,8 +5,9 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.postgres import database
+from tests.support.postgres import database, host_of
 
+from recollect.hosting.host import MemoryHost
 from recollect.stores.postgres import PostgresStore, open_database
 
 if TYPE_CHECKING:
@@ -20,6 +21,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a database with the tables, for the role of an agent."""
     run = tmp_path_factory.getbasetemp()
     return database(run.parent if os.environ.get("PYTEST_XDIST_WORKER") else run)
+
+
+@pytest.fixture
+def host(address: str, environ: dict[str, str]) -> Iterator[MemoryHost]:
+    """Every memory of the database, without vectors."""
+    settings = {"store": host_of(address), "provider": "none"}
+    with MemoryHost.open(settings=settings, environ=environ) as opened:
+        yield opened
 
 
 @pytest.fixture

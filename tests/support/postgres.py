@@ -13,10 +13,12 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from recollect.stores.postgres.schema import AGENT_ROLE, migrate
+from recollect.stores.postgres.schema import AGENT_ROLE, SERVER_ROLE, migrate
 
 AGENT = "agent"
 """A role as an agent has it: it owns nothing."""
+HOST = "host"
+"""A role as a server of many memories has it."""
 
 
 @cache
@@ -56,17 +58,23 @@ def _create(connection: psycopg.Connection[tuple[object, ...]], name: str) -> No
     owner = psycopg.conninfo.make_conninfo(connection.info.dsn, dbname=name)
     with psycopg.connect(owner, autocommit=True) as tables:
         migrate(tables)
-        if not tables.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (AGENT,)).fetchone():
-            tables.execute(
-                sql.SQL("CREATE ROLE {} LOGIN IN ROLE {}").format(
-                    sql.Identifier(AGENT), sql.Identifier(AGENT_ROLE)
+        for role, group in ((AGENT, AGENT_ROLE), (HOST, SERVER_ROLE)):
+            if not tables.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+                tables.execute(
+                    sql.SQL("CREATE ROLE {} LOGIN IN ROLE {}").format(
+                        sql.Identifier(role), sql.Identifier(group)
+                    )
                 )
-            )
 
 
 def server_of(address: str) -> str:
     """Return an address of the same server for its superuser."""
     return psycopg.conninfo.make_conninfo(address, dbname="postgres", user="postgres")
+
+
+def host_of(address: str) -> str:
+    """Return an address of the same database for a server of many memories."""
+    return url_of(psycopg.conninfo.make_conninfo(address, user=HOST))
 
 
 def url_of(address: str) -> str:

@@ -7,11 +7,12 @@ stranger.
 
 from __future__ import annotations
 
+import os
 from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recollect.config.paths import PROJECT_FILE, find_workspace, settings_text
+from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
 from recollect.config.schema import (
     RETIRED,
     SETTINGS,
@@ -30,8 +31,6 @@ from recollect.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from recollect.config.paths import Places
-
 ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
 """Origins that win over every file."""
@@ -42,6 +41,11 @@ _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
 _MAX_PROJECT_PATHS = 64
 """Each is a walk of its own through the workspace."""
 _SET_ELSEWHERE = "Set it in your own file, the environment or on the command line."
+_HOSTED = {
+    "sources": "memory",
+    "multimodal.enabled": False,
+    "sync.on_search": False,  # what is written is read at once, and embedded by workers
+}
 _ON_DISK: Mapping[Path, str] = {}
 
 
@@ -152,6 +156,36 @@ class Setup:
         return cls(
             found.folder, found.agent, found.named_agent, found.places, config, found.environ
         )
+
+    @classmethod
+    def of_host(
+        cls,
+        *,
+        config_file: Path | None = None,
+        settings: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Setup:
+        """Read the settings for memories that have no workspace; `for_agent` names one of them.
+
+        Raises:
+            ConfigError: a setting is wrong.
+
+        """
+        environ = os.environ if environ is None else environ
+        places = Places.of(environ)
+        nowhere = places.home / "hosted"  # never created: there is no file of a workspace to read
+        config = load_config(
+            nowhere,
+            user_file=config_file or places.settings,
+            environ=environ,
+            arguments={**_HOSTED, **(settings or {})},
+        )
+        log_notices(config)
+        return cls(nowhere, "", None, places, config, environ)
+
+    def for_agent(self, agent: str) -> Setup:
+        """Return the same setup for another memory."""
+        return replace(self, agent=agent, named_agent=agent)
 
     def limited_to(self, scopes: Iterable[str] | None) -> Setup:
         """Return the same setup, limited to facts of these scopes; None changes nothing."""

@@ -13,6 +13,7 @@ from recollect.ingest.options import IngestOptions
 from recollect.providers.options import ChatOptions, ProviderOptions
 from recollect.records import dataclass
 from recollect.search.options import SearchOptions, WordingOptions
+from recollect.stores.pushed import MemoryLimits
 from recollect.stores.registry import parse_address
 from recollect.text.setting import (
     Setting,
@@ -78,6 +79,7 @@ class Config:
         "a search leaves a process that answers the next ones faster, and ends after so many "
         "seconds without one; 0: none",
     )
+    limits: MemoryLimits = field(default_factory=MemoryLimits)
     watch: WatchOptions = field(default_factory=WatchOptions)
     chat: ChatOptions = field(default_factory=ChatOptions)
     wording: WordingOptions = field(default_factory=WordingOptions)

@@ -12,7 +12,6 @@ from recollect.facts.consolidate import DuplicateGroup, find_groups, merge_group
 from recollect.facts.decay import Ending, classify_decay, ending_of_explicit, expiry, prune_plan
 from recollect.facts.folder import FACTS_FOLDER
 from recollect.facts.history import active, lineage
-from recollect.facts.ledger import Ledger
 from recollect.facts.likeness import Meanings, compare
 from recollect.facts.record import (
     CATEGORIES,
@@ -37,10 +36,10 @@ from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from recollect.facts.decay import Pruned
     from recollect.facts.draft import Draft
+    from recollect.facts.ledger import Ledger
     from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.transfer import ImportPlan
     from recollect.reports import Failure
@@ -81,7 +80,7 @@ class FactBook:
 
     def __init__(
         self,
-        workspace: Path,
+        ledger: Ledger,
         *,
         meanings: Meanings,
         now: Callable[[], datetime],
@@ -89,12 +88,12 @@ class FactBook:
         """Store the arguments.
 
         Args:
-            workspace: the workspace whose ledger this is.
+            ledger: holds the facts.
             meanings: compares facts by what they mean.
             now: returns the current time.
 
         """
-        self._ledger = Ledger(workspace / FACTS_FOLDER, inside=workspace)
+        self._ledger = ledger
         self._meanings = meanings
         self._now = now
 

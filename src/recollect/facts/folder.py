@@ -8,19 +8,25 @@ Threat: the folder may be a link, but not one that leads out of the workspace.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
+from recollect.ingest.read import read
 from recollect.text.confined import NOT_TEXT, RefusedError, resolve_inside, shown_instead
 from recollect.types import Stat
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from recollect.facts.ledger import Ledger
+    from recollect.ingest.walk import Found
+    from recollect.types import Document
+
 FACTS_FOLDER = "memory/facts"
 _NOT_FACTS = frozenset({"readme.md"})
-_STRAY = (
+STRAY = (
     "is in a subfolder of memory/facts, where files are not read",
     "Move it up if it contains facts; a note belongs elsewhere in memory/.",
 )
@@ -39,7 +45,7 @@ class LedgerFolder:
             inside: the workspace, which the folder may not lead out of; None trusts the folder.
 
         """
-        self._folder = folder
+        self.folder = folder
         self._root = inside or folder
 
     def check(self) -> None:
@@ -50,24 +56,43 @@ class LedgerFolder:
 
         """
         try:
-            resolve_inside(self._folder, self._root)
+            resolve_inside(self.folder, self._root)
         except RefusedError as error:
             raise StoreError(
-                f"{self._folder} {error}. Facts are neither read nor written there.",
+                f"{self.folder} {error}. Facts are neither read nor written there.",
                 action="Put the folder itself in place of the link, or name the workspace that the "
                 "facts belong to with -w.",
             ) from error
 
-    def strays(self) -> tuple[str, ...]:
-        """Return the paths of Markdown files that are not read: for their folder or their name."""
-        return tuple(stray_files(self._folder))
+    def strays(self) -> dict[str, tuple[str, str]]:
+        """Return the Markdown files that are not read, why, and what to do about it."""
+        return stray_files(self.folder)
+
+    def names(self) -> list[str]:
+        """Return the names of the files that hold facts, in order."""
+        return fact_files(self.folder)
+
+    def document(self, found: Found) -> Document:
+        """Read a file as a document.
+
+        Raises:
+            UnreadableError: it is gone, or cannot be read.
+
+        """
+        return read(found, now_ns=time.time_ns())
+
+    def ledger(self) -> Ledger:
+        """Return the ledger in this folder."""
+        from recollect.facts.ledger import Ledger  # noqa: PLC0415 - few searches need it
+
+        return Ledger(self.folder, inside=self._root)
 
     def stats(self) -> dict[str, Stat]:
         """Return size and time of each file, readable or not, without reading it."""
         found: dict[str, Stat] = {}
-        for name in fact_files(self._folder):
+        for name in self.names():
             with suppress(FileNotFoundError):  # deleted since the folder was listed
-                status = (self._folder / name).lstat()
+                status = (self.folder / name).lstat()
                 found[name] = Stat(status.st_size, status.st_mtime_ns)
         return found
 
@@ -78,12 +103,12 @@ def fact_files(folder: Path) -> list[str]:
         names = [entry.name for entry in folder.iterdir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(
-        name
-        for name in names
-        if name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
-        if shown_instead(name) is None
-    )
+    return sorted(name for name in names if holds_facts(name) and shown_instead(name) is None)
+
+
+def holds_facts(name: str) -> bool:
+    """Tell whether a file of this name in the ledger's folder holds facts."""
+    return name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
 
 
 def stray_files(folder: Path) -> dict[str, tuple[str, str]]:
@@ -108,5 +133,5 @@ def stray_files(folder: Path) -> dict[str, tuple[str, str]]:
                     if shown is not None:
                         found[shown] = NOT_TEXT
                     elif below:
-                        found[path] = _STRAY
+                        found[path] = STRAY
     return dict(sorted(found.items()))

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
 from recollect.facts.draft import Draft, state_of
-from recollect.facts.folder import LedgerFolder, fact_files, stray_files
+from recollect.facts.folder import LedgerFolder
 from recollect.facts.page import BulletIds, Problem, parse_page
 from recollect.records import dataclass
 from recollect.text.confined import (
@@ -39,7 +39,7 @@ from recollect.text.files import PartlyWrittenError, replace_files
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from recollect.facts.draft import LedgerState
@@ -94,7 +94,7 @@ class Ledger(LedgerFolder):
 
         """
         self.check()
-        files = _LedgerFiles.load(self._folder)
+        files = _LedgerFiles.load(self)
         state = state_of(files.pages, unusable=files.unusable, forgotten=files.forgotten)
         return replace(state, digests=files.digests())
 
@@ -110,25 +110,60 @@ class Ledger(LedgerFolder):
 
         """
         self.check()
-        with ExitStack() as stack:
-            with _os_errors_explained(self._folder):
-                make_folder_inside(self._folder, self._root)
-                stack.enter_context(lock(self._folder / LOCK, wait_seconds=self._wait_seconds))
+        with self.locked():
             for _ in range(_TRIES):
-                files = _LedgerFiles.load(self._folder)
+                files = _LedgerFiles.load(self)
                 draft = Draft(files.pages, unusable=files.unusable, forgotten=files.forgotten)
                 outcome = work(draft)
-                with _os_errors_explained(self._folder):
+                with _os_errors_explained(self.folder):
                     if files.publish(draft):
                         return outcome
         raise StoreBusyError(
-            f"The files in {self._folder} keep changing while facts are written.",
+            f"The files in {self.folder} keep changing while facts are written.",
             action="Close the program that writes them, and try again.",
         )
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let no other program write meanwhile.
 
-class _UnusableFileError(Exception):
-    """A file of the ledger that cannot or must not be read. Never leaves this module."""
+        Raises:
+            StoreBusyError: another program did not release the ledger.
+            StoreError: it cannot be written.
+
+        """
+        with ExitStack() as stack:
+            with _os_errors_explained(self.folder):
+                make_folder_inside(self.folder, self._root)
+                stack.enter_context(lock(self.folder / LOCK, wait_seconds=self._wait_seconds))
+            yield
+
+    def identities(self) -> dict[str, tuple[int, ...]]:
+        """Return what tells whether a file was replaced or written, for all files."""
+        found: dict[str, tuple[int, ...]] = {}
+        for name in (*self.names(), FORGOTTEN):
+            with suppress(OSError):  # reading it says what is wrong
+                status = (self.folder / name).lstat()
+                found[name] = (status.st_ino, status.st_size, status.st_mtime_ns)
+        return found
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes of a file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            UnusableFileError: it cannot or must not be read.
+
+        """
+        return _bytes_of(self.folder / name)
+
+    def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
+        """Replace or create files, given their contents before and after: all, or none."""
+        replace_files({self.folder / name: change for name, change in changes.items()})
+
+
+class UnusableFileError(Exception):
+    """A file of the ledger that cannot or must not be read. Never leaves the ledger."""
 
     def __init__(self, reason: str, action: str) -> None:
         super().__init__(reason)
@@ -157,8 +192,8 @@ _ABSENT = _Content(b"", "")
 class _LedgerFiles:
     """The files of the ledger as they were when loaded."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
         self._contents: dict[str, _Content] = {}
         self.pages: dict[str, Page] = {}
         self.unusable: dict[str, Problem] = {}
@@ -166,26 +201,24 @@ class _LedgerFiles:
         self.forgotten: frozenset[str] = frozenset()
 
     @classmethod
-    def load(cls, folder: Path) -> _LedgerFiles:
+    def load(cls, ledger: Ledger) -> _LedgerFiles:
         """Read all files, ordered by name, as they were at one moment.
 
         If they keep changing, each is read as it was at its own moment.
         """
-        before = _identities(folder)
+        before = ledger.identities()
         for _ in range(_TRIES):
-            files = cls(folder)
-            names = [name for name in fact_files(folder) if files._take(name) is not None]
+            files = cls(ledger)
+            names = [name for name in ledger.names() if files._take(name) is not None]
             files._take(FORGOTTEN)
-            after = _identities(folder)
+            after = ledger.identities()
             if before == after:
                 break
             before = after
         derive = BulletIds()
         for name in names:
             files.pages[name] = parse_page(name, files._contents[name].text, derive=derive)
-        files.unusable |= {
-            path: Problem(path, 0, *why) for path, why in stray_files(folder).items()
-        }
+        files.unusable |= {path: Problem(path, 0, *why) for path, why in ledger.strays().items()}
         files.forgotten = frozenset(files._contents.get(FORGOTTEN, _ABSENT).text.split())
         return files
 
@@ -202,9 +235,7 @@ class _LedgerFiles:
             texts[FORGOTTEN] = before + "".join(f"{each}\n" for each in added)
         if any(self._current(name) != self._contents.get(name, _ABSENT).raw for name in texts):
             return False
-        replace_files(
-            {self._folder / name: self._change(name, text) for name, text in texts.items()}
-        )
+        self._ledger.replace({name: self._change(name, text) for name, text in texts.items()})
         return True
 
     def _change(self, name: str, text: str) -> tuple[bytes | None, bytes]:
@@ -214,10 +245,10 @@ class _LedgerFiles:
 
     def _take(self, name: str) -> _Content | None:
         try:
-            content = _read_content(self._folder / name)
+            content = _decoded(self._ledger.content(name))
         except FileNotFoundError:
             return None
-        except _UnusableFileError as error:
+        except UnusableFileError as error:
             self.unusable[name] = Problem(name, 0, error.reason, error.action)
             return None
         self._contents[name] = content
@@ -225,47 +256,36 @@ class _LedgerFiles:
 
     def _current(self, name: str) -> bytes:
         try:
-            return _read_content(self._folder / name).raw
+            return self._ledger.content(name)
         except FileNotFoundError:
             return _ABSENT.raw
-        except _UnusableFileError as error:
+        except UnusableFileError as error:
             raise StoreError(f"{name} {error.reason}.", action=error.action) from error
 
 
-def _identities(folder: Path) -> dict[str, tuple[int, int, int]]:
-    """Return what tells whether a file was replaced or written, for all files of the ledger."""
-    found: dict[str, tuple[int, int, int]] = {}
-    for name in (*fact_files(folder), FORGOTTEN):
-        with suppress(OSError):  # reading it says what is wrong
-            status = (folder / name).lstat()
-            found[name] = (status.st_ino, status.st_size, status.st_mtime_ns)
-    return found
-
-
-def _read_content(file: Path) -> _Content:
-    raw = _bytes_of(file)
+def _decoded(raw: bytes) -> _Content:
     bom, encoding = next((pair for pair in _BOMS if raw.startswith(pair[0])), (b"", "utf-8"))
     try:
         return _Content(raw, raw[len(bom) :].decode(encoding), bom, encoding)
     except UnicodeDecodeError as error:
         reason = f"is not valid {encoding.upper()} (at byte {error.start + len(bom)})"
-        raise _UnusableFileError(reason, "Save it as UTF-8.") from error
+        raise UnusableFileError(reason, "Save it as UTF-8.") from error
 
 
 def _bytes_of(file: Path) -> bytes:
     try:
         if modes.S_ISLNK(file.lstat().st_mode):
-            raise _UnusableFileError("is a link", "Replace it with the file itself.")
+            raise UnusableFileError("is a link", "Replace it with the file itself.")
         return read_inside(file, file.parent, max_bytes=_MAX_FILE_BYTES)
     except FileNotFoundError:
         raise
     except TooLargeError as error:
-        raise _UnusableFileError(str(error), "Divide it into several files.") from error
+        raise UnusableFileError(str(error), "Divide it into several files.") from error
     except RefusedError as error:
-        raise _UnusableFileError(str(error), "Rename or remove it.") from error
+        raise UnusableFileError(str(error), "Rename or remove it.") from error
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
-        raise _UnusableFileError(reason, "Make it readable.") from error
+        raise UnusableFileError(reason, "Make it readable.") from error
 
 
 @contextmanager

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from recollect.facts.folder import FACTS_FOLDER
 from recollect.facts.history import LONG_AGO, ancestors, successors_of
-from recollect.facts.ledger import Ledger
 from recollect.records import dataclass
 from recollect.text.days import local_day
 from recollect.types import Chunk, FactMark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from recollect.facts.draft import LedgerState
+    from recollect.facts.ledger import Ledger
     from recollect.facts.record import Fact
     from recollect.types import Document
 
@@ -30,9 +29,9 @@ class LedgerSnapshot:
     successors: Mapping[str, str]
 
     @classmethod
-    def read(cls, folder: Path, *, inside: Path) -> LedgerSnapshot:
-        """Read the ledger in a folder of a workspace."""
-        state = Ledger(folder, inside=inside).read()
+    def of(cls, ledger: Ledger) -> LedgerSnapshot:
+        """Read a ledger."""
+        state = ledger.read()
         return cls(state, successors_of(state.facts))
 
     @property

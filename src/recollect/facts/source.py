@@ -6,12 +6,11 @@ no search finds what it must not. An unchanged ledger is not read again: its fil
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
-from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
+from recollect.facts.folder import FACTS_FOLDER
 from recollect.ingest import read as reading
 from recollect.ingest.source import Taken
 from recollect.ingest.walk import Found
@@ -21,8 +20,8 @@ from recollect.types import SourceKind, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
+    from recollect.facts.folder import LedgerFolder
     from recollect.facts.snapshot import LedgerSnapshot
     from recollect.stores.base import DocumentStore
     from recollect.types import Stat
@@ -41,17 +40,16 @@ class FactsSource:
     kind = SourceKind.FACTS
     is_joint = True  # a fact in one file may end a fact in another
 
-    def __init__(self, workspace: Path, *, store: DocumentStore) -> None:
+    def __init__(self, files: LedgerFolder, *, store: DocumentStore) -> None:
         """Store the arguments.
 
         Args:
-            workspace: the workspace whose ledger is read.
+            files: of the ledger.
             store: the index, which tells whether the ledger changed.
 
         """
-        self._workspace = workspace
-        self._folder = workspace / FACTS_FOLDER
-        self._files = LedgerFolder(self._folder, inside=workspace)
+        self._files = files
+        self._folder = files.folder
         self._store = store
         self._names: tuple[str, ...] = ()
         self._stats: dict[str, Stat] = {}
@@ -103,7 +101,7 @@ class FactsSource:
 
         """
         for _ in range(_TRIES):
-            document = reading.read(found, now_ns=time.time_ns())
+            document = self._files.document(found)
             snapshot = self._read()
             if snapshot.state.digests.get(found.file.name) == document.digest:
                 return Taken(document, partial(snapshot.chunks, document))
@@ -135,7 +133,7 @@ class FactsSource:
             # Not at the top: a search whose ledger did not change needs none of it.
             from recollect.facts.snapshot import LedgerSnapshot  # noqa: PLC0415
 
-            self._snapshot = LedgerSnapshot.read(self._folder, inside=self._workspace)
+            self._snapshot = LedgerSnapshot.of(self._files.ledger())
             self._recipe = None  # what was just read decides, not what is indexed
         return self._snapshot
 

@@ -74,6 +74,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
     progress: Progress,
     before_write: Callable[[], object],
     read_seconds: float | None,
+    known: Stored | None = None,
 ) -> Report:
     """Store what is new or changed and drop what is gone.
 
@@ -86,10 +87,11 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         read_seconds: stop reading after so long and count the rest as left; the files changed last
             are read first then. Looking for changed files does not count: on a slow disk nothing
             would ever be read. None reads everything.
+        known: what is stored of these sources, if they find only some files; None looks it up.
 
     """
     with _uncollected():
-        known = store.known()
+        known = store.known() if known is None else known
         plan = make_plan(sources, known=known, force=force)
     if plan.suspects or plan.gone:
         before_write()

@@ -58,6 +58,16 @@ def read(found: Found, *, now_ns: int) -> Document:
     content, stat = content_of(
         found, max_bytes=MAX_FILE_BYTES, action="Split it into several files, or exclude it."
     )
+    return document_of(found, content, stat, is_settled=is_settled(stat, now_ns=now_ns))
+
+
+def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -> Document:
+    """Return bytes that were read, from a file or elsewhere, as a Document.
+
+    Raises:
+        UnreadableError: they are not text.
+
+    """
     text = _decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
     top = front_matter(text)
     return Document(
@@ -68,7 +78,7 @@ def read(found: Found, *, now_ns: int) -> Document:
         stat=stat,
         when=when_of(found.path, front_matter=top.fields),
         body_line=top.body_line,
-        is_settled=is_settled(stat, now_ns=now_ns),
+        is_settled=is_settled,
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from recollect.ingest.options import IngestOptions
+    from recollect.ingest.options import ChunkOptions, IngestOptions
     from recollect.ingest.walk import Found
     from recollect.types import Chunk, Document
 
@@ -97,20 +97,26 @@ class NotesSource:
 
     def take(self, found: Found) -> Taken:
         """Read a note, or the label of a media file."""
+        now_ns = time.time_ns()
+        if found.media is None:
+            return taken_note(read(found, now_ns=now_ns), options=self._options.chunk)
         # Slow to load, and a search that finds nothing changed needs none of them.
         from recollect.ingest.chunk import chunk  # noqa: PLC0415
         from recollect.ingest.media import read_media  # noqa: PLC0415
-        from recollect.text.conflicts import RESOLVE, find_conflicts  # noqa: PLC0415
 
-        now_ns = time.time_ns()
-        if found.media is not None:
-            document = read_media(found, options=self._options.walk.media, now_ns=now_ns)
-            return Taken(document, lambda: chunk(document, options=self._options.chunk))
-        document = read(found, now_ns=now_ns)
-        failures = tuple(
-            Failure(f"{found.path}:{each.start}", each.reason, RESOLVE, is_entry=True)
-            for each in find_conflicts(document.text.split("\n"))
-        )
-        if failures:  # a note with a conflict is read, and reported, until it is resolved
-            document = replace(document, is_settled=False)
-        return Taken(document, lambda: chunk(document, options=self._options.chunk), failures)
+        document = read_media(found, options=self._options.walk.media, now_ns=now_ns)
+        return Taken(document, lambda: chunk(document, options=self._options.chunk))
+
+
+def taken_note(document: Document, *, options: ChunkOptions) -> Taken:
+    """Return a note that was read, with its chunks and what is wrong with its lines."""
+    from recollect.ingest.chunk import chunk  # noqa: PLC0415 - slow to load
+    from recollect.text.conflicts import RESOLVE, find_conflicts  # noqa: PLC0415
+
+    failures = tuple(
+        Failure(f"{document.path}:{each.start}", each.reason, RESOLVE, is_entry=True)
+        for each in find_conflicts(document.text.split("\n"))
+    )
+    if failures:  # a note with a conflict is read, and reported, until it is resolved
+        document = replace(document, is_settled=False)
+    return Taken(document, lambda: chunk(document, options=options), failures)

@@ -23,7 +23,7 @@ from recollect.records import dataclass
 from recollect.types import Leg, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from recollect.ingest.source import Source
     from recollect.ingest.vectors import Embedder
@@ -211,6 +211,25 @@ class Syncer:
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
         self._freshness = None
         return report
+
+    def sync_part(self, source: Source, paths: Iterable[str]) -> Report:
+        """Read some documents of a source now; their texts are embedded by a later sync.
+
+        Args:
+            source: finds only these documents.
+            paths: of the documents, also of those that are gone.
+
+        """
+        stored = (self.store.known_of(path, source=source.kind) for path in paths)
+        return sync_documents(
+            [source],
+            store=self.store,
+            known={(each.source, each.path): each for each in stored if each is not None},
+            force=False,
+            progress=silent,
+            before_write=lambda: None,
+            read_seconds=None,
+        )
 
     def freshen(self, progress: Progress) -> tuple[str, ...]:
         """Do what is cheap; return what the user should know about the rest.

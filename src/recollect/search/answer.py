@@ -84,7 +84,8 @@ class Searcher:
     options: SearchOptions
     audience: Callable[[Iterable[str]], frozenset[str]]
     """Returns the scopes of facts that may be seen, of those asked for."""
-    workspace: Path
+    workspace: Path | None
+    """None if the memory is made from pushed documents."""
     """Named in the answer if there is nothing to search in it."""
     sources: tuple[str, ...]
     """The kinds of sources that are indexed."""
@@ -168,9 +169,13 @@ class Searcher:
     ) -> tuple[str, ...]:
         notices = (*earlier, *self.syncer.take_notices())
         if not results.hits and self.store.is_empty():
-            why = f"{self.workspace} holds no memory files. Name a workspace with -w."
-            is_known = self._syncs(request)
-            notices += (why if is_known else "The index is empty. Run `recollect index`.",)
+            if self.workspace is None:
+                why = "This memory is empty. Push documents to it, or remember facts."
+            elif self._syncs(request):
+                why = f"{self.workspace} holds no memory files. Name a workspace with -w."
+            else:
+                why = "The index is empty. Run `recollect index`."
+            notices += (why,)
         if request.source == SourceKind.SESSIONS and SourceKind.SESSIONS not in self.sources:
             notices += (_SESSIONS_NOT_INDEXED,)
         return notices

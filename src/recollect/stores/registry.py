@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from recollect.reports import DatabaseStatus
     from recollect.stores.base import Store, VectorCache
+    from recollect.stores.pushed import MemoryLimits, StoreHost
 
     Opened = tuple[Store, tuple[str, ...]]
     """A store, and notices for the user about how it was opened."""
@@ -107,6 +108,25 @@ def describe_database(address: str) -> DatabaseStatus:
         from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
 
     return admin.describe_database(address)
+
+
+def open_host(address: str, *, limits: MemoryLimits) -> StoreHost:
+    """Open a database as a server of many memories uses it.
+
+    Raises:
+        ConfigError: the address is not one of a database.
+        StoreError: the database cannot be used.
+
+    """
+    if not address.startswith(f"{_DATABASE}:"):
+        raise ConfigError(
+            f"`store` is {address}, which holds one memory.",
+            action="Set `store` to the address of a database, postgresql://user@host/database.",
+        )
+    with _needing_psycopg():
+        from recollect.stores.postgres import host  # noqa: PLC0415 - heavy
+
+    return host.open_host(address, limits=limits)
 
 
 def open_store(address: str | Path, *, engine: str = "numpy", agent: str = "") -> Opened:

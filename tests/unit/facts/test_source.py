@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
 from recollect.facts.record import Fact, derive_id
 from recollect.facts.snapshot import mark_of
 from recollect.facts.source import FactsSource
@@ -47,7 +48,8 @@ def ledger(write: Write) -> Write:
 
 
 def source_of(workspace: Path, store: RamStore) -> FactsSource:
-    return FactsSource(workspace, store=store)
+    files = LedgerFolder(workspace / FACTS_FOLDER, inside=workspace)
+    return FactsSource(files, store=store)
 
 
 def synced(workspace: Path, store: RamStore, *, force: bool = False) -> Report:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SCHEMA = "recollect"
 AGENT_ROLE = "recollect_agent"
 """Owns nothing and may not bypass policies; the roles that agents log in with are granted it."""
-TABLES = (
+SERVER_ROLE = "recollect_server"
+"""May also read the tokens of all memories and the queue of work; servers and workers have it."""
+_FIRST_TABLES = (
     "tenants",
     "documents",
     "chunks",
@@ -35,6 +37,8 @@ TABLES = (
     "meta",
     "leases",
 )
+TABLES = (*_FIRST_TABLES, "pushed", "pushed_versions")
+"""Those with rows of one tenant each, by `tenant`."""
 LEAST_SERVER = 150_000
 """PostgreSQL 15, as `server_version_num`."""
 LEAST_PGVECTOR = (0, 8)
@@ -178,9 +182,62 @@ BEGIN
     END IF;
 END $$;
 """  # noqa: S608 - our own names
-_GUARD_ALL = "; ".join(f"SELECT guard('{SCHEMA}.{table}')" for table in TABLES)
+_GUARD_ALL = "; ".join(f"SELECT guard('{SCHEMA}.{table}')" for table in _FIRST_TABLES)
 
-MIGRATIONS: tuple[tuple[str, str], ...] = (("initial", f"{_INITIAL}; {_GUARD_ALL}"),)
+# Tokens and the queue span tenants, so they are not for the role of agents.
+_HOSTING = f"""
+DO $$ BEGIN
+    CREATE ROLE {SERVER_ROLE} NOLOGIN NOBYPASSRLS IN ROLE {AGENT_ROLE};
+EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
+CREATE TABLE pushed (
+    tenant text NOT NULL,
+    path text NOT NULL,
+    version bigint NOT NULL,
+    digest text NOT NULL,
+    size_bytes bigint NOT NULL,
+    changed_ns bigint NOT NULL,
+    content bytea NOT NULL,
+    PRIMARY KEY (tenant, path)
+);
+CREATE TABLE pushed_versions (
+    tenant text NOT NULL,
+    path text NOT NULL,
+    version bigint NOT NULL,
+    digest text NOT NULL,
+    size_bytes bigint NOT NULL,
+    changed_ns bigint NOT NULL,
+    content bytea NOT NULL,
+    PRIMARY KEY (tenant, path, version)
+);
+SELECT guard('{SCHEMA}.pushed'), guard('{SCHEMA}.pushed_versions');
+CREATE TABLE tokens (
+    id text PRIMARY KEY,
+    tenant text NOT NULL,
+    digest bytea NOT NULL,
+    label text NOT NULL,
+    scopes text[],
+    is_read_only boolean NOT NULL,
+    created timestamptz NOT NULL DEFAULT now(),
+    expires timestamptz
+);
+CREATE TABLE queue (
+    tenant text PRIMARY KEY,
+    changes bigint NOT NULL DEFAULT 1,
+    failures integer NOT NULL DEFAULT 0,
+    due timestamptz NOT NULL DEFAULT now(),
+    claim text,
+    claimed_until timestamptz
+);
+CREATE INDEX queue_by_due ON queue (due);
+GRANT USAGE ON SCHEMA {SCHEMA} TO {SERVER_ROLE};
+GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, queue TO {SERVER_ROLE};
+"""
+
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    ("initial", f"{_INITIAL}; {_GUARD_ALL}"),
+    ("hosting", _HOSTING),
+)
 """Named steps in order; `migrations` has those applied. Never edit one."""
 
 _PREPARE = f"""

@@ -54,7 +54,7 @@ _DELETE = "DELETE FROM {table} WHERE tenant = %s"
 _NOTHING_LEFT = """
     UPDATE tenants SET chunks = 0, length = 0, changes = changes + 1 WHERE tenant = %s
 """
-_KEPT_BY_CLEAR = ("tenants", "leases", "meta")
+_KEPT_BY_CLEAR = ("tenants", "leases", "meta", "pushed", "pushed_versions")
 
 
 class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, PostgresOverview, Store):
@@ -191,6 +191,17 @@ def open_database(address: str, *, tenant: str) -> PostgresStore:
         StoreError: the server cannot be reached, or has no such tables.
 
     """
+    require_tables(address)
+    return PostgresStore(Session(address, tenant))
+
+
+def require_tables(address: str) -> None:
+    """Check that a database can be reached and has the tables that this version needs.
+
+    Raises:
+        StoreError: it cannot, or has not.
+
+    """
     location = shown(address)
     # Not through the pool, which tries again until its time is up and does not say why.
     with translated(location), connected(address) as connection:
@@ -201,7 +212,6 @@ def open_database(address: str, *, tenant: str) -> PostgresStore:
             f"{len(MIGRATIONS)}.",
             action="Run `recollect store migrate`, or use the Recollect that the others use.",
         )
-    return PostgresStore(Session(address, tenant))
 
 
 def _number(connection: Connection, statement: str, values: tuple[object, ...]) -> int:

@@ -1,0 +1,100 @@
+"""MemoryHost: opens any memory of a database, with the same settings and models for all.
+
+A memory is opened for a call and closed after it. That takes no connection and reads nothing, so
+any number of servers can serve any number of memories, and none keeps a state that another lacks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Self
+
+from recollect.config import Setup
+from recollect.memory import Memory, Models
+from recollect.stores.registry import open_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from recollect.config import Config
+    from recollect.stores.pushed import StoreHost, Tokens, WorkQueue
+
+
+class MemoryHost:
+    """The memories of one database. Threads may share it."""
+
+    def __init__(self, setup: Setup, host: StoreHost) -> None:
+        self._setup = setup
+        self._host = host
+        self._models = Models(setup.config, cache=setup.places.models)
+
+    @classmethod
+    def open(
+        cls,
+        *,
+        config_file: Path | None = None,
+        settings: Mapping[str, object] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open the database that the settings name.
+
+        Raises:
+            ConfigError: a setting is wrong, or names no database.
+            StoreError: the database cannot be used.
+
+        """
+        setup = Setup.of_host(config_file=config_file, settings=settings, environ=environ)
+        host = open_host(setup.config.store, limits=setup.config.limits)
+        return cls(setup, host)
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        return self._setup.config
+
+    def memory(
+        self,
+        agent: str,
+        *,
+        scopes: frozenset[str] | None = None,
+        purpose: str = "a server of many memories",
+    ) -> Memory:
+        """Return a memory for one thread; close it.
+
+        Args:
+            agent: whose memory it is.
+            scopes: the only scopes of facts that may be seen or named; None allows all.
+            purpose: the name under which other processes see this one at work.
+
+        """
+        return Memory(
+            self._setup.for_agent(agent).limited_to(scopes),
+            store=self._host.store(agent),
+            pushed=self._host.pushed(agent),
+            models=self._models,
+            purpose=purpose,
+        )
+
+    @contextlib.contextmanager
+    def tokens(self) -> Iterator[Tokens]:
+        """Open the tokens of all memories, for one thread."""
+        with contextlib.closing(self._host.tokens()) as tokens:
+            yield tokens
+
+    @contextlib.contextmanager
+    def queue(self) -> Iterator[WorkQueue]:
+        """Open the queue of work, for one thread."""
+        with contextlib.closing(self._host.queue()) as queue:
+            yield queue
+
+    def close(self) -> None:
+        """Release the connections and the models."""
+        self._host.close()
+        self._models.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()

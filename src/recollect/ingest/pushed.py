@@ -1,0 +1,224 @@
+"""Pushed documents as a source, and the book to write them in: they are read and chunked as files.
+
+Threat: a path comes from a client. It names a row, never a file; still it is shown, matched by
+globs and written to disks by others, so only plain relative paths of Markdown files are accepted.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.errors import NotFoundError, StorageLimitError, UsageError
+from recollect.ingest.read import document_of, unreadable
+from recollect.ingest.source import taken_note
+from recollect.ingest.walk import Found
+from recollect.text.safe import on_one_line
+from recollect.types import SourceKind, Stat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from recollect.ingest.options import IngestOptions
+    from recollect.ingest.source import Taken
+    from recollect.reports import Failure
+    from recollect.stores.pushed import PushedChange, PushedDocument, PushedDocuments
+    from recollect.types import Document
+
+MOST_PATH_CHARS = 400
+MOST_DOCUMENT_BYTES = 2 * 1024 * 1024
+"""A hundred times a long note."""
+_NOWHERE = Path()
+# Neither control characters, nor what Windows and shells read as something else.
+_PART = re.compile(r"[^\x00-\x1f\x7f-\x9f/\\:*?\"<>|\u2028\u2029\ufeff]+")
+_HIDDEN = "."
+_SUFFIX = ".md"
+
+
+def parse_path(path: str) -> str:
+    """Return the path of a pushed document as it is stored.
+
+    Raises:
+        UsageError: it is not a path that a document may have.
+
+    """
+    parts = path.split("/")
+    is_plain = all(
+        _PART.fullmatch(part) and part[0] != _HIDDEN and part == part.strip() and part[-1] != "."
+        for part in parts
+    )
+    if is_plain and len(path) <= MOST_PATH_CHARS and _is_text(path) and path.endswith(_SUFFIX):
+        return path
+    raise UsageError(
+        f"{on_one_line(ascii(path[:MOST_PATH_CHARS]))} cannot be the path of a document.",
+        action="Use a relative path such as memory/2026-02-01.md, without hidden folders.",
+    )
+
+
+class PushedSource:
+    """The pushed notes of a memory; its facts are a source of their own."""
+
+    kind = SourceKind.MEMORY
+    is_joint = False
+
+    def __init__(
+        self,
+        pushed: PushedDocuments,
+        *,
+        options: IngestOptions,
+        left_out: str,
+        only: Collection[str] | None = None,
+    ) -> None:
+        """Store the arguments.
+
+        Args:
+            pushed: the documents.
+            options: how they are chunked.
+            left_out: the folder that belongs to another source.
+            only: finds only these paths; None finds all.
+
+        """
+        self._pushed = pushed
+        self._options = options
+        self._left_out = f"{left_out}/"
+        self._only = only
+
+    @property
+    def recipe(self) -> str:
+        """Return the identity of the chunking and term rules."""
+        return self._options.recipe
+
+    def has_changed(self) -> bool:
+        """Return False: its documents are stored one by one."""
+        return False
+
+    def find(self) -> tuple[list[Found], list[Failure]]:
+        """List the documents.
+
+        Raises:
+            ElsewhereError: the memory is made from files of another machine.
+
+        """
+        self._pushed.require_here()
+        some = None if self._only is None else sorted(self._only)
+        listed = self._pushed.listed() if some is None else self._pushed.named(some)
+        return [_found(each) for each in listed if not each.path.startswith(self._left_out)], []
+
+    def take(self, found: Found) -> Taken:
+        """Read a document."""
+        return taken_note(read_pushed(self._pushed, found), options=self._options.chunk)
+
+
+def read_pushed(pushed: PushedDocuments, found: Found) -> Document:
+    """Return a pushed document as files are read.
+
+    Raises:
+        UnreadableError: it is gone, or is not text.
+
+    """
+    try:
+        stored, content = pushed.content(found.path)
+    except NotFoundError as error:
+        reason = "was deleted while it was being indexed"
+        raise unreadable(found.path, reason, "Nothing to do: the next sync removes it.") from error
+    # Every write has a time of its own, so an equal one means an equal text.
+    return document_of(found, content, _stat(stored), is_settled=True)
+
+
+def _found(document: PushedDocument) -> Found:
+    return Found(document.path, document.path, _NOWHERE, _stat(document), SourceKind.MEMORY)
+
+
+def _stat(document: PushedDocument) -> Stat:
+    return Stat(size_bytes=document.size_bytes, mtime_ns=document.changed_ns)
+
+
+class PushedBook:
+    """Writes and reads the pushed documents of a memory; what is written is found at once."""
+
+    def __init__(
+        self,
+        pushed: PushedDocuments,
+        *,
+        on_change: Callable[[Sequence[str]], object],
+    ) -> None:
+        """Store the arguments.
+
+        Args:
+            pushed: holds the documents.
+            on_change: called with the paths that were written or deleted.
+
+        """
+        self._pushed = pushed
+        self._on_change = on_change
+
+    def listed(self) -> list[PushedDocument]:
+        """Return all documents, in the order of their paths."""
+        self._pushed.require_here()
+        return [each for each in self._pushed.listed() if f"/{_HIDDEN}" not in each.path]
+
+    def read(self, path: str, *, version: int | None = None) -> tuple[PushedDocument, str]:
+        """Return a document, or an earlier version of it, with its text.
+
+        Raises:
+            NotFoundError: there is none.
+
+        """
+        self._pushed.require_here()
+        document, content = self._pushed.content(parse_path(path), version=version)
+        return document, content.decode("utf-8", "replace")
+
+    def versions(self, path: str) -> list[PushedDocument]:
+        """Return the versions of a document that are kept, the newest first.
+
+        Raises:
+            NotFoundError: there is none.
+
+        """
+        found = self._pushed.versions(parse_path(path))
+        if not found:
+            raise NotFoundError(
+                f"There is no document {path}.", action="List the documents to see their paths."
+            )
+        return found
+
+    def write(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
+        """Write and delete documents: all of them, or none. Return those written.
+
+        Raises:
+            UsageError: a path is not valid, or named twice.
+            ChangedError: a stored document is not the expected one.
+            NotFoundError: a document to delete does not exist.
+            StorageLimitError: a document is too large, or the memory would hold too much.
+
+        """
+        paths = [parse_path(each.path) for each in changes]
+        if len(set(paths)) < len(paths):
+            raise UsageError("A path is named twice.", action="Name each path once.")
+        for each in changes:
+            if each.content is not None and len(each.content) > MOST_DOCUMENT_BYTES:
+                raise StorageLimitError(
+                    f"{each.path} has {len(each.content):,} bytes; a document may have "
+                    f"{MOST_DOCUMENT_BYTES:,}.",
+                    action="Divide it into several notes.",
+                )
+        gone = {each.path for each in changes if each.content is None}
+        with self._pushed.changing():
+            missing = gone - {each.path for each in self._pushed.named(sorted(gone))}
+            if missing:
+                raise NotFoundError(
+                    f"There is no document {min(missing)}.",
+                    action="List the documents to see their paths.",
+                )
+            written = self._pushed.change(changes)
+        self._on_change(paths)
+        return written
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,171 @@
+"""Pushed documents of one tenant: the current versions in one table, earlier ones in another."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+from recollect.errors import ChangedError, ElsewhereError, NotFoundError, StorageLimitError
+from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.queue import ENQUEUE
+from recollect.stores.postgres.tenant import TenantTables
+from recollect.stores.pushed import KEPT_VERSIONS, PUSHED, PushedDocument, PushedDocuments
+from recollect.types import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from recollect.stores.postgres.connect import Connection, Session
+    from recollect.stores.pushed import MemoryLimits, PushedChange
+
+_COLUMNS = "path, version, digest, size_bytes, changed_ns"
+_LISTED = f"""
+    SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND starts_with(path, %s) ORDER BY path
+"""  # noqa: S608 - our own names
+_NAMED = f"SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND path = ANY(%s)"  # noqa: S608
+_CURRENT = f"SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = %s"  # noqa: S608
+_EARLIER = f"""
+    SELECT {_COLUMNS}, content FROM pushed_versions WHERE tenant = %s AND path = %s AND version = %s
+"""  # noqa: S608 - our own names
+_VERSIONS = f"""
+    SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND path = %s
+    UNION ALL SELECT {_COLUMNS} FROM pushed_versions WHERE tenant = %s AND path = %s
+    ORDER BY version DESC
+"""  # noqa: S608 - our own names
+_KEEP = f"""
+    INSERT INTO pushed_versions SELECT tenant, {_COLUMNS}, content FROM pushed
+    WHERE tenant = %s AND path = %s
+"""  # noqa: S608 - our own names
+_FORGET = "DELETE FROM pushed_versions WHERE tenant = %s AND path = %s AND version <= %s"
+_LAST = """
+    SELECT coalesce(max(version), 0), coalesce(max(changed_ns), 0) FROM pushed_versions
+    WHERE tenant = %s AND path = %s
+"""
+_PUT = f"""
+    INSERT INTO pushed (tenant, {_COLUMNS}, content) VALUES (%s, %s, %s, %s, %s, %s, %s)
+"""  # noqa: S608 - our own names
+_DELETE = "DELETE FROM pushed WHERE tenant = %s AND path = %s"
+_TOTALS = "SELECT count(*), coalesce(sum(size_bytes), 0) FROM pushed WHERE tenant = %s"
+_MEGA = 1_000_000
+
+
+class PostgresPushed(TenantTables, PushedDocuments):
+    """The pushed documents of one tenant."""
+
+    def __init__(self, session: Session, *, limits: MemoryLimits) -> None:
+        super().__init__(session)
+        self._limits = limits
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[Connection]:
+        with self._session.writing() as connection:
+            self._lock(connection)
+            yield connection
+
+    def require_here(self) -> str | None:
+        workspace = self._meta("workspace")
+        if workspace not in (None, PUSHED):
+            raise ElsewhereError(
+                "The files of this memory are on the machine of its agent.",
+                action="Change them there; here it can be searched.",
+            )
+        return workspace
+
+    def listed(self, *, start: str = "") -> list[PushedDocument]:
+        with self._session.reading() as connection:
+            rows = run(connection, _LISTED, (self._tenant, start)).fetchall()
+        return [PushedDocument(*row) for row in rows]
+
+    def named(self, paths: Sequence[str]) -> list[PushedDocument]:
+        with self._session.reading() as connection:
+            rows = run(connection, _NAMED, (self._tenant, list(paths))).fetchall()
+        return [PushedDocument(*row) for row in rows]
+
+    def content(self, path: str, *, version: int | None = None) -> tuple[PushedDocument, bytes]:
+        with self._session.reading() as connection:
+            row = run(connection, _CURRENT, (self._tenant, path)).fetchone()
+            if version is not None and (row is None or row[1] != version):
+                row = run(connection, _EARLIER, (self._tenant, path, version)).fetchone()
+        if row is None:
+            what = "document" if version is None else f"version {version} of the document"
+            raise NotFoundError(
+                f"There is no {what} {path}.", action="List the documents to see their paths."
+            )
+        return PushedDocument(*row[:-1]), bytes(row[-1])
+
+    def versions(self, path: str) -> list[PushedDocument]:
+        with self._session.reading() as connection:
+            rows = run(connection, _VERSIONS, (self._tenant, path) * 2).fetchall()
+        return [PushedDocument(*row) for row in rows]
+
+    def change(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
+        with self.changing() as connection:
+            if self.require_here() is None:
+                self._put_meta("workspace", PUSHED)
+            stored = {each.path: each for each in self.named([each.path for each in changes])}
+            for each in changes:
+                _check(each, stored.get(each.path))
+            written = [
+                done
+                for each in changes
+                if (done := self._apply(connection, each, stored.get(each.path))) is not None
+            ]
+            if written:
+                self._require_room(connection)
+            run(connection, ENQUEUE, (self._tenant,))
+        return written
+
+    def _apply(
+        self, connection: Connection, change: PushedChange, before: PushedDocument | None
+    ) -> PushedDocument | None:
+        key = (self._tenant, change.path)
+        if change.content is not None:
+            digest = digest_of(change.content)
+            if before is not None and before.digest == digest:
+                return before
+        if before is not None:
+            run(connection, _KEEP, key)
+            run(connection, _DELETE, key)
+            run(connection, _FORGET, (*key, before.version - KEPT_VERSIONS))
+        if change.content is None:
+            return None
+        last = run(connection, _LAST, key).fetchone() or (0, 0)
+        document = PushedDocument(
+            change.path,
+            int(last[0]) + 1,
+            digest,
+            len(change.content),
+            # Clocks of servers differ: a version must still look later than the one before.
+            max(time.time_ns(), int(last[1]) + 1),
+        )
+        values = (document.version, digest, document.size_bytes, document.changed_ns)
+        run(connection, _PUT, (*key, *values, change.content))
+        return document
+
+    def _require_room(self, connection: Connection) -> None:
+        limits = self._limits
+        count, size = run(connection, _TOTALS, (self._tenant,)).fetchone() or (0, 0)
+        if count > limits.documents:
+            raise StorageLimitError(
+                f"This memory may hold {limits.documents:,} documents.",
+                action="Delete documents that are no longer needed, or ask the operator for more.",
+            )
+        if size > limits.megabytes * _MEGA:
+            raise StorageLimitError(
+                f"This memory may hold {limits.megabytes:,} MB.",
+                action="Delete documents that are no longer needed, or ask the operator for more.",
+            )
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def _check(change: PushedChange, stored: PushedDocument | None) -> None:
+    if change.expected is None or (stored and stored.digest) in change.expected:
+        return
+    now = "it does not exist" if stored is None else f"it has changed (version {stored.version})"
+    raise ChangedError(
+        f"{change.path} is not what this request expects: {now}.",
+        action="Read it again, merge, and send the new ETag.",
+    )

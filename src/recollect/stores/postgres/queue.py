@@ -1,0 +1,78 @@
+"""The queue of memories with something to embed: one row each, claimed by one worker at a time."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from recollect.stores.postgres.connect import Session, run
+from recollect.stores.pushed import Claim, WorkQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ENQUEUE = """
+    INSERT INTO queue (tenant) VALUES (%s) ON CONFLICT (tenant) DO UPDATE
+    SET changes = queue.changes + 1, due = least(queue.due, now())
+"""
+# Workers that ask at the same moment skip the rows that others are about to claim.
+_CLAIM = """
+    UPDATE queue SET claim = %s, claimed_until = now() + make_interval(secs => %s)
+    WHERE tenant = (
+        SELECT tenant FROM queue
+        WHERE due <= now() AND (claimed_until IS NULL OR claimed_until < now())
+        ORDER BY due LIMIT 1 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING tenant, claim, changes, failures
+"""
+_RENEW = """
+    UPDATE queue SET claimed_until = now() + make_interval(secs => %s)
+    WHERE tenant = %s AND claim = %s
+"""
+_FINISH = "DELETE FROM queue WHERE tenant = %s AND claim = %s AND changes = %s"
+_RELEASE = """
+    UPDATE queue SET claim = NULL, claimed_until = NULL, failures = 0
+    WHERE tenant = %s AND claim = %s
+"""
+_PUT_OFF = """
+    UPDATE queue SET claim = NULL, claimed_until = NULL, failures = failures + 1,
+        due = now() + make_interval(secs => %s)
+    WHERE tenant = %s AND claim = %s
+"""
+
+
+class PostgresQueue(WorkQueue):
+    """The queue of all tenants."""
+
+    def __init__(self, address: str) -> None:
+        self._session = Session(address, "")
+
+    def add(self, agent: str) -> None:
+        self._run(ENQUEUE, (agent,))
+
+    def claim(self, *, seconds: float) -> Claim | None:
+        with self._session.writing() as connection:
+            row = run(connection, _CLAIM, (uuid.uuid4().hex, seconds)).fetchone()
+        return None if row is None else Claim(*row)
+
+    def renew(self, claim: Claim, *, seconds: float) -> bool:
+        return self._run(_RENEW, (seconds, claim.agent, claim.key)) == 1
+
+    def finish(self, claim: Claim) -> None:
+        if not self._run(_FINISH, (claim.agent, claim.key, claim.changes)):
+            self._run(_RELEASE, (claim.agent, claim.key))
+
+    def put_off(self, claim: Claim, *, seconds: float) -> None:
+        self._run(_PUT_OFF, (seconds, claim.agent, claim.key))
+
+    def waiting(self) -> int:
+        with self._session.reading() as connection:
+            row = run(connection, "SELECT count(*) FROM queue").fetchone()
+            return int(row[0]) if row else 0
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _run(self, statement: str, values: Sequence[object]) -> int:
+        with self._session.writing() as connection:
+            return run(connection, statement, values).rowcount

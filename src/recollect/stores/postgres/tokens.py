@@ -1,0 +1,56 @@
+"""The tokens of all memories: looked up by the part that is not secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.stores.postgres.connect import Session, run
+from recollect.stores.pushed import Token, Tokens
+
+if TYPE_CHECKING:
+    from recollect.stores.postgres.connect import Row
+
+_COLUMNS = "id, tenant, label, scopes, is_read_only, created, expires"
+_ADD = f"""
+    INSERT INTO tokens ({_COLUMNS}, digest) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+"""  # noqa: S608 - our own names
+_FIND = f"SELECT {_COLUMNS}, digest FROM tokens WHERE id = %s"  # noqa: S608
+_LIST = f"""
+    SELECT {_COLUMNS} FROM tokens WHERE %s::text IS NULL OR tenant = %s ORDER BY tenant, created, id
+"""  # noqa: S608 - our own names
+_REVOKE = "DELETE FROM tokens WHERE id = %s"
+
+
+class PostgresTokens(Tokens):
+    """The tokens in the tables of a database."""
+
+    def __init__(self, address: str) -> None:
+        self._session = Session(address, "")
+
+    def add(self, token: Token, *, digest: bytes) -> None:
+        scopes = None if token.scopes is None else sorted(token.scopes)
+        rights = (token.label, scopes, token.is_read_only, token.created, token.expires)
+        with self._session.writing() as connection:
+            run(connection, _ADD, (token.id, token.agent, *rights, digest))
+
+    def listed(self, agent: str | None) -> list[Token]:
+        with self._session.reading() as connection:
+            return [_token(row) for row in run(connection, _LIST, (agent, agent)).fetchall()]
+
+    def find(self, token_id: str) -> tuple[Token, bytes] | None:
+        with self._session.reading() as connection:
+            row = run(connection, _FIND, (token_id,)).fetchone()
+        return None if row is None else (_token(row[:-1]), bytes(row[-1]))
+
+    def revoke(self, token_id: str) -> bool:
+        with self._session.writing() as connection:
+            return run(connection, _REVOKE, (token_id,)).rowcount == 1
+
+    def close(self) -> None:
+        self._session.close()
+
+
+def _token(row: Row) -> Token:
+    token_id, agent, label, scopes, is_read_only, created, expires = row
+    visible = None if scopes is None else frozenset(scopes)
+    return Token(token_id, agent, label, visible, is_read_only, created, expires)
