@@ -31,7 +31,7 @@ PACKAGE = Path(recollect.__file__).parent
 SIZE = 16
 GROWTH = 2.7
 """The most that twice the text may cost: 2 if it is proportional, 4 if it is quadratic."""
-MOST_WITNESSES = 10
+MOST_WITNESSES = 5
 FUNCTIONS = ("compile", "match", "fullmatch", "search", "sub", "split", "findall", "finditer")
 ANCHORED = {"match", "fullmatch"}
 SKIPPED = ("recollect.__main__", "recollect.retrievers.l")

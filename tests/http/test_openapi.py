@@ -19,7 +19,7 @@ from recollect.shells.http.operations import OPERATIONS, description
 if TYPE_CHECKING:
     from tests.http.servers import Command, Serving
 
-EXAMPLES = os.environ.get("RECOLLECT_TEST_EXAMPLES", "5")
+EXAMPLES = os.environ.get("RECOLLECT_TEST_EXAMPLES", "2")
 """How many requests a phase makes of each operation; a deep run sets more."""
 PHASES = os.environ.get("RECOLLECT_TEST_PHASES", "coverage,fuzzing")
 HOOKS = Path(__file__).parent
