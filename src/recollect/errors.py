@@ -14,6 +14,7 @@ RecollectError
 │   ├── StoreBusyError    another process holds it: wait and retry
 │   ├── StoreFullError    the disk is full: free space and run again; the old index is intact
 │   ├── StoreReadOnlyError  it cannot be written: change permissions or choose another home
+│   ├── StoreUnreachableError  its server does not answer: check the server and the address
 │   ├── StoreDiskError      the disk fails on it: check the disk; the file is left as it is
 │   ├── StoreCorruptError   the file is damaged: it is set aside and rebuilt
 │   │   └── TermsCorruptError  only its keyword index is: that is rebuilt from the chunks
@@ -132,6 +133,12 @@ class StoreReadOnlyError(StoreError):
     """The index or its folder cannot be written."""
 
     kind = "store_read_only"
+
+
+class StoreUnreachableError(StoreError):
+    """The server that holds the index does not answer, or stopped answering."""
+
+    kind = "store_unreachable"
 
 
 class StoreDiskError(StoreError):

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import psycopg
 import pytest
 from tests.support.notes import chunk_of, document_of
 from tests.support.postgres import server_of
+from tests.support.servers import Server
 from tests.support.waiting import wait_until
 
 from recollect.errors import StoreError
 from recollect.stores.postgres import open_database
-from recollect.types import Scope, SourceKind
+from recollect.stores.postgres.admin import prepare_database
+from recollect.types import FactMark, Fingerprint, Scope, SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from recollect.stores.postgres import PostgresStore
 
     Open = Callable[[str], PostgresStore]
+
+SPACE = Fingerprint("test", "odd", 8, "plain")
 
 
 @pytest.mark.parametrize(
@@ -80,6 +89,103 @@ def test_a_role_that_does_not_exist_is_told_at_once(address: str) -> None:
 
     assert 'role "nobody" does not exist' in raised.value.message
     assert "user and password" in raised.value.action
+
+
+@pytest.fixture
+def empty(address: str) -> Iterator[str]:
+    """The address of a new database without our tables, for the superuser."""
+    superuser = server_of(address)
+    name = f"empty_{os.getpid()}"
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        yield psycopg.conninfo.make_conninfo(superuser, dbname=name)
+        connection.execute(f"DROP DATABASE {name}".encode())
+
+
+def test_a_server_without_pgvector_is_refused(empty: str) -> None:
+    with psycopg.connect(empty, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET extension_control_path = '/none'".encode())
+
+    with pytest.raises(StoreError) as raised:
+        prepare_database(empty)
+
+    assert "no pgvector" in raised.value.message
+    assert "Install pgvector on the server" in raised.value.action
+
+
+def test_a_pgvector_that_is_too_old_is_refused(empty: str) -> None:
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
+        connection.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
+
+    with pytest.raises(StoreError) as raised:
+        prepare_database(empty)
+
+    assert "pgvector 0.7.4" in raised.value.message
+
+
+OLD = Path(os.environ.get("OLD_POSTGRES", ""))
+
+
+@pytest.mark.skipif(not (OLD / "initdb").exists(), reason="`make test-postgres` fetches an old one")
+def test_a_server_that_is_too_old_is_refused() -> None:
+    old = Server(binaries=OLD)
+    try:
+        old.create()
+        with pytest.raises(StoreError) as raised:
+            prepare_database(old.address(user="postgres", database="postgres"))
+    finally:
+        old.close()
+
+    assert "runs PostgreSQL 14" in raised.value.message
+
+
+def test_any_text_is_kept_in_facts_and_settings_too(opened: Open, tenant: str) -> None:
+    odd = "a\0b \udc80 \uf8fe0000"
+    store = opened(tenant)
+    mark = FactMark(odd, odd, None, datetime(2026, 1, 1, tzinfo=UTC), superseded_by=odd)
+    chunk = replace(chunk_of("facts", odd), heading=(odd,), speaker=odd, triggers=odd, fact=mark)
+
+    store.put(document_of("facts", odd), [chunk], recipe=odd)
+    store.claim(f"/workspaces/{odd}")
+    store.put_batch(SPACE, odd, {"aa"})
+
+    assert [chunk] == list(store.chunks_of("facts", source=SourceKind.MEMORY))
+    assert f"/workspaces/{odd}" == store.workspace()
+    assert odd == store.superseded(Scope(audience=frozenset({odd})))[0].id
+    assert {odd: {"aa"}} == store.batches(SPACE)
+    assert odd == next(iter(store.known().values())).recipe
+
+
+def test_writers_of_many_memories_do_not_hold_each_other_up(opened: Open, tenant: str) -> None:
+    names = [f"{tenant}-{number}" for number in range(6)]
+    # All of them are the first of their space: its table is created once.
+    space = Fingerprint("test", tenant, 8, "plain")
+    holding = opened(f"{tenant}-slow")
+
+    def write(name: str) -> None:
+        own = opened(name)
+        for turn in range(5):
+            path = f"memory/{turn}.md"
+            own.put(document_of(path), [chunk_of(path, f"lamp {name} {turn}")], recipe="r")
+            digests = [missing.digest for missing in own.missing(space, limit=9)]
+            vectors = np.eye(len(digests), 8, dtype=np.float32)
+            own.put_vectors(space, digests=digests, vectors=vectors)
+
+    with holding._session.writing() as connection:
+        holding._lock(connection)  # a transaction of another tenant that does not end
+        threads = [threading.Thread(target=write, args=(name,)) for name in names]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    for name in names:
+        store = opened(name)
+        assert 5 == len(store.known())
+        assert 5 == store.status(space).vectors
+        assert [] == store.audit()
 
 
 def test_many_writers_of_one_memory_lose_nothing(opened: Open, tenant: str) -> None:

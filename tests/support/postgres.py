@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import shutil
+import signal
 import tempfile
 import warnings
 from functools import cache
@@ -12,13 +15,14 @@ from urllib.parse import quote
 
 import psycopg
 from psycopg import sql
+from tests.support.servers import AGENT, add_role
+from tests.support.waiting import wait_until
 
 from recollect.stores.postgres.schema import AGENT_ROLE, SERVER_ROLE, migrate
 
-AGENT = "agent"
-"""A role as an agent has it: it owns nothing."""
 HOST = "host"
 """A role as a server of many memories has it."""
+_PREFIX = "recollect-postgres-"  # then the id of the process that runs the tests
 
 
 @cache
@@ -39,11 +43,13 @@ def database(run: Path, name: str = "memories") -> str:
         name: the name of the database.
 
     """
-    # The server does not run as root, and must be able to enter its folder.
-    folder = Path(tempfile.gettempdir()) / f"recollect-postgres-{run.name}-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
+    # Not in the run's folder: the server does not run as root and could not enter it.
+    pytest = os.getppid() if os.environ.get("PYTEST_XDIST_WORKER") else os.getpid()
+    folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{pytest}"
     with (run / "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        _remove_left_behind()
+        folder.mkdir(exist_ok=True)
         superuser = server(folder)
         with psycopg.connect(superuser, autocommit=True) as connection:
             if not connection.execute(
@@ -53,18 +59,26 @@ def database(run: Path, name: str = "memories") -> str:
     return url_of(psycopg.conninfo.make_conninfo(superuser, dbname=name, user=AGENT))
 
 
+def _remove_left_behind() -> None:
+    """End the servers of test runs that were killed, and remove their files."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if Path("/proc", folder.name.removeprefix(_PREFIX)).exists():
+            continue
+        with contextlib.suppress(OSError, ValueError):  # it has ended, or another run removes it
+            pid = int((folder / "postmaster.pid").read_text("ascii").split()[0])
+            if str(folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(pid, signal.SIGQUIT)
+                wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists())  # type: ignore[misc]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _create(connection: psycopg.Connection[tuple[object, ...]], name: str) -> None:
     connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     owner = psycopg.conninfo.make_conninfo(connection.info.dsn, dbname=name)
     with psycopg.connect(owner, autocommit=True) as tables:
         migrate(tables)
-        for role, group in ((AGENT, AGENT_ROLE), (HOST, SERVER_ROLE)):
-            if not tables.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
-                tables.execute(
-                    sql.SQL("CREATE ROLE {} LOGIN IN ROLE {}").format(
-                        sql.Identifier(role), sql.Identifier(group)
-                    )
-                )
+        add_role(tables, AGENT, group=AGENT_ROLE)
+        add_role(tables, HOST, group=SERVER_ROLE)
 
 
 def server_of(address: str) -> str:

@@ -22,6 +22,7 @@ from recollect.errors import (
     StoreFullError,
     StoreReadOnlyError,
     StoreTooNewError,
+    StoreUnreachableError,
 )
 from recollect.records import dataclass
 from recollect.shells.readers import Readers
@@ -40,7 +41,13 @@ Answer = TypeVar("Answer")
 
 STATES = ("syncing", "idle", "failing", "stopped")
 """What a worker can be doing."""
-_NOT_FIXED_BY_REOPENING = (StoreBusyError, StoreFullError, StoreReadOnlyError, StoreTooNewError)
+_NOT_FIXED_BY_REOPENING = (
+    StoreBusyError,
+    StoreFullError,
+    StoreReadOnlyError,
+    StoreTooNewError,
+    StoreUnreachableError,
+)
 _FREE_PROVIDERS = ("auto", "local", "multilingual")
 """Providers that cost nothing, so that a server may ask them before anyone has a question."""
 _FIRST_SYNC_SECONDS = 5.0  # how long a question waits for the first sync of a small memory

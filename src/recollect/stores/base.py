@@ -406,6 +406,14 @@ class StoreUpkeep(Protocol):
 
     def claim(self, workspace: str) -> str | None:
         """Record the workspace this store belongs to; return the previous one if it differs."""
+        previous = self.workspace()
+        if previous == workspace:
+            return None
+        self._put_meta("workspace", workspace)
+        return previous
+
+    def _put_meta(self, key: str, value: str) -> None:
+        """Keep a value under a key, beside the documents."""
 
     def status(
         self,

@@ -85,7 +85,7 @@ class _Contents:
     batches: dict[tuple[Fingerprint, str], frozenset[str]] = field(default_factory=dict)
     refused: dict[Fingerprint, frozenset[str]] = field(default_factory=dict)
     leases: dict[str, Holder] = field(default_factory=dict)
-    workspace: str | None = None
+    meta: dict[str, str] = field(default_factory=dict)
     keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     changes: int = 0
     """Counts added and removed chunks and vectors."""
@@ -488,12 +488,11 @@ class RamStore(Store):
 
     @synchronized
     def workspace(self) -> str | None:
-        return self._all.workspace
+        return self._all.meta.get("workspace")
 
     @synchronized
-    def claim(self, workspace: str) -> str | None:
-        previous, self._all.workspace = self._all.workspace, workspace
-        return None if previous == workspace else previous
+    def _put_meta(self, key: str, value: str) -> None:
+        self._all.meta[key] = value
 
     @synchronized
     def status(

@@ -1,7 +1,8 @@
 """Values between Python and PostgreSQL: vectors in pgvector's binary form, and any text.
 
 PostgreSQL's text holds neither NUL nor half a surrogate pair. Notes may: such characters, and the
-one that marks them, are stored behind a mark from the private use area.
+one that marks them, are stored behind a mark from the private use area. A connection does so by
+itself, both ways; only text inside JSON has to be turned back with `original`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from psycopg import Connection, pq
 from psycopg.adapt import Dumper, Loader
 from psycopg.types import TypeInfo
+from psycopg.types.string import StrDumperUnknown
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,8 +51,25 @@ class _VectorLoader(Loader):
         return np.frombuffer(bytes(data), dtype=">f4", offset=_HEADER_BYTES).astype(np.float32)
 
 
+class _TextDumper(StrDumperUnknown):
+    def dump(self, obj: str) -> pq.abc.Buffer | None:
+        return super().dump(_stored(obj))
+
+
+class _TextLoader(Loader):
+    def load(self, data: pq.abc.Buffer) -> str:
+        return original(str(data, "utf-8"))
+
+
+class _BinaryTextLoader(_TextLoader):
+    format = pq.Format.BINARY
+
+
 def register(connection: Connection[Any]) -> None:
-    """Teach a new connection what a vector is; without pgvector it knows none."""
+    """Teach a new connection any text, and what a vector is; without pgvector it knows none."""
+    connection.adapters.register_dumper(str, _TextDumper)
+    for loader in (_TextLoader, _BinaryTextLoader):
+        connection.adapters.register_loader("text", loader)
     info = TypeInfo.fetch(connection, "vector")
     if info is not None:
         dumper = type("VectorDumper", (_VectorDumper,), {"oid": info.oid})
@@ -58,8 +77,7 @@ def register(connection: Connection[Any]) -> None:
         connection.adapters.register_loader(info.oid, _VectorLoader)
 
 
-def stored(text: str) -> str:
-    """Return a text in a form that PostgreSQL can hold."""
+def _stored(text: str) -> str:
     return _UNSTORABLE.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
+    StoreUnreachableError,
 )
 from recollect.stores.postgres.adapt import register
 
@@ -30,29 +32,47 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[Row]
     Cursor = psycopg.Cursor[Row]
 
-_MOST_CONNECTIONS = 10  # of one process to one address
+MOST_CONNECTIONS = 10
+"""Of one process to one address."""
 _POOL_SECONDS = 10.0  # to wait for one of them
-_CONNECT_SECONDS = 10
+# A pool waits twice as long after each attempt to connect; after this we ask it to start anew.
+_RECONNECT_SECONDS = 2.0
 _LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this
-_APPLICATION = "recollect"
+_DEFAULTS = {
+    "application_name": "recollect",
+    "connect_timeout": 10,
+    # A server whose machine is gone does not close its connections: after half a minute it is lost.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""Parameters of a connection, unless the address has its own."""
+_SEARCH_PATH = "-c search_path=recollect,public"
 # A selective filter beside an HNSW index finds too little unless the scan goes on.
 _SETTINGS = "SET LOCAL hnsw.iterative_scan = 'relaxed_order'"
+# An error while connecting has no code, only the server's words.
+_NO_SLOT = ("too many clients", "too many connections", "connection slots are reserved")
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
-_lock_ms: ContextVar[int] = ContextVar("_lock_ms", default=_LOCK_MS)
+_patience: ContextVar[float | None] = ContextVar("_patience", default=None)
 _pools: dict[str, tuple[ConnectionPool[Connection], int]] = {}
 _changing_pools = threading.Lock()
 
 
+class ConnectionLostError(StoreUnreachableError):
+    """A connection ended in the middle of a transaction: the same may work on another one."""
+
+
 @contextlib.contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Limit how long transactions of the body wait for another writer of their tenant."""
-    previous = _lock_ms.set(max(1, round(seconds * 1000)))
+    """Limit how long the body waits for another writer of its tenant, or for a connection."""
+    previous = _patience.set(max(0.001, seconds))
     try:
         yield
     finally:
-        _lock_ms.reset(previous)
+        _patience.reset(previous)
 
 
 def shown(address: str) -> str:
@@ -66,14 +86,15 @@ def shown(address: str) -> str:
     return f"postgresql://{user}{where}/{parts.get('dbname', '')}"
 
 
+def parameters(address: str) -> dict[str, Any]:
+    """Return what libpq is told: what the address says, and our defaults for the rest."""
+    given = psycopg.conninfo.conninfo_to_dict(address)
+    return {**_DEFAULTS, **given, "options": f"{given.get('options') or ''} {_SEARCH_PATH}"}
+
+
 def connected(address: str) -> Connection:
     """Return a connection of its own, which is closed at the end of a `with`."""
-    return psycopg.connect(
-        address,
-        autocommit=True,
-        connect_timeout=_CONNECT_SECONDS,
-        application_name=_APPLICATION,
-    )
+    return psycopg.connect(autocommit=True, **parameters(address))
 
 
 def _taken_pool(address: str) -> ConnectionPool[Connection]:
@@ -81,18 +102,12 @@ def _taken_pool(address: str) -> ConnectionPool[Connection]:
         pool, users = _pools.get(address, (None, 0))
         if pool is None:
             pool = ConnectionPool(
-                address,
+                kwargs={"autocommit": True, **parameters(address)},
                 min_size=0,
-                max_size=_MOST_CONNECTIONS,
-                timeout=_POOL_SECONDS,
+                max_size=MOST_CONNECTIONS,
+                reconnect_timeout=_RECONNECT_SECONDS,
                 open=True,
                 configure=register,
-                kwargs={
-                    "autocommit": True,
-                    "connect_timeout": _CONNECT_SECONDS,
-                    "application_name": _APPLICATION,
-                    "options": "-c search_path=recollect,public",
-                },
             )
         _pools[address] = (pool, users + 1)
         return pool
@@ -133,7 +148,9 @@ class Session:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """Run the body as one transaction."""
-        with self._transaction(f"{_WRITE}; SET LOCAL lock_timeout = {_lock_ms.get()}") as current:
+        limit = _patience.get()
+        lock_ms = _LOCK_MS if limit is None else max(1, round(limit * 1000))
+        with self._transaction(f"{_WRITE}; SET LOCAL lock_timeout = {lock_ms}") as current:
             yield current
 
     @contextlib.contextmanager
@@ -151,10 +168,12 @@ class Session:
             try:
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if not connection.closed:
                     with contextlib.suppress(psycopg.OperationalError):  # it is lost: so is this
                         connection.execute("ROLLBACK")
+                if isinstance(error, psycopg.OperationalError) and connection.closed:
+                    raise _lost(self.location, error) from error
                 raise
             finally:
                 self._current = None
@@ -167,18 +186,44 @@ class Session:
         """
         assert self._pool is not None  # noqa: S101 - tested by the caller
         tenant = sql.Literal(self.tenant)
-        for attempt in range(_MOST_CONNECTIONS + 1):
-            connection = stack.enter_context(self._pool.connection())
+        for attempt in range(MOST_CONNECTIONS + 1):
+            connection = stack.enter_context(self._free_connection(self._pool))
             named = f"SET LOCAL recollect.tenant = {tenant.as_string(connection)}"
             try:
                 # One message: a transaction costs no round trip of its own.
                 connection.execute(f"{begin}; {_SETTINGS}; {named}".encode())
             except psycopg.OperationalError:
-                if attempt == _MOST_CONNECTIONS or not connection.closed:
+                if attempt == MOST_CONNECTIONS or not connection.closed:
                     raise
             else:
                 return connection
         raise AssertionError  # the loop returns or raises
+
+    @contextlib.contextmanager
+    def _free_connection(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
+        """Lend a connection; if there is none in time, find out why."""
+        limit = _patience.get()
+        seconds = _POOL_SECONDS if limit is None else min(limit, _POOL_SECONDS)
+        ends_at = time.monotonic() + seconds
+        while True:
+            left = ends_at - time.monotonic()
+            try:
+                connection = pool.getconn(timeout=max(0.001, min(left, _RECONNECT_SECONDS)))
+                break
+            except PoolTimeout:
+                if left > _RECONNECT_SECONDS:
+                    continue
+                # The pool does not say why it could not connect.
+                connected(self.address).close()
+                raise StoreBusyError(
+                    f"All {MOST_CONNECTIONS} connections of this process to {self.location} have "
+                    f"been in use for {seconds:g} s.",
+                    action="Run it again; if it happens often, run more processes.",
+                ) from None
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
 
 
 @contextlib.contextmanager
@@ -191,8 +236,6 @@ def translated(location: str) -> Iterator[None]:
             f"Another process has been writing {location} for longer than usual.",
             action="Run it again when the other has finished; you can search meanwhile.",
         ) from error
-    except PoolTimeout as error:
-        raise _unreachable(location, error) from error
     except errors.DiskFull as error:
         raise StoreFullError(
             f"The server of {location} has no space left.",
@@ -223,9 +266,21 @@ def translated(location: str) -> Iterator[None]:
 
 
 def _unreachable(location: str, error: Exception) -> StoreError:
-    return StoreError(
+    if any(words in str(error) for words in _NO_SLOT):
+        return StoreBusyError(
+            f"The server of {location} has no connection left ({_first_line(error)}).",
+            action="Run it again; raise max_connections, or run fewer processes.",
+        )
+    return StoreUnreachableError(
         f"The server of {location} cannot be reached ({_first_line(error)}).",
         action="Check that it runs and that the address, user and password are right.",
+    )
+
+
+def _lost(location: str, error: Exception) -> StoreError:
+    return ConnectionLostError(
+        f"The connection to {location} was lost ({_first_line(error)}).",
+        action="Run it again; if it happens again, check the server.",
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from recollect.stores import term_counts
 from recollect.stores.base import DocumentStore, Loaded
 from recollect.stores.bm25 import FIELD_WEIGHTS
-from recollect.stores.postgres.adapt import original, stored
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.keys import KeyMaker
 from recollect.stores.postgres.rows import CHUNK_COLUMNS, CHUNK_TABLES, KNOWN, chunk_of, known_of
@@ -86,7 +85,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
             row = run(
                 connection,
                 f"{KNOWN} WHERE tenant = %s AND source = %s AND path = %s",
-                (self._tenant, source.value, stored(path)),
+                (self._tenant, source.value, path),
             ).fetchone()
             return None if row is None else known_of(row)
 
@@ -131,7 +130,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
                 self._tenant,
                 owner,
                 document.source.value,
-                stored(document.path),
+                document.path,
                 document.digest,
                 document.stat.size_bytes,
                 document.stat.mtime_ns,
@@ -180,7 +179,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
                 each.is_settled,
                 self._tenant,
                 each.source.value,
-                stored(each.path),
+                each.path,
                 each.digest,
             )
             for each in documents
@@ -208,7 +207,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
         row = run(
             connection,
             "SELECT id FROM documents WHERE tenant = %s AND source = %s AND path = %s",
-            (self._tenant, source.value, stored(path)),
+            (self._tenant, source.value, path),
         ).fetchone()
         if row is None:
             return
@@ -224,7 +223,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
         with self._session.reading() as connection:
-            values = (self._tenant, source.value, stored(path))
+            values = (self._tenant, source.value, path)
             return [chunk_of(row) for row in run(connection, _CHUNKS_OF, values)]
 
     def load(
@@ -264,7 +263,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
         with self._session.reading() as connection:
             values = (self._tenant, sorted(scope.audience), scope.as_of, scope.as_of)
             rows = run(connection, _SUPERSEDED, values)
-            return [SupersededFact(*map(original, row)) for row in rows]
+            return [SupersededFact(*row) for row in rows]
 
 
 def _chunk_row(  # noqa: PLR0913 - the columns
@@ -278,15 +277,15 @@ def _chunk_row(  # noqa: PLR0913 - the columns
         chunk.end_line,
         bytes.fromhex(chunk.digest),
         length,
-        [stored(part) for part in chunk.heading],
-        stored(chunk.prefix),
+        list(chunk.heading),
+        chunk.prefix,
         bag,
-        stored(chunk.text),
+        chunk.text,
         chunk.when,
-        stored(chunk.speaker),
+        chunk.speaker,
         chunk.moment,
         chunk.importance,
-        stored(chunk.triggers),
+        chunk.triggers,
     )
 
 

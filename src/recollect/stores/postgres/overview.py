@@ -67,7 +67,7 @@ class PostgresOverview(TenantTables, StoreOverview):
             rows = run(connection, listed, (*condition.values, limit, offset)).fetchall()
         found = tuple(
             summarize(
-                original(path),
+                path,
                 source=SourceKind(source),
                 when=day,
                 size_bytes=int(size_bytes),
@@ -111,11 +111,11 @@ class PostgresOverview(TenantTables, StoreOverview):
         places = [
             ChunkPlace(
                 ChunkKey(key),
-                original(path),
+                path,
                 SourceKind(source),
                 start_line,
                 end_line,
-                tuple(map(original, heading)),
+                tuple(heading),
                 day,
             )
             for key, path, source, start_line, end_line, heading, day, _ in ordered

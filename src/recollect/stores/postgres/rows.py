@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.stores.postgres.adapt import original, stored
 from recollect.stores.postgres.connect import run
 from recollect.stores.term_counts import hash_of
 from recollect.text.globs import matches
@@ -47,18 +46,18 @@ def chunk_of(row: Row) -> Chunk:
     _, path, source, start_line, end_line, text, heading, prefix, day, speaker = row[:10]
     moment, importance, triggers, media, fact, scope, since, until, superseded_by = row[10:19]
     return Chunk(
-        path=original(path),
+        path=path,
         source=SourceKind(source),
         start_line=start_line,
         end_line=end_line,
-        text=original(text),
-        heading=tuple(map(original, heading)),
-        prefix=original(prefix),
+        text=text,
+        heading=tuple(heading),
+        prefix=prefix,
         when=day,
-        speaker=original(speaker),
+        speaker=speaker,
         moment=moment,
         importance=importance,
-        triggers=original(triggers),
+        triggers=triggers,
         media="" if media is None else media.hex(),
         fact=None if fact is None else FactMark(fact, scope, since, until, superseded_by),
     )
@@ -68,7 +67,7 @@ def known_of(row: Row) -> Known:
     """Return the stored state of a document from a row of KNOWN."""
     source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
     return Known(
-        path=original(path),
+        path=path,
         source=SourceKind(source),
         digest=digest,
         stat=Stat(size_bytes, mtime_ns),
@@ -135,8 +134,8 @@ def term_number(term: str) -> int:
 
 def _documents_at(connection: Connection, pattern: str, *, tenant: str) -> list[int]:
     literal = _literal_beginning(pattern)
-    rows = run(connection, _PATHS, (tenant, stored(literal)))
-    return [number for number, path in rows if matches(original(path), pattern)]
+    rows = run(connection, _PATHS, (tenant, literal))
+    return [number for number, path in rows if matches(path, pattern)]
 
 
 def _literal_beginning(pattern: str) -> str:
@@ -155,7 +154,7 @@ def _with_phrases(connection: Connection, scope: Scope, *, tenant: str) -> list[
         among, values = _WITH_TERMS, [tenant, tenant, sorted(terms), len(terms)]
     found = []
     for key, text, heading, path in run(connection, _FIELDS.format(among=among), values):
-        fields = [original(field) for field in (text, " ".join(heading), path)]
+        fields = (text, " ".join(heading), path)
         if all(any(contains(field, phrase.words) for field in fields) for phrase in scope.phrases):
             found.append(key)
     return found

@@ -234,9 +234,39 @@ GRANT USAGE ON SCHEMA {SCHEMA} TO {SERVER_ROLE};
 GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, queue TO {SERVER_ROLE};
 """
 
+# Several tenants may be the first of a space at once. The table that another transaction has just
+# created is not seen by `to_regclass`, lock or not: only creating it again tells.
+_ADD_SPACE = f"""
+CREATE OR REPLACE FUNCTION add_space(space text, dimensions integer) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = {SCHEMA}, public AS $$
+DECLARE
+    vectors text := '{SCHEMA}.vectors_' || space;
+BEGIN
+    IF space !~ '^[0-9a-f]{{16}}$' OR dimensions NOT BETWEEN 1 AND 16000 THEN
+        RAISE EXCEPTION 'not a space: % with % dimensions', space, dimensions;
+    END IF;
+    PERFORM pg_advisory_xact_lock({_LOCK});
+    BEGIN
+        EXECUTE format(
+            'CREATE TABLE %s (tenant text NOT NULL, digest bytea NOT NULL,
+             vector vector(%s) NOT NULL, PRIMARY KEY (tenant, digest))', vectors, dimensions);
+    EXCEPTION WHEN duplicate_table THEN
+        RETURN;
+    END;
+    PERFORM guard(vectors::regclass);
+    IF to_regclass('pg_dist_partition') IS NOT NULL THEN
+        EXECUTE format(
+            'SELECT create_distributed_table(
+                %L, ''tenant'', colocate_with => ''{SCHEMA}.tenants'')
+             WHERE EXISTS (SELECT 1 FROM pg_dist_partition)', vectors);
+    END IF;
+END $$;
+"""  # noqa: S608 - our own names
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", f"{_INITIAL}; {_GUARD_ALL}"),
     ("hosting", _HOSTING),
+    ("spaces created at once", _ADD_SPACE),
 )
 """Named steps in order; `migrations` has those applied. Never edit one."""
 
@@ -274,8 +304,9 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
     applied: list[str] = []
     with connection.transaction():
         connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
+        require_pgvector(connection, "SELECT default_version FROM pg_available_extensions", "name")
         connection.execute(_PREPARE.encode())
-        require_pgvector(connection)
+        require_pgvector(connection, "SELECT extversion FROM pg_extension", "extname")
         connection.execute(f"SET LOCAL search_path = {SCHEMA}, public".encode())
         version = version_of(connection)
         if version > len(MIGRATIONS):
@@ -299,7 +330,11 @@ def _distribution() -> Iterator[str]:
     yield "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
     for table in TABLES:
         together = "" if table == "tenants" else f", colocate_with => '{SCHEMA}.tenants'"
-        yield f"SELECT create_distributed_table('{SCHEMA}.{table}', 'tenant'{together})"
+        name = f"'{SCHEMA}.{table}'"
+        # A table cannot be distributed twice.
+        known = f"SELECT 1 FROM pg_dist_partition WHERE logicalrelid = {name}::regclass"  # noqa: S608
+        made = f"SELECT create_distributed_table({name}, 'tenant'{together})"
+        yield f"{made} WHERE NOT EXISTS ({known})"
 
 
 def version_of(connection: psycopg.Connection[Any]) -> int:
@@ -325,16 +360,19 @@ def require_server(connection: psycopg.Connection[Any]) -> None:
         )
 
 
-def require_pgvector(connection: psycopg.Connection[Any]) -> None:
+def require_pgvector(connection: psycopg.Connection[Any], versions: str, name: str) -> None:
     """Reject a pgvector that is too old.
+
+    Args:
+        connection: to the database.
+        versions: the query for the versions of extensions.
+        name: its column with the name of the extension.
 
     Raises:
         StoreError: it is, or it is missing.
 
     """
-    row = connection.execute(
-        "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
-    ).fetchone()
+    row = connection.execute(f"{versions} WHERE {name} = 'vector'".encode()).fetchone()
     version = tuple(int(part) for part in row[0].split(".")[:2]) if row else ()
     if version < LEAST_PGVECTOR:
         raise StoreError(

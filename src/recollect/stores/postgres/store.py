@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Self
 
 from recollect.errors import StoreError
 from recollect.reports import StoreStatus
-from recollect.stores.base import Store
+from recollect.stores.base import Answer, Store
 from recollect.stores.postgres.connect import (
+    ConnectionLostError,
     Session,
     connected,
     patience,
@@ -25,7 +26,7 @@ from recollect.stores.postgres.vectors import PostgresVectors
 from recollect.types import Fingerprint, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from recollect.errors import StoreCorruptError
@@ -98,13 +99,6 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
     def workspace(self) -> str | None:
         return self._meta("workspace")
 
-    def claim(self, workspace: str) -> str | None:
-        previous = self.workspace()
-        if previous == workspace:
-            return None
-        self._put_meta("workspace", workspace)
-        return previous
-
     def status(
         self,
         fingerprint: Fingerprint | None,
@@ -159,6 +153,15 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
     def reopen(self) -> tuple[str, ...]:
         """Do nothing: each transaction takes a connection that works."""
         return ()
+
+    def recovering(
+        self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
+    ) -> Answer:
+        """Do work on the store; if its connection is lost, do it once more on another one."""
+        try:
+            return super().recovering(work, tell=tell)
+        except ConnectionLostError:
+            return super().recovering(work, tell=tell)
 
     def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
         """Raise the error: a database is restored by its operator."""

@@ -39,7 +39,7 @@ class TenantTables:
         with self._session.reading() as connection:
             query = "SELECT value FROM meta WHERE tenant = %s AND key = %s"
             row = run(connection, query, (self._tenant, key)).fetchone()
-            return None if row is None else str(row[0])
+            return None if row is None else row[0]
 
     def _put_meta(self, key: str, value: str) -> None:
         with self._session.writing() as connection:

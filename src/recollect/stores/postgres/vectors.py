@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
-from recollect.stores.postgres.adapt import VectorParameter, original
+from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.rows import scope_condition
 from recollect.stores.postgres.schema import space_key
@@ -75,8 +75,8 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             return [
                 Missing(
                     digest=digest.hex(),
-                    text=original(f"{prefix}\n{text}" if prefix else text),
-                    path=original(path) if media else "",
+                    text=f"{prefix}\n{text}" if prefix else text,
+                    path=path if media else "",
                     size_bytes=size_bytes if media else 0,
                     number=key,
                 )
@@ -93,11 +93,14 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             if not len(digests):
                 return
             width = int(vectors.shape[-1])
-            run(connection, "SELECT add_space(%s, %s)", (space_key(fingerprint), width))
+            table = self._vector_table(connection, fingerprint)
+            if table is None:
+                # It takes a lock that all tenants share, until the end of this transaction.
+                run(connection, "SELECT add_space(%s, %s)", (space_key(fingerprint), width))
+                table = self._vector_table(connection, fingerprint)
             if not dimensions:
                 query = "UPDATE spaces SET dimensions = %s WHERE tenant = %s AND fingerprint = %s"
                 run(connection, query, (width, self._tenant, str(fingerprint)))
-            table = self._vector_table(connection, fingerprint)
             with connection.cursor() as cursor:
                 cursor.executemany(
                     _PUT.format(table=table).encode(),

@@ -156,13 +156,6 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
     def workspace(self) -> str | None:
         return self._meta("workspace")
 
-    def claim(self, workspace: str) -> str | None:
-        previous = self.workspace()
-        if previous == workspace:
-            return None
-        self._put_meta("workspace", workspace)
-        return previous
-
     def status(
         self,
         fingerprint: Fingerprint | None,

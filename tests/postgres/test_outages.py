@@ -1,0 +1,246 @@
+"""A server that is restarted, killed, cut off or full: what was acknowledged stays, the rest is an
+error with a next step, and the same object works again afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from tests.support.notes import chunk_of, document_of
+from tests.support.servers import DATABASE, SUPERUSER, Server, address_of
+from tests.support.waiting import wait_until
+
+from recollect import Memory
+from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
+from recollect.stores.postgres import open_database
+from recollect.stores.postgres.connect import MOST_CONNECTIONS, Session, patience
+from recollect.types import Scope, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from recollect.stores.postgres import PostgresStore
+
+    Write = Callable[[str, str], Path]
+
+THOROUGH = pytest.mark.skipif(
+    "ALL_QUESTIONS" not in os.environ, reason="takes long: `make test-postgres` runs it"
+)
+NOTES = 40
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A server that the tests of this file may treat badly; each leaves it running."""
+    server = Server()
+    try:
+        server.create(max_connections="20")
+        server.add_tables()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def memory(server: Server, workspace: Path, environ: dict[str, str]) -> Iterator[Memory]:
+    settings = {"store": server.address(), "provider": "none"}
+    with Memory.open(workspace, environ=environ, settings=settings) as memory:
+        yield memory
+
+
+def found(memory: Memory, question: str) -> list[str]:
+    return [hit.path for hit in memory.search(question, sync=False).hits]
+
+
+def test_a_memory_works_on_after_a_restart(server: Server, memory: Memory, write: Write) -> None:
+    write("memory/lamp.md", "The lamp is in the shed.\n")
+    memory.sync()
+
+    server.stop()
+    with pytest.raises(StoreUnreachableError) as raised, patience(0.5):
+        found(memory, "lamp")
+    server.start()
+
+    assert "cannot be reached" in raised.value.message
+    assert ["memory/lamp.md"] == found(memory, "lamp")
+
+
+def test_a_server_killed_while_it_indexes_loses_nothing_and_the_next_run_completes(
+    server: Server, memory: Memory, write: Write, tenant: str
+) -> None:
+    for number in range(NOTES):
+        write(f"memory/{number}.md", f"# Note {number}\n\nThe lamp number{number} burns.\n")
+    count = "SELECT count(*) FROM recollect.documents WHERE tenant = %s"
+    tenant = memory.status().agent
+    failures: list[StoreError] = []
+
+    def index() -> None:
+        try:
+            memory.sync()
+        except StoreError as error:
+            failures.append(error)
+
+    # Holds back the documents after the first batch, so that the kill comes in the middle.
+    holding = psycopg.connect(server.address(user=SUPERUSER))
+    holding.execute("LOCK TABLE recollect.postings IN SHARE MODE")
+    indexing = threading.Thread(target=index)
+    indexing.start()
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    wait_until(lambda: server.execute(waiting)[0][0] > 0)
+    server.kill()
+    holding.close()
+    server.start()
+    indexing.join()
+    written = server.execute(count, [tenant])[0][0]
+
+    memory.sync()
+
+    assert written in (0, NOTES)  # retried by itself, or failed as a whole
+    assert [(NOTES,)] == server.execute(count, [tenant])
+    for number in range(NOTES):
+        assert f"memory/{number}.md" == found(memory, f"number{number}")[0]
+    with open_database(server.address(), tenant=tenant) as store:
+        assert [] == store.audit()
+
+
+def _cut_all(server: Server) -> None:
+    server.execute(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'agent'"
+    )
+
+
+@pytest.fixture
+def store(server: Server, tenant: str) -> Iterator[PostgresStore]:
+    with open_database(server.address(), tenant=tenant) as store:
+        store.put(document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
+        yield store
+
+
+@pytest.mark.parametrize(("cuts", "calls"), [(1, 2), (9, 2)], ids=["once", "always"])
+def test_work_whose_connection_is_cut_is_done_once_more(
+    server: Server, store: PostgresStore, cuts: int, calls: int
+) -> None:
+    called = 0
+
+    def search() -> int:
+        nonlocal called
+        called += 1
+        with store.snapshot():
+            if called <= cuts:
+                _cut_all(server)
+            return len(store.keyword(["lamp"], scope=Scope(), limit=9).keys)
+
+    if cuts == 1:
+        assert 1 == store.recovering(search, tell=print)
+    else:
+        with pytest.raises(StoreUnreachableError) as raised:
+            store.recovering(search, tell=print)
+        assert "was lost" in raised.value.message
+        assert raised.value.action
+
+    assert calls == called
+    assert [] == store.audit()
+
+
+def test_a_process_that_uses_all_its_connections_is_told_so(server: Server, tenant: str) -> None:
+    address = server.address(more="connect_timeout=8")  # a pool of its own
+    with contextlib.ExitStack() as stack:
+        for _ in range(MOST_CONNECTIONS):
+            session = Session(address, tenant)
+            stack.callback(session.close)
+            stack.enter_context(session.reading())
+        with (
+            open_database(address, tenant=tenant) as store,
+            patience(0.2),
+            pytest.raises(StoreBusyError) as raised,
+        ):
+            store.is_empty()
+
+    assert f"All {MOST_CONNECTIONS} connections of this process" in raised.value.message
+
+
+def test_a_server_without_a_free_connection_is_told_from_one_that_is_away(
+    server: Server, tenant: str
+) -> None:
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(psycopg.OperationalError):
+            while True:
+                stack.enter_context(psycopg.connect(server.address()))
+        with pytest.raises(StoreBusyError) as raised:
+            open_database(server.address(), tenant=tenant)
+
+    assert "has no connection left" in raised.value.message
+
+
+def test_a_wrong_password_is_told_and_not_shown(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = server.address(user="guarded")
+    server.execute("CREATE ROLE guarded LOGIN PASSWORD 'correct' IN ROLE recollect_agent")
+    rules = server.data / "pg_hba.conf"
+    before = rules.read_text(encoding="utf-8")
+    rules.write_text(f"host all guarded all scram-sha-256\n{before}", encoding="utf-8")
+    server.stop()
+    server.start()
+
+    monkeypatch.setenv("PGPASSWORD", "hunter2")
+    with pytest.raises(StoreUnreachableError) as raised:
+        open_database(address, tenant="x")
+    monkeypatch.setenv("PGPASSWORD", "correct")
+    open_database(address, tenant="x").close()
+
+    assert "password authentication failed" in raised.value.message
+    assert "user and password are right" in raised.value.action
+    assert "hunter2" not in f"{raised.value.message} {raised.value.action}"
+
+
+@THOROUGH
+def test_a_promoted_replica_has_everything_that_was_acknowledged(tenant: str) -> None:
+    primary = Server()
+    servers = [primary]
+    try:
+        primary.create()
+        primary.add_tables()
+        replica = primary.copy(name="second")
+        servers.append(replica)
+        primary.configure(synchronous_standby_names="second", synchronous_commit="on")
+        primary.execute("SELECT pg_reload_conf()")
+        primary.execute("CREATE TABLE streams ()")  # waits for the replica
+        address = address_of(servers, more="target_session_attrs=read-write")
+        acknowledged: list[str] = []
+        is_over = threading.Event()
+
+        with open_database(address, tenant=tenant) as store:
+
+            def write() -> None:
+                number = 0
+                while not is_over.is_set():
+                    path = f"{number}.md"
+                    with contextlib.suppress(StoreError):
+                        store.put(document_of(path), [chunk_of(path, f"lamp {number}")], recipe="r")
+                        acknowledged.append(path)
+                        number += 1
+
+            writing = threading.Thread(target=write)
+            writing.start()
+            wait_until(lambda: len(acknowledged) > 50)
+            primary.kill()
+            replica.execute("ALTER SYSTEM SET synchronous_standby_names = ''", database=DATABASE)
+            replica.promote()
+            before = len(acknowledged)
+            wait_until(lambda: len(acknowledged) > before + 50)
+            is_over.set()
+            writing.join()
+
+            assert set(acknowledged) <= {path for _, path in store.known()}
+            assert [] == store.audit()
+            assert 1 == len(store.chunks_of(acknowledged[0], source=SourceKind.MEMORY))
+    finally:
+        for server in servers:
+            server.close()
