@@ -194,8 +194,8 @@ class Memory:
         """Open the memory of a workspace, creating its index if there is none.
 
         Args:
-            workspace: the folder with MEMORY.md and memory/; None searches from the current
-                folder upwards.
+            workspace: the folder with your notes; None searches from the current folder upwards
+                for one with MEMORY.md or recollect.toml.
             agent: id of the index; None derives one that only this workspace has.
             config_file: read instead of your own settings file.
             settings: win over every file and variable; `recollect config show --all` lists them.
@@ -203,7 +203,7 @@ class Memory:
             environ: read instead of the environment of this process.
 
         Raises:
-            WorkspaceError: the folder does not exist.
+            WorkspaceError: the folder does not exist, or is a home or system folder without notes.
             ConfigError: a setting is wrong.
             StoreError: the index cannot be used.
 
@@ -211,6 +211,7 @@ class Memory:
         setup = Setup.of(
             workspace, agent=agent, config_file=config_file, settings=settings, environ=environ
         )
+        setup.require_layout()
         return cls.open_setup(setup.limited_to(scopes))
 
     @classmethod

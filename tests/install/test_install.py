@@ -381,8 +381,8 @@ def test_a_folder_without_memory_is_named_before_an_agent_is_bound_to_it(install
     (install.workspace / "MEMORY.md").write_text("# Me\n", encoding="utf-8")
     used = install("codex", "--print")
 
-    assert f"{install.workspace} holds no memory files." in empty.stderr
-    assert "holds no memory files" not in used.stderr
+    assert f"{install.workspace} has no Markdown files." in empty.stderr
+    assert "has no Markdown files" not in used.stderr
 
 
 def test_hermes_finds_the_server_in_its_home_and_has_no_projects(install: Install) -> None:

@@ -222,13 +222,14 @@ def test_a_query_needs_no_quotes(cli: Cli, write: Callable[[str, str], Path]) ->
 
 
 def test_a_folder_without_memory_is_told_from_a_memory_without_the_answer(
-    cli: Cli, write: Callable[[str, str], Path]
+    cli: Cli, write: Callable[[str, str], Path], workspace: Path
 ) -> None:
+    (workspace / "memory").rmdir()
     empty = cli("search", "ferry", RECOLLECT_PROVIDER="none")
     write("memory/a.md", "apple\n")
     filled = cli("search", "ferry", RECOLLECT_PROVIDER="none")
 
-    assert "holds no memory files. Name a workspace with -w." in empty.stderr
+    assert "has no Markdown files, so nothing is indexed." in empty.stderr
     assert ("No matches.\n", "") == (filled.stdout, filled.stderr)
 
 
@@ -423,13 +424,40 @@ def test_a_missing_workspace_is_named(cli: Cli, tmp_path: Path) -> None:
     assert "nowhere" in error["message"]
 
 
-def test_an_empty_workspace_is_indexed_and_searched_without_fuss(cli: Cli) -> None:
-    indexed = cli("index")
-    found = cli("search", "anything")
+def test_a_folder_of_notes_needs_no_set_up(
+    cli: Cli, write: Callable[[str, str], Path], workspace: Path
+) -> None:
+    (workspace / "memory").rmdir()
+    write("trips/lisbon.md", "The ferry leaves at nine.\n")
+    write(".obsidian/plugin.md", "ferry\n")
+    first = cli("search", "ferry", RECOLLECT_PROVIDER="none")
+    remembered = cli("remember", "The ferry is blue", RECOLLECT_PROVIDER="none")
+    second = cli("search", "ferry", RECOLLECT_PROVIDER="none")
 
-    assert (0, 0) == (indexed.returncode, found.returncode)
-    assert "No memory files found" in indexed.stdout
-    assert "No matches.\n" == found.stdout
+    assert "trips/lisbon.md:1-1" in first.stdout
+    assert "obsidian" not in first.stdout
+    assert "every Markdown file below" in first.stderr
+    assert "config set extra_paths" in first.stderr
+    assert 0 == remembered.returncode
+    assert "trips/lisbon.md:1-1" in second.stdout
+    assert "every Markdown file" not in second.stderr
+
+
+@pytest.mark.parametrize("folder", ["empty", "home", "/etc"])
+def test_a_folder_named_by_mistake_gets_no_index(cli: Cli, tmp_path: Path, folder: str) -> None:
+    named = tmp_path / folder
+    named.mkdir(exist_ok=True)
+    if folder == "home":
+        (named / "letter.md").write_text("Dear ferry\n", encoding="utf-8")
+
+    done = cli("-w", str(named), "index", "--json", HOME=str(tmp_path / "home"))
+
+    assert 1 == done.returncode
+    error = json.loads(done.stdout)["error"]
+    assert "workspace" == error["type"]
+    assert "so nothing is indexed" in error["message"]
+    assert "-w" in error["action"]
+    assert [] == list(tmp_path.rglob("*.sqlite"))
 
 
 def test_no_progress_bar_is_drawn_where_there_is_no_terminal(

@@ -170,8 +170,8 @@ def test_set_changes_one_line_and_shows_old_and_new(cli: Cli) -> None:
     cli.write("# mine\nmax_results = 4  # few\n\n[mmr]\nlambda = 0.5\n")
 
     first = cli("set", "max_results", "9")
-    second = cli("set", "mmr.enabled", "on")
-    third = cli("set", "extraPaths", "~/notes, docs/*.md")
+    second = cli("set", "mmr.enabled", "on", "--user-file")
+    third = cli("set", "extraPaths", "~/notes, docs/*.md", "--user-file")
 
     assert (0, 0, 0) == (first.returncode, second.returncode, third.returncode)
     assert f"max_results: 4 → 9\nWritten to {cli.user_file}.\n" == first.stdout
@@ -196,11 +196,31 @@ def test_unset_removes_a_workspace_file_in_which_nothing_is_left(cli: Cli) -> No
     assert not file.exists()
 
 
+def test_set_is_for_this_workspace_unless_only_your_own_file_may_set_it(cli: Cli) -> None:
+    file = cli.workspace / "recollect.toml"
+
+    cli("set", "extra_paths", "notes")
+    cli("set", "provider", "none")
+    cli("set", "max_results", "4", "--config", str(cli.user_file))
+
+    assert 'extra_paths = ["notes"]\n' == file.read_text(encoding="utf-8")
+    assert 'provider = "none"\nmax_results = 4\n' == cli.written
+
+
+def test_a_home_folder_does_not_become_a_workspace(cli: Cli, tmp_path: Path) -> None:
+    done = cli("set", "max_results", "9", "-w", str(tmp_path / "user"))
+
+    assert 1 == done.returncode
+    assert "is your home folder" in done.stderr
+    assert "--user-file" in done.stderr
+    assert not (tmp_path / "user" / "recollect.toml").exists()
+
+
 def test_set_makes_the_file_and_unset_removes_the_line(cli: Cli) -> None:
-    made = cli.json("set", "fusion", "rrf")
+    made = cli.json("set", "fusion", "rrf", "--user-file")
     same = cli("set", "fusion", "rrf")
     removed = cli("set", "fusion", "--unset")
-    again = cli("set", "fusion", "--unset")
+    again = cli("set", "fusion", "--unset", "--user-file")
 
     assert ("rrf", True, "calibrated", "rrf") == (
         made["written"],
@@ -245,7 +265,7 @@ def test_set_in_the_workspaces_file_says_when_another_wins(cli: Cli) -> None:
     cli.write("max_results = 4\n")
 
     done = cli("set", "max_results", "9", "--workspace-file")
-    own = cli("set", "rrf_k", "7", RECOLLECT_RRF_K="8")
+    own = cli("set", "rrf_k", "7", "--user-file", RECOLLECT_RRF_K="8")
 
     assert "max_results = 9\n" == (cli.workspace / "recollect.toml").read_text(encoding="utf-8")
     assert f"`max_results` is also set in {cli.user_file}, which wins: 4." in done.stderr

@@ -12,7 +12,7 @@ from recollect.config.load import ARGUMENTS, ENVIRONMENT, load_config, log_notic
 from recollect.config.openclaw import PROVIDER_SETTINGS, default_file, translate
 from recollect.config.paths import find_workspace, settings_text
 from recollect.config.schema import SETTINGS, canonical, read_setting
-from recollect.errors import ConfigError
+from recollect.errors import ConfigError, WorkspaceError
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
@@ -152,24 +152,37 @@ class SettingsFiles:
             problem=problem,
         )
 
-    def change(self, key: str, value: str | None, *, in_workspace: bool = False) -> SettingChange:
-        """Set a setting in the user's file or the workspace's; None removes it.
+    def change(
+        self, key: str, value: str | None, *, in_user_file: bool | None = None
+    ) -> SettingChange:
+        """Set a setting in the workspace's file or the user's; None removes it.
+
+        Args:
+            key: the setting.
+            value: as typed; None removes the setting.
+            in_user_file: which file; None is the workspace's, unless the user's sets it already,
+                which wins, or only the user's may.
 
         Raises:
             ConfigError: no such setting, not a value for it, not allowed in that file, or the
                 settings would contradict each other; the file is unchanged.
+            WorkspaceError: the folder is a home or a system folder, not a workspace.
 
         """
-        file = self.workspace.settings if in_workspace else self.user_file
         name, written = canonical(key), None
+        if in_user_file is None:
+            in_user_file = self._belongs_to_user(name)
+        if not in_user_file:
+            self._require_workspace(key)
+        file = self.user_file if in_user_file else self.workspace.settings
         present = self._settings_of(file)
         if value is not None:
             name, checked = read_setting(key, value, origin="config set")
             written = writable(checked, given=value)
-            if in_workspace and SETTINGS[name].user_only:
+            if not in_user_file and SETTINGS[name].user_only:
                 raise ConfigError(
                     f"A workspace's own file may not set `{name}`.",
-                    action="Leave out --workspace-file to set it in your own file.",
+                    action="Use --user-file to set it in your own file.",
                 )
         elif name not in SETTINGS and name not in present:
             read_setting(key, None, origin="config set")  # raises, with the nearest name
@@ -185,6 +198,23 @@ class SettingsFiles:
             diff=diff,
             problem=self._problem(),
         )
+
+    def _belongs_to_user(self, name: str) -> bool:
+        """Tell which file a change goes to if nobody says: the user's if it has the last word."""
+        is_user_only = name in SETTINGS and SETTINGS[name].user_only
+        return is_user_only or name in self._settings_of(self.user_file)
+
+    def _require_workspace(self, key: str) -> None:
+        """Refuse to make a settings file, and so a workspace, of a folder that nobody can mean."""
+        from recollect.ingest.layout import Layout  # noqa: PLC0415 - not to show settings
+
+        folder = self.workspace.folder
+        layout = Layout(folder, self.workspace.places.user, has_extra_paths=False)
+        if not self.workspace.settings.exists() and (refusal := layout.refusal()):
+            raise WorkspaceError(
+                f"{refusal}, so it gets no settings file.",
+                action=f"Name a workspace with -w, or set `{key}` for all with --user-file.",
+            )
 
     def import_openclaw(
         self, file: Path | None = None, *, agent: str | None = None, write: bool = False

@@ -12,6 +12,7 @@ from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
+from recollect.config.home import user_folder
 from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
 from recollect.config.schema import (
     RETIRED,
@@ -27,9 +28,12 @@ from recollect.errors import ConfigError
 from recollect.providers.keys import Variables
 from recollect.providers.registry import AUTO, MEDIA_MODELS
 from recollect.records import dataclass
+from recollect.types import SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from recollect.ingest.layout import Layout
 
 ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
@@ -40,7 +44,7 @@ _TESTS = "TEST_"
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
 _MAX_PROJECT_PATHS = 64
 """Each is a walk of its own through the workspace."""
-_SET_ELSEWHERE = "Set it in your own file, the environment or on the command line."
+_SET_ELSEWHERE = "Set it in your own file: `recollect config set --user-file`."
 _HOSTED = {
     "sources": "memory",
     "multimodal.enabled": False,
@@ -94,7 +98,11 @@ def load_config(
         user_file=user_file,
         notices=tuple(notices),
     )
-    walk = replace(config.ingest.walk, stays_inside=origins.get("extra_paths") == project)
+    walk = replace(
+        config.ingest.walk,
+        stays_inside=origins.get("extra_paths") == project,
+        user_home=Path(user_folder(environ)),
+    )
     variables = Variables(environ)
     return replace(
         config,
@@ -195,6 +203,41 @@ class Setup:
     def index(self) -> Path:
         """The index file."""
         return self.places.index_of(self.agent)
+
+    @property
+    def is_new(self) -> bool:
+        """True if there is no index file yet."""
+        return self.config.store == "file:" and not self.index.exists()
+
+    @property
+    def layout(self) -> Layout:
+        """Which files of the workspace are notes."""
+        from recollect.ingest.walk import layout_of  # noqa: PLC0415 - not to show settings
+
+        return layout_of(self.workspace, options=self.config.ingest.walk)
+
+    def require_layout(self) -> None:
+        """Refuse a workspace that nobody means: a home or a system folder without a memory.
+
+        Raises:
+            WorkspaceError: it is one, and its transcripts are not wanted either.
+
+        """
+        if SourceKind.SESSIONS not in self.config.sources:
+            self.layout.require()
+
+    def require_notes(self) -> None:
+        """Refuse to make an index where there is nothing to index.
+
+        Raises:
+            WorkspaceError: there is nothing, and no index yet.
+
+        """
+        self.require_layout()
+        if self.is_new and SourceKind.SESSIONS not in self.config.sources:
+            from recollect.ingest.walk import require_notes  # noqa: PLC0415 - once per index
+
+            require_notes(self.workspace, options=self.config.ingest.walk)
 
     @property
     def store_address(self) -> str:

@@ -1,49 +1,48 @@
-"""Looks at the file names of a memory without opening any file.
+"""Looks at what a memory holds without opening it.
 
-A server that is starting has to describe the memory before there is time to open it.
+A server that is starting has to describe the memory before there is time to open it. What is
+indexed is asked of the index file; before there is one, the file names have to do.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config.paths import find_workspace
+from recollect.errors import WorkspaceError
+from recollect.facts.folder import FACTS_FOLDER
+from recollect.ingest.curated import CURATED
+from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.records import dataclass
+from recollect.stores.peek import peek_paths
 from recollect.text.confined import resolve_inside, scan_inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})\b.*\.md", re.IGNORECASE)
-_MOST = 20_000  # names read: in a larger folder the rest is not counted
+_MOST = 20_000  # notes: in a larger folder the rest is not counted
+_MOST_FOLDERS = 500  # listed before there is an index
+_MAX_DEPTH = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """What the file names of a memory tell."""
+    """What is known of a memory that is not open."""
 
     workspace: Path
-    exists: bool
     days: tuple[str, ...]
     """Days of the first and the last daily note; empty if there are none."""
     daily: int
     """How many daily notes there are."""
     others: int
-    """How many other notes and folders there are."""
-    has_facts: bool
+    """How many other notes there are."""
+    exists: bool
     is_indexed: bool
-
-    @property
-    def trouble(self) -> str | None:
-        """Why this is probably the wrong folder; None if it is not."""
-        if not self.exists:
-            return f"There is no folder {self.workspace}. Name the workspace with -w."
-        if not (self.daily or self.others or self.has_facts):
-            return f"{self.workspace} holds no memory files. Name the workspace with -w."
-        return None
+    trouble: str | None
+    """Why this is probably the wrong folder; None if it is not."""
 
 
 def peek(
@@ -52,7 +51,7 @@ def peek(
     agent: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Peek:
-    """Look at the file names of a memory; what cannot be read counts as missing.
+    """Look at a memory; what cannot be read counts as missing.
 
     Raises:
         ConfigError: the agent's id cannot be used.
@@ -60,29 +59,64 @@ def peek(
     """
     found = find_workspace(workspace, agent=agent, environ=environ, must_exist=False)
     root = found.folder
-    names = _names(root / "memory", root)
+    layout = Layout(root, found.places.user, has_extra_paths=False)
+    paths = peek_paths(found.index, source="memory", limit=_MOST)
+    names = _note_names(layout) if paths is None else [each.rpartition("/")[2] for each in paths]
     days = sorted(day[1] for name in names if (day := _DAY.fullmatch(name)))
-    top = [name for name in ("MEMORY.md", "USER.md") if (root / name).is_file()]
+    # What else its settings name is not known, so only a folder without any is suspicious.
+    is_known = bool(names) or found.settings.is_file() or (root / FOLDER).is_dir()
     return Peek(
         workspace=root,
-        exists=root.is_dir(),
         days=(days[0], days[-1]) if days else (),
         daily=len(days),
-        others=len(names) - len(days) - ("facts" in names) + len(top),
-        has_facts="facts" in names,
+        others=len(names) - len(days),
+        exists=root.is_dir(),
         is_indexed=found.index.is_file(),
+        trouble=None if is_known else _trouble(layout),
     )
 
 
-def _names(folder: Path, root: Path) -> list[str]:
-    names: list[str] = []
+def _trouble(layout: Layout) -> str:
+    root = layout.root
+    if not root.is_dir():
+        return f"There is no folder {root}. {NAME_A_FOLDER}"
+    why = layout.refusal() or f"{root} has no Markdown files"
+    return f"{why}. {NAME_A_FOLDER}"
+
+
+def _note_names(layout: Layout) -> list[str]:
+    """Return the names of notes in a workspace that is not indexed yet."""
+    root = layout.root
     try:
-        with scan_inside(resolve_inside(folder, root), Path(os.path.realpath(root))) as entries:
+        folders = [root / name for name in layout.names() if not (root / name).is_file()]
+    except WorkspaceError:
+        return []
+    names = [name for name in CURATED if (root / name).is_file()]
+    for _ in range(_MOST_FOLDERS):
+        if not folders or len(names) >= _MOST:
+            break
+        found, inner = _list_notes(folders.pop(), root)
+        names += found
+        folders += inner
+    return names[:_MOST]
+
+
+def _list_notes(folder: Path, root: Path) -> tuple[list[str], list[Path]]:
+    """Return the names of notes in a folder, and the folders in it."""
+    names: list[str] = []
+    folders: list[Path] = []
+    is_deep = len(folder.parts) - len(root.parts) >= _MAX_DEPTH
+    try:
+        with scan_inside(resolve_inside(folder, root), root) as entries:
             for entry in entries:
-                if not entry.name.startswith("."):
+                if entry.name.startswith(".") or folder / entry.name == root / FACTS_FOLDER:
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [] if is_deep else [folder / entry.name]
+                elif entry.name.lower().endswith(".md"):
                     names.append(entry.name)
                 if len(names) == _MOST:
                     break
-    except OSError:
-        return names
-    return names
+    except OSError:  # what was read counts
+        return names, folders
+    return names, folders

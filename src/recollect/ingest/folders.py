@@ -21,8 +21,8 @@ from recollect.types import Stat
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SKIPPED = frozenset({"node_modules", "__pycache__"})
-"""Folders of other tools. Hidden ones, such as .git and .venv, are always skipped."""
+_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
+"""Folders of other tools. Hidden ones, such as .git, .obsidian and .venv, are always skipped."""
 _MAX_DEPTH = 64
 _MAX_PATH_CHARS = 4000
 """Folders are opened one by one from the top, so a thousand nested ones would take seconds."""

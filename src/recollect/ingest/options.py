@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.text.setting import paths, setting, some_of, switch, user_setting, whole
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import Modality
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CHUNK_VERSION = 3
 """Raise it when equal documents and options give other chunks than before."""
@@ -57,6 +61,8 @@ class WalkOptions:
     """Which media files are indexed besides Markdown; only from the extra paths."""
     stays_inside: bool = False
     """Whether the extra paths may not lead out of the workspace: its own file names them."""
+    user_home: Path | None = None
+    """Never indexed as a whole, and neither is a folder above it."""
 
 
 @dataclass(frozen=True, slots=True)

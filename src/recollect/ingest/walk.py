@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from recollect.errors import NotFoundError, WorkspaceError
 from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import FolderSearch, Seen
+from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.ingest.media import modality_of, oversize
 from recollect.records import dataclass
 from recollect.reports import Failure
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from recollect.ingest.options import WalkOptions
     from recollect.types import Modality
 
-_FOLDER = "memory"
 _SUFFIX = ".md"
 _MAGIC = re.compile(r"[*?\[]")
 
@@ -67,7 +67,7 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     extra = _Limits(root, options.exclude, options.media.accepted, options.stays_inside)
     seen: list[Seen] = []
     failures: list[Failure] = []
-    for name in _own_names(root):
+    for name in layout_of(root, options=options).names():
         if name in CURATED and (root / name).is_dir():
             failures.append(Failure(name, "is a folder, not a file", "Rename the folder."))
         else:
@@ -93,6 +93,26 @@ def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Fa
     large = {each.path: why for each in media if (why := oversize(each, options=options.media))}
     kept = [each for each in found if each.path not in large] if large else found
     return kept, [*failures, *large.values()]
+
+
+def layout_of(workspace: Path, *, options: WalkOptions) -> Layout:
+    """Return which of a workspace's own files are notes."""
+    root = Path(os.path.realpath(workspace))
+    return Layout(root, options.user_home, has_extra_paths=bool(options.extra_paths))
+
+
+def require_notes(workspace: Path, *, options: WalkOptions) -> None:
+    """Refuse a workspace in which there is nothing to index, as one named by mistake.
+
+    Raises:
+        WorkspaceError: it has no Markdown files and no folder memory/, or cannot be listed.
+
+    """
+    found, failures = walk(workspace, options=options)
+    if not (found or failures or (workspace / FOLDER).exists()):
+        raise WorkspaceError(
+            f"{workspace} has no Markdown files, so nothing is indexed.", action=NAME_A_FOLDER
+        )
 
 
 def find_matching(workspace: Path, pattern: str) -> list[Seen]:
@@ -130,9 +150,10 @@ class Watched:
 
 def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
     """Return the places where a change can change what `walk` finds: not the whole workspace."""
-    found = [Watched(workspace, is_deep=False)]
-    if _is_within(workspace / _FOLDER, workspace):
-        found.append(Watched(workspace / _FOLDER, is_deep=True))
+    is_whole = workspace.is_dir() and layout_of(workspace, options=options).is_whole()
+    found = [Watched(workspace, is_deep=is_whole)]
+    if _is_within(workspace / FOLDER, workspace):
+        found.append(Watched(workspace / FOLDER, is_deep=True))
     found += [Watched(place, is_deep=True) for place in _extra_places(workspace, options)]
     return [each for each in found if each.path.exists()]
 
@@ -158,27 +179,15 @@ def _is_within(path: Path, folder: Path) -> bool:
 
 
 def _real_folder(workspace: Path) -> Path:
-    action = "Name the folder that holds MEMORY.md or memory/."
     try:
         root = workspace.resolve(strict=True)
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle, before 3.13
         message = f"The workspace {workspace} does not exist or cannot be reached."
-        raise WorkspaceError(message, action=action) from error
+        raise WorkspaceError(message, action=NAME_A_FOLDER) from error
     if not root.is_dir():
         message = f"The workspace {workspace} is not a folder."
-        raise WorkspaceError(message, action=action)
+        raise WorkspaceError(message, action=NAME_A_FOLDER)
     return root
-
-
-def _own_names(root: Path) -> list[str]:
-    try:
-        # Listed, not looked up by name: on some disks memory.md answers to MEMORY.md.
-        names = {entry.name for entry in root.iterdir()}
-    except OSError as error:
-        message = f"The workspace {root} cannot be listed: {error.strerror}."
-        raise WorkspaceError(message, action="Make the folder readable.") from error
-    own = [name for name in CURATED if name in names]
-    return own if _FOLDER not in names or (root / _FOLDER).is_file() else [*own, _FOLDER]
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +379,7 @@ def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
             )
         raise NotFoundError(
             f"{path} is not a memory file of this workspace.",
-            action="Only MEMORY.md, USER.md, memory/**/*.md and the extra paths can be read.",
+            action="`recollect search` shows the paths that can be read.",
         )
     raise missing(path, workspace=workspace)
 

@@ -172,7 +172,7 @@ class Searcher:
             if self.workspace is None:
                 why = "This memory is empty. Push documents to it, or remember facts."
             elif self._syncs(request):
-                why = f"{self.workspace} holds no memory files. Name a workspace with -w."
+                why = f"There are no notes in {self.workspace}. Name another workspace with -w."
             else:
                 why = "The index is empty. Run `recollect index`."
             notices += (why,)

@@ -66,9 +66,26 @@ def test_an_empty_workspace_has_no_files(workspace: Path) -> None:
 
 
 def test_only_the_exact_names_are_curated(workspace: Path) -> None:
-    write(workspace, "memory.md", "User.md", "DREAMS.md")
+    write(workspace, "memory.md", "User.md", "DREAMS.md", "memory/a.md")
 
-    assert paths(workspace) == []
+    assert paths(workspace) == ["memory/a.md"]
+
+
+def test_a_folder_that_is_not_a_memory_is_taken_whole(workspace: Path) -> None:
+    write(workspace, "a.md", "deep/er/b.md", "deep/c.txt", ".obsidian/d.md", "venv/e.md")
+    write(workspace, "memory/facts/f.md")  # what `remember` writes does not change what is a note
+
+    assert paths(workspace) == ["a.md", "deep/er/b.md", "memory/facts/f.md"]
+    assert paths(workspace, "deep") == ["memory/facts/f.md", "deep/er/b.md"]
+
+
+def test_a_home_folder_is_never_taken_whole(workspace: Path) -> None:
+    write(workspace, "a.md", "user/b.md")
+
+    def count(user_home: Path) -> int:
+        return len(walk(workspace, options=WalkOptions(user_home=user_home))[0])
+
+    assert [0, 0, 2] == [count(workspace), count(workspace / "user"), count(workspace.parent)]
 
 
 def test_only_markdown_is_found_below_memory(workspace: Path) -> None:

@@ -49,19 +49,24 @@ def show_paths(options: SharedOptions) -> None:
 @click.argument("value", required=False)
 @click.option("--unset", is_flag=True, help="Remove the setting from the file.")
 @click.option(
-    "--workspace-file", is_flag=True, help="Change recollect.toml of the workspace, not your file."
+    "--user-file/--workspace-file",
+    default=None,
+    help="Change your own file, for all workspaces, or this one's recollect.toml.  [default: "
+    "recollect.toml, unless your own file has KEY or only it may]",
 )
 @shared_options
 def set_setting(
-    options: SharedOptions, *, key: str, value: str | None, unset: bool, workspace_file: bool
+    options: SharedOptions, *, key: str, value: str | None, unset: bool, user_file: bool | None
 ) -> None:
-    """Set KEY to VALUE in your settings file; its other lines stay as they are.
+    """Set KEY to VALUE for this workspace; the other lines of the file stay as they are.
 
-    Separate the values of a list with commas: `config set extra_paths ~/notes,docs/*.md`.
+    Separate the values of a list with commas: `config set extra_paths journal,docs/*.md`.
     """
     if unset == (value is not None):
         raise click.UsageError("Give either a VALUE or --unset.")
-    change = _files(options).change(key, value, in_workspace=workspace_file)
+    if user_file is None and options.config_file is not None:
+        user_file = True  # a file was named
+    change = _files(options).change(key, value, in_user_file=user_file)
     print_remarks(render.change_remarks(change))
     options.print(render.change_json(change), render.change_text(change))
 

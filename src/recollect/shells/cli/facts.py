@@ -84,7 +84,7 @@ def remember_command(
     force: bool,
 ) -> None:
     """Save TEXT as a fact, in memory/facts/ of the workspace."""
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         created = _new_memory_notices(memory.workspace, named=options.workspace)
         remembered = memory.facts.remember(
             " ".join(text),
@@ -128,7 +128,7 @@ def _new_memory_notices(workspace: Path, *, named: Path | None) -> tuple[str, ..
 def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
     """Let a language model extract facts from files of the workspace."""
     globs = [each.strip() for each in paths.split(",") if each.strip()]
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         if dry_run:
             plan = memory.extractor.plan(globs)
             options.print(render.plan_json(plan), render.plan_text(plan))
@@ -177,7 +177,7 @@ def list_facts(
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - not needed for --help
 
     wanted = FactFilter(scopes=scopes, category=category, entity=entity, tags=tags, text=text)
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         listing = memory.facts.listed(
             wanted, as_of=end_of(as_of), include_superseded=include_superseded
         )
@@ -194,7 +194,7 @@ def list_facts(
 @shared_options
 def show_fact(options: SharedOptions, *, fact_id: str) -> None:
     """Show a fact with its history, oldest first."""
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         history = memory.facts.history(fact_id)
     options.print(render.facts_json(history), render.facts_text(history))
 
@@ -213,7 +213,7 @@ def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: b
             "Give OLD-ID and NEW-ID, or --undo and OLD-ID.", click.get_current_context()
         )
     program = options.program
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         if new is None:
             restored = memory.facts.restore(old)
             listing = memory.facts.listed(FactFilter())
@@ -231,7 +231,7 @@ def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: b
 @shared_options
 def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
     """Remove a fact for good; a fact that it had replaced is valid again."""
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         before = {fact.id for fact in memory.facts.all()}
         fact = memory.facts.forget(fact_id)
         restored = [each for each in memory.facts.all() if each.id not in before]
@@ -243,7 +243,7 @@ def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
 @shared_options
 def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
     """Remove expired facts."""
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         pruned = memory.facts.prune(dry_run=dry_run)
     options.print(
         render.pruned_json(pruned, dry_run=dry_run), render.pruned_text(pruned, dry_run=dry_run)
@@ -258,7 +258,7 @@ def consolidate_facts(options: SharedOptions, *, dry_run: bool, yes: bool) -> No
     """Merge facts that say the same in other words; the oldest of each group stays."""
     if not (dry_run or yes) and (options.as_json or not sys.stdin.isatty()):
         raise click.UsageError("consolidate asks for confirmation: add --yes, or --dry-run.")
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         groups = memory.facts.duplicates()
         if not dry_run:
             groups = tuple(
@@ -280,7 +280,7 @@ def _agrees_to(group: DuplicateGroup) -> bool:
 @shared_options
 def export_facts(options: SharedOptions) -> None:
     """Print each fact as a line of JSON; with --json, all of them as one document."""
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         lines = memory.facts.export()
     options.print(
         {"facts": [json.loads(line) for line in lines]}, "\n".join(lines) if lines else ()
@@ -294,7 +294,7 @@ def export_facts(options: SharedOptions) -> None:
 def import_facts(options: SharedOptions, *, file: Path, force: bool) -> None:
     """Import what `facts export` printed; FILE may be - for standard input."""
     lines = _read(file, workspace=options.folder).splitlines()
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         plan = memory.facts.bring(lines, force=force)
     options.print(render.import_json(plan), render.import_text(plan, program=options.program))
 

@@ -104,7 +104,7 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
             return _message(f"unknown event {event!r}; the events are {', '.join(EVENTS)}.")
         if _needs_no_memory(event, given):
             return {}
-        with replace(options, workspace=workspace).open_memory() as memory:
+        with replace(options, workspace=workspace).open_memory(may_be_empty=True) as memory:
             answer = EVENTS[event](memory, given, budget_tokens)
         options.start_resident(memory)
     except RecollectError as error:

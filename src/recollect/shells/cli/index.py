@@ -103,7 +103,7 @@ def reset_command(options: SharedOptions, *, yes: bool) -> None:
     if not yes and (options.as_json or not sys.stdin.isatty()):
         raise click.UsageError("reset asks for confirmation: add --yes.")
     try:
-        with options.open_memory() as memory:
+        with options.open_memory(may_be_empty=True) as memory:
             workspace, agent = memory.workspace, memory.agent
             if not yes and not confirm(f"Delete the index of {workspace}?"):
                 write_text("Nothing was deleted.")

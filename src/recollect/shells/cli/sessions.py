@@ -18,7 +18,7 @@ def sessions_command(_options: SharedOptions) -> None:
 @shared_options
 def list_sessions(options: SharedOptions) -> None:
     """Show the transcripts that belong to this memory and whether they are indexed."""
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         sessions, failures = memory.sessions.all()
         forgotten = memory.sessions.forgotten()
         is_searched = "sessions" in memory.config.sources
@@ -44,7 +44,7 @@ def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
         notices.append(notice)
         notify(notice)
 
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         imported = memory.sessions.bring(paths, on_notice=note)
         is_searched = "sessions" in memory.config.sources
         has_copies = any(each.is_imported for each in memory.sessions.all()[0])
@@ -67,7 +67,7 @@ def forget_sessions(
     transcript has. The agent's own files are not touched, so --undo restores what the agent still
     has. If it has none, the imported copy is the only one left and is deleted only with --yes.
     """
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         book = memory.sessions
         last = [] if undo else book.last_copies(names)
         chosen = book.restore(names) if undo else book.forget(names, last_copies=yes)

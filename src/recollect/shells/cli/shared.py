@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import shlex
 import sys
 from dataclasses import replace
@@ -31,6 +32,10 @@ ExitCode = TypeVar("ExitCode", int, None)
 _MEGA = 1_000_000
 _MANY_TEXTS = 64
 """Embedding more texts than this takes long enough to announce."""
+_WHOLE = (
+    "There is no MEMORY.md or memory/, so every Markdown file below {folder} is indexed. "
+    "To choose folders: `recollect config set extra_paths FOLDER,FOLDER`."
+)
 _STAGES = {
     "fetch": "Downloading a model, MB",
     "read": "Reading files",
@@ -70,24 +75,38 @@ class SharedOptions:
             raise click.BadParameter(f"there is no file {self.config_file}", param_hint="--config")
 
     @contextlib.contextmanager
-    def open_memory(self) -> Iterator[Memory]:
-        """Open the memory that the options name; print notices that no report contained."""
+    def open_memory(self, *, may_be_empty: bool = False) -> Iterator[Memory]:
+        """Open the memory that the options name; print notices that no report contained.
+
+        Args:
+            may_be_empty: make an index even where there is nothing to index, as commands do that
+                write to the memory.
+
+        """
         self.require_config_file()
-        with self._opened() as memory:
+        with self._opened(may_be_empty=may_be_empty) as memory:
             try:
                 yield memory
             finally:
                 for notice in memory.take_notices():
                     notify(notice)
 
-    def _opened(self) -> contextlib.AbstractContextManager[Memory]:
-        if self.memories is not None:
-            return self.memories.borrow(
-                self.workspace, agent=self.agent, config_file=self.config_file
-            )
+    def _opened(self, *, may_be_empty: bool) -> contextlib.AbstractContextManager[Memory]:
+        from recollect.config import Setup  # noqa: PLC0415 - loads every stage's options
         from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
 
-        return Memory.open(self.workspace, agent=self.agent, config_file=self.config_file)
+        setup = Setup.of(
+            self.workspace,
+            agent=self.agent,
+            config_file=self.config_file,
+            settings=None,
+            environ=dict(os.environ),  # a resident process replaces them for the next command
+        )
+        if not may_be_empty:
+            setup.require_notes()
+            if setup.is_new and setup.layout.is_whole():
+                notify(_WHOLE.format(folder=setup.workspace))
+        return Memory.open_setup(setup) if self.memories is None else self.memories.borrow(setup)
 
     def start_resident(self, memory: Memory) -> None:
         """Start the process that answers the next commands, if the settings want one."""
@@ -111,8 +130,8 @@ _OPTIONS = {
         "-w",
         "--workspace",
         type=click.Path(path_type=Path),
-        help="Folder with MEMORY.md and memory/. Default: the current folder or its nearest parent "
-        "that has a MEMORY.md or recollect.toml.",
+        help="Folder with your notes. Default: the nearest folder from here upwards that has a "
+        "MEMORY.md or recollect.toml, else the current one.",
     ),
     "agent": click.option(
         "--agent", metavar="ID", help="Id of the index. Default: derived from the workspace."

@@ -40,7 +40,7 @@ def cache_command(options: SharedOptions) -> None:
     """Show the embedding cache that all agents share, or prune it."""
     if click.get_current_context().invoked_subcommand is not None:
         return
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         status = memory.cache_status()
     options.print(render.cache_json(status), render.cache_text(status))
 
@@ -57,7 +57,7 @@ def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: 
     """Remove vectors from the cache. Indexes keep theirs, so searches do not change."""
     if everything == (unused_days is not None):
         raise click.UsageError("Give either --unused-days N or --all.")
-    with options.open_memory() as memory:
+    with options.open_memory(may_be_empty=True) as memory:
         dropped = memory.prune_cache(unused_days=unused_days)
         status = memory.cache_status()
     options.print(

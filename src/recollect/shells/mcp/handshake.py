@@ -69,7 +69,7 @@ def make_options(
     scopes: Iterable[str],
     read_only: bool,
 ) -> McpOptions:
-    """Return the options, with instructions made from file names alone; opens nothing.
+    """Return the options, with instructions made without opening the memory.
 
     Raises:
         UsageError: a scope or the agent's id is not valid.
@@ -100,7 +100,8 @@ def _instructions(seen: Peek) -> str:
         days = " to ".join(dict.fromkeys(seen.days))
         kinds.append(f"{seen.daily} daily note{'s' if seen.daily > 1 else ''} ({days})")
     if seen.others:
-        kinds.append(f"{seen.others} other note{'s' if seen.others > 1 else ''} or folders")
+        other = "other " if seen.daily else ""
+        kinds.append(f"{seen.others} {other}note{'s' if seen.others > 1 else ''}")
     # Whether there are facts is not told: they may all be somebody else's.
     contents = f"has {', '.join(kinds)}." if kinds else "has no notes yet."
     gap = "" if seen.is_indexed else " It is being indexed for the first time."

@@ -49,7 +49,7 @@ def outcome_json(report: Report) -> Json:
 def report_text(report: Report) -> Iterator[Line]:
     """Yield what `index` prints."""
     if not (report.added or report.changed or report.moved or report.unchanged):
-        yield "No memory files found; nothing indexed. Name a workspace with -w.", ""
+        yield "No notes found, so nothing is indexed. Name a workspace with -w.", ""
         return
     counts = {
         "added": report.added,

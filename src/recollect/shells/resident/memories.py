@@ -6,17 +6,17 @@ settings and variables, the same index file, and nothing that an earlier command
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from recollect.config import Setup
 from recollect.memory import Memory
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from recollect.config import Setup
 
 _MOST_KEPT = 2  # each holds a model and a connection
 _NOT_READ = frozenset({"COLUMNS", "LINES", "OLDPWD", "PWD", "SHLVL", "TERM", "_"})
@@ -39,17 +39,8 @@ class OpenMemories:
         self._kept: list[_KeptMemory] = []
 
     @contextmanager
-    def borrow(
-        self, workspace: Path | None, *, agent: str | None, config_file: Path | None
-    ) -> Iterator[Memory]:
+    def borrow(self, setup: Setup) -> Iterator[Memory]:
         """Open the memory of a command, or take the one of an earlier command."""
-        setup = Setup.of(
-            workspace,
-            agent=agent,
-            config_file=config_file,
-            settings=None,
-            environ=dict(os.environ),  # those of the next command will be others
-        )
         self.idle_seconds = setup.config.resident_seconds
         memory = self._take(setup) or Memory.open_setup(setup)
         try:
