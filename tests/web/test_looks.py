@@ -208,6 +208,7 @@ def test_what_has_the_focus_can_be_seen(tab: Tab) -> None:
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     width = "parseFloat(getComputedStyle(document.activeElement).outlineWidth)"
     tab.has_focus(tab.box)
+    tab.find(".fold").evaluate("fold => fold.open = true")
     for _ in range(24):
         tab.page.keyboard.press("Tab")
 

@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 UNITS = 1000
 
 
+def test_before_a_question_the_page_shows_recent_notes_and_questions_that_have_answers(
+    tab: Tab, sample_server: Server
+) -> None:
+    newest = sample_server.ask("/api/documents", limit=1)["documents"][0]
+    tab.open("search")
+    expect(tab.find(".recent a").first).to_have_attribute("href", re.compile(newest["date"]))
+    expect(tab.find(".state")).to_contain_text(re.compile(r"\d+ notes.*1 conversation.*facts"))
+    expect(tab.find(".filters")).not_to_be_visible()
+    question = tab.find(".chip").first.inner_text()
+    tab.find(".chip").first.click()
+
+    expect(tab.box).to_have_value(question)
+    expect(tab.hits.first).to_contain_text(question)
+
+
 def test_results_come_while_typing_and_are_announced(tab: Tab) -> None:
     tab.open("search")
     tab.box.press_sequentially("what to do when a task seems impossible")
@@ -119,6 +134,7 @@ def test_the_skip_link_leads_past_the_navigation(tab: Tab) -> None:
 
 def test_filters_narrow_stand_in_the_address_and_back_undoes_them(tab: Tab) -> None:
     tab.open("search", q="spare key")
+    tab.find(".fold summary").click()
     tab.page.get_by_role("combobox", name="Source").select_option("sessions")
     expect(tab.hits).to_have_count(1)
     expect(tab.find(".hit .tag")).to_have_text("sessions")

@@ -84,6 +84,21 @@ export function open(root) {
   };
 }
 
+// The state in a few words, and whether it needs no attention.
+export function summaryOf({ worker, stale, provider, legs, notices }) {
+  const behind = stale.changed.length + stale.gone.length;
+  if (worker.lastError) return { isGood: false, words: worker.lastError.message };
+  if (stale.failed.length) {
+    return { isGood: false, words: `${count(stale.failed.length, "file")} could not be read` };
+  }
+  if (worker.state === "syncing" || behind) return { isGood: true, words: "updating the index" };
+  if (legs.vector.pending) {
+    return { isGood: true, words: `${count(legs.vector.pending, "chunk")} waiting for a vector` };
+  }
+  if (notices.length) return { isGood: false, words: notices[0] };
+  return { isGood: true, words: provider.name ? "up to date" : "up to date, search by words only" };
+}
+
 function sections(status) {
   const { index, provider, legs, worker, stale, cache } = status;
   return [

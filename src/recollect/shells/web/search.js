@@ -5,6 +5,7 @@ import { go } from "./address.js";
 import { announce, count, debounced, failureNote, field, h, note, remarks, searchBox, waiting } from "./dom.js";
 import { tooLong } from "./failures.js";
 import { hitEntry } from "./hits.js";
+import { home } from "./home.js";
 import { wordsOf } from "./text.js";
 
 export const title = "Search";
@@ -44,8 +45,9 @@ export function open(root) {
       run();
     } else {
       stop();
-      outcome.replaceChildren(failure ? failureNote(failure) : welcome());
       announce("");
+      if (failure) outcome.replaceChildren(failureNote(failure));
+      else showHome();
     }
   }
 
@@ -59,6 +61,13 @@ export function open(root) {
     outcome.classList.toggle("busy", isBusy);
     if (isBusy) outcome.setAttribute("aria-busy", "true");
     else outcome.removeAttribute("aria-busy");
+  }
+
+  function showHome() {
+    outcome.replaceChildren(waiting("Loading …"));
+    return requests.run(async (request) => outcome.replaceChildren(...await home(request)), {
+      failed: (error) => outcome.replaceChildren(failureNote(error, showHome)),
+    });
   }
 
   async function run() {
@@ -178,9 +187,7 @@ function searchForm() {
     field("Path", path), field("Scope", scope),
     field("include superseded", superseded, "row"),
   );
-  // A small screen has room for the results or for the filters.
-  const fold = h("details", { class: "fold", open: matchMedia("(min-width: 52rem)").matches },
-    h("summary", {}, "Filters"), filters);
+  const fold = h("details", { class: "fold" }, h("summary", {}, "Filters"), filters);
   const keys = h("p", { id: "keys", class: "keys" },
     h("kbd", {}, "/"), " type ", h("kbd", {}, "↓"), h("kbd", {}, "↑"), " choose ",
     h("kbd", {}, "Enter"), " open ", h("kbd", {}, "Esc"), " back");
@@ -207,13 +214,6 @@ function searchForm() {
       if (hasFilters() || superseded.checked) fold.open = true;
     },
   };
-}
-
-function welcome() {
-  return h("div", { class: "welcome" },
-    h("p", { class: "lead" },
-      "Ask in your own words, or use an exact name, number or path. Results appear as you type, ",
-      "and each explains its score."));
 }
 
 function nothingFound(controls) {
