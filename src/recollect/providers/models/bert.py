@@ -171,7 +171,7 @@ def thread_count() -> int:
     return min(os.cpu_count() or 1, _MOST_THREADS)
 
 
-def open_session(model: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
+def open_session(model: Path | bytes) -> Any:  # noqa: ANN401 - onnxruntime has no types
     """Load a model; each run uses one thread, so that inputs can run in parallel."""
     # Some builds of the runtime send telemetry unless it is disabled before the import.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -182,4 +182,5 @@ def open_session(model: Path) -> Any:  # noqa: ANN401 - onnxruntime has no types
     options.log_severity_level = 3
     # Spinning threads waste the cores of a shared machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    given = model if isinstance(model, bytes) else str(model)
+    return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
