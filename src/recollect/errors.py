@@ -9,6 +9,7 @@ RecollectError
 ├── NotFoundError         the file does not exist, or is not a memory file
 ├── ChangedError          another client changed the document: read it again
 ├── StorageLimitError     the memory would hold more than it may: delete something
+│   └── DocumentSizeError  one document is too large: divide it
 ├── ElsewhereError        the files of the memory are on another machine: work there
 ├── StoreError            the index cannot be used
 │   ├── StoreBusyError    another process holds it: wait and retry
@@ -103,6 +104,12 @@ class StorageLimitError(RecollectError):
     """A memory would hold more than its operator allows."""
 
     kind = "storage_limit"
+
+
+class DocumentSizeError(StorageLimitError):
+    """A document is larger than one may be."""
+
+    kind = "too_large"
 
 
 class ElsewhereError(RecollectError):

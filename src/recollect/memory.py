@@ -724,11 +724,14 @@ class Memory:
         expected = self._chain.expected(held)
         space = self._store.space(expected) if expected else None
         audience = self._audience
-        cache, trouble = cache_status_of(self._cache)
+        stored = self._store.status(expected, media=config.ingest.takes_media, audience=audience)
+        if self._pushed is not None:  # where the server keeps it is not for its clients
+            stored = replace(stored, location=self.agent)
+        cache, trouble = cache_status_of(self._cache if self._pushed is None else None)
         return Status(
-            workspace=str(self.workspace),
+            workspace=str(self.workspace) if self._pushed is None else PUSHED,
             agent=self.agent,
-            store=self._store.status(expected, media=config.ingest.takes_media, audience=audience),
+            store=stored,
             requested_provider=config.provider.provider,
             provider=expected.provider if expected else None,
             model=expected.model if expected else None,

@@ -49,6 +49,8 @@ PROMPTS = {
 """What puts remembered text into a block for a model."""
 NETWORK = {
     "shells/http/errors.py: super().__init__": 1,  # JsonResponse
+    "shells/http/documents.py: Response": 1,  # not modified: no body
+    "shells/http/many.py: Response": 1,  # metrics: numbers
     "shells/http/page.py: Response": 1,  # files of the page
     "shells/http/status.py: Response": 1,  # metrics: numbers
     "shells/mcp/resources.py: MCPError": 2,  # one is a fixed sentence

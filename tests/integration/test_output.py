@@ -128,6 +128,9 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "store init": ((BAD,),),
     "store migrate": ((BAD,),),
     "store status": ((), (BAD,)),
+    "tokens create": ((BAD,),),
+    "tokens list": ((), (BAD,)),
+    "tokens revoke": ((BAD,),),
     "tune": ((),),
     "verify": ((),),
 }

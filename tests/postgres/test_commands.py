@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 from tests.support.commands import recollect_command
-from tests.support.postgres import server_of, url_of
+from tests.support.postgres import host_of, server_of, url_of
 
 from recollect.stores.postgres.schema import MIGRATIONS
 
@@ -85,3 +85,33 @@ def test_a_password_in_the_setting_is_refused_and_not_shown(
     assert 2 == refused.returncode
     assert "PGPASSWORD" in refused.stderr
     assert "hunter2" not in refused.stdout + refused.stderr
+
+
+def test_tokens_are_made_listed_without_their_secret_and_revoked(
+    address: str, workspace: Path, environ: dict[str, str], tenant: str
+) -> None:
+    there = {**environ, "RECOLLECT_STORE": host_of(address)}
+
+    made = run(there, workspace, "tokens", "create", tenant, "--scope", "user:ada", "--read-only",
+               "--expires", "2099-12-31", "--label", "Ada's laptop", "--json")  # fmt: skip
+    listed = run(there, workspace, "tokens", "list", tenant)
+    token = json.loads(made.stdout)
+    revoked = run(there, workspace, "tokens", "revoke", token["id"])
+    again = run(there, workspace, "tokens", "revoke", token["id"])
+
+    assert 0 == made.returncode, made.stderr
+    assert token["token"].startswith(f"rct_{token['id']}_")
+    assert (["user:ada"], True) == (token["scopes"], token["readOnly"])
+    assert f"{tenant}: reads, facts of global, user:ada, until 2099-12-31" in listed.stdout
+    assert token["token"].split("_")[2] not in listed.stdout
+    assert (0, 1) == (revoked.returncode, again.returncode)
+    assert "tokens list" in again.stderr
+
+
+def test_the_role_of_an_agent_may_not_see_tokens(
+    address: str, workspace: Path, environ: dict[str, str], tenant: str
+) -> None:
+    refused = run({**environ, "RECOLLECT_STORE": address}, workspace, "tokens", "create", tenant)
+
+    assert 1 == refused.returncode
+    assert "recollect_server" in refused.stderr

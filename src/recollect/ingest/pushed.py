@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.errors import NotFoundError, StorageLimitError, UsageError
+from recollect.errors import DocumentSizeError, NotFoundError, UsageError
 from recollect.ingest.read import document_of, unreadable
 from recollect.ingest.source import taken_note
 from recollect.ingest.walk import Found
@@ -198,7 +198,7 @@ class PushedBook:
             raise UsageError("A path is named twice.", action="Name each path once.")
         for each in changes:
             if each.content is not None and len(each.content) > MOST_DOCUMENT_BYTES:
-                raise StorageLimitError(
+                raise DocumentSizeError(
                     f"{each.path} has {len(each.content):,} bytes; a document may have "
                     f"{MOST_DOCUMENT_BYTES:,}.",
                     action="Divide it into several notes.",

@@ -178,10 +178,17 @@ def is_same_origin(origin: str | None, *, host: str | None) -> bool:
 
 def is_token(authorization: str | None, token: str) -> bool:
     """Tell whether a header has the token, in a time that does not depend on it."""
-    if authorization is None or authorization[: len(_BEARER)].lower() != _BEARER:
+    given = bearer_of(authorization)
+    if given is None:
         return False
-    given = authorization[len(_BEARER) :].strip()
     return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+
+
+def bearer_of(authorization: str | None) -> str | None:
+    """Return the token that a header sends; None if it sends none."""
+    if authorization is None or authorization[: len(_BEARER)].lower() != _BEARER:
+        return None
+    return authorization[len(_BEARER) :].strip()
 
 
 def read_token(environ: Mapping[str, str], *, file: Path | None) -> str | None:

@@ -52,13 +52,15 @@ _FREE_PROVIDERS = ("auto", "local", "multilingual")
 """Providers that cost nothing, so that a server may ask them before anyone has a question."""
 _FIRST_SYNC_SECONDS = 5.0  # how long a question waits for the first sync of a small memory
 _FRESHEN_SECONDS = 8.0  # how long a question waits for what changed to be read
-_QUESTION_SECONDS = 12.0  # how long it waits to be embedded; a provider has 11 for all attempts
-_MOST_QUESTIONS = 64  # embedded at the same time
+QUESTION_SECONDS = 12.0
+"""How long a question waits to be embedded; a provider has 11 for all attempts."""
+MOST_QUESTIONS = 64
+"""Embedded at the same time."""
 _LOOK_SECONDS = 0.05  # how often it looks whether the memory is small
 _SHORT_SYNC = 64  # files, or texts to embed: seconds at most
 _NOT_FRESH = "The index may not be up to date: changes are still being read."
-_NO_ANSWER = Degradation(
-    f"The embedding provider did not answer within {_QUESTION_SECONDS:g} seconds.",
+NO_ANSWER = Degradation(
+    f"The embedding provider did not answer within {QUESTION_SECONDS:g} seconds.",
     action="`recollect status --deep` shows whether it works.",
 )
 _LOG = logging.getLogger(__name__)
@@ -119,7 +121,7 @@ class ServedMemory:
         self._call_seconds = call_seconds
         self._loop = asyncio.get_running_loop()
         self._opening: asyncio.Task[_Opened] | None = None
-        self._models = ThreadPoolExecutor(_MOST_QUESTIONS, thread_name_prefix="recollect-question")
+        self._models = ThreadPoolExecutor(MOST_QUESTIONS, thread_name_prefix="recollect-question")
         self._preparing: asyncio.Task[None] | None = None
         self._worker: Worker | None = None
         self._is_closed = False
@@ -188,7 +190,7 @@ class ServedMemory:
         if syncs:
             # Not for long: another call may be waiting for a model meanwhile.
             fresh = self.run(lambda memory: memory.start_search(request))
-            started = await _within(_FRESHEN_SECONDS, fresh)
+            started = await within(_FRESHEN_SECONDS, fresh)
         if started is None:
             stale = replace(request, sync=False)
             started = await self.read(lambda memory: memory.start_search(stale))
@@ -196,7 +198,7 @@ class ServedMemory:
             started = replace(started, notices=(*started.notices, *late))
         question = started
         embedding = self._loop.run_in_executor(self._models, opened.memory.embed_search, question)
-        embedded = await _within(_QUESTION_SECONDS, embedding) or _NO_ANSWER
+        embedded = await within(QUESTION_SECONDS, embedding) or NO_ANSWER
         return await self.read(lambda memory: memory.finish_search(question, embedded))
 
     async def _run(self, work: Callable[[_Opened], Awaitable[Answer]]) -> Answer:
@@ -350,7 +352,7 @@ class ServedMemory:
         await opened.main.close()
 
 
-async def _within(seconds: float, work: Awaitable[Answer]) -> Answer | None:
+async def within(seconds: float, work: Awaitable[Answer]) -> Answer | None:
     """Return what the work returns; None if it takes longer."""
     try:
         async with asyncio.timeout(seconds):

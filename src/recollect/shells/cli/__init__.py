@@ -50,6 +50,7 @@ COMMANDS = {
     "sessions": "sessions",
     "status": "status",
     "store": "store",
+    "tokens": "tokens",
     "tune": "evaluate",
     "verify": "index",
     "watch": "index",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from recollect.records import dataclass
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, notify, shared_options
 
@@ -45,6 +46,11 @@ _M_ARENA_MAX, _MOST_ARENAS = -8, 2
     help="Show only global facts and those of this scope; may be repeated.",
 )
 @click.option("--read-only", is_flag=True, help="Refuse to add or forget facts.")
+@click.option(
+    "--memories",
+    is_flag=True,
+    help="Serve every memory of the database that `store` names, each with its own tokens.",
+)
 @shared_options
 def serve_command(
     options: SharedOptions,
@@ -55,8 +61,15 @@ def serve_command(
     names: tuple[str, ...],
     scopes: tuple[str, ...],
     read_only: bool,
+    memories: bool,
 ) -> None:
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
+    if memories:
+        if scopes or options.workspace is not None or options.agent is not None:
+            raise click.UsageError("With --memories, tokens name the memory and its scopes.")
+        settings = _ManyOptions(host, port, token_file, names, is_read_only=read_only)
+        _serve_memories(options, settings)
+        return
     from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
     from recollect.config.peek import peek  # noqa: PLC0415
     from recollect.facts.scope import FactScope  # noqa: PLC0415
@@ -83,6 +96,36 @@ def serve_command(
             visible,
             is_read_only=read_only,
             program=options.program,
+        ),
+        on_ready=lambda address: _announce(address, as_json=options.as_json),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ManyOptions:
+    host: str
+    port: int
+    token_file: Path | None
+    names: tuple[str, ...]
+    is_read_only: bool
+
+
+def _serve_memories(options: SharedOptions, given: _ManyOptions) -> None:
+    from recollect.hosting.host import MemoryHost  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.guard import read_token  # noqa: PLC0415
+    from recollect.shells.http.server import ServeOptions, serve_many  # noqa: PLC0415
+
+    limit_arenas()
+    logging.basicConfig(level=logging.WARNING, format="recollect serve: %(message)s")
+    options.require_config_file()
+    serve_many(
+        lambda: MemoryHost.open(config_file=options.config_file),
+        options=ServeOptions(
+            given.host,
+            given.port,
+            given.names,
+            read_token(os.environ, file=given.token_file),
+            is_read_only=given.is_read_only,
         ),
         on_ready=lambda address: _announce(address, as_json=options.as_json),
     )

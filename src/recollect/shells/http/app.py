@@ -10,8 +10,10 @@ import asyncio
 import contextlib
 import logging
 import time
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import Response
@@ -31,23 +33,23 @@ from recollect.shells.http.errors import (
     unknown_path,
 )
 from recollect.shells.http.models import read_parameters
-from recollect.shells.http.operations import OPERATIONS
+from recollect.shells.http.operations import AGENT, OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Iterator
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from pydantic import BaseModel
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from recollect.shells.guard import Guard
     from recollect.shells.http.listen import ServerLimits
+    from recollect.shells.http.metrics import Metrics
     from recollect.shells.http.operations import Operation
     from recollect.shells.http.state import ServerState
 
 _LOG = logging.getLogger("recollect.http")
 _ROUTE = "recollect.route"  # where a request's scope holds the path of its operation, for /metrics
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
-_PUBLIC = tuple(each.path.partition("{") for each in OPERATIONS if each.is_public)
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -62,23 +64,62 @@ _SECURITY_HEADERS = {
 }
 
 
-def build_app(state: ServerState, *, guard: Guard, limits: ServerLimits) -> ASGIApp:
-    """Return the application that serves a memory."""
-    ordered = sorted(OPERATIONS, key=lambda each: each.path)
+class Admission(Protocol):
+    """Decides which state answers a request."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Return the counters of the server."""
+
+    @property
+    def admits(self) -> tuple[str, ...]:
+        """Return how the paths start whose tokens `admit` checks, and not the guard."""
+
+    async def admit(self, scope: Scope) -> ServerState:
+        """Return the state that answers a request.
+
+        Raises:
+            RecollectError: the client may not ask this.
+
+        """
+
+    def shown(self, error: RecollectError) -> RecollectError:
+        """Return an error as clients may see it."""
+
+
+def build_app(
+    state: Admission,
+    *,
+    guard: Guard,
+    limits: ServerLimits,
+    operations: Sequence[Operation] = OPERATIONS,
+) -> ASGIApp:
+    """Return the application that serves a memory, or many."""
+    ordered = sorted(operations, key=lambda each: each.path)
     routes = [
-        Route(path, Endpoint(operations, state=state, limits=limits))
-        for path, operations in groupby(ordered, key=lambda each: each.path)
+        Route(path.replace("{path}", "{path:path}"), Endpoint(own, state=state, limits=limits))
+        for path, own in groupby(ordered, key=lambda each: each.path)
     ]
-    router = Router(routes, redirect_slashes=False, default=_not_found)
-    return GuardedApp(router, state=state, guard=guard, limits=limits)
+    known = {each.path for each in operations}
+    router = Router(routes, redirect_slashes=False, default=partial(_not_found, known))
+    public = [each.path.partition("{") for each in operations if each.is_public]
+    public += [(start, "{", "") for start in state.admits]
+    return GuardedApp(router, state=state, guard=guard, limits=limits, public=public)
 
 
 class GuardedApp:
     """Passes on the requests that the guard allows, counts all, and secures every response."""
 
     def __init__(
-        self, app: ASGIApp, *, state: ServerState, guard: Guard, limits: ServerLimits
+        self,
+        app: ASGIApp,
+        *,
+        state: Admission,
+        guard: Guard,
+        limits: ServerLimits,
+        public: Sequence[tuple[str, str, str]],
     ) -> None:
+        self._public = public
         self._app = app
         self._state = state
         self._guard = guard
@@ -126,24 +167,23 @@ class GuardedApp:
                 action="Send shorter parameters.",
             )
             return error_response(too_long, path=path)
-        refused = self._guard.refusal(_origin(scope))
+        refused = self._guard.refusal(_origin(scope, self._public))
         return None if refused is None else refused_response(refused, path=path)
 
 
-async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    error = unknown_path(scope["path"], {each.path for each in OPERATIONS})
+async def _not_found(known: set[str], scope: Scope, receive: Receive, send: Send) -> None:
+    error = unknown_path(scope["path"], known)
     await error_response(error, path=scope["path"])(scope, receive, send)
 
 
-def _origin(scope: Scope) -> RequestOrigin:
+def _origin(scope: Scope, public: Sequence[tuple[str, str, str]]) -> RequestOrigin:
     path = scope["path"]
     is_page = path == "/" and scope["method"] in {"GET", "HEAD"}
     return RequestOrigin.from_headers(
         scope["headers"],
         is_navigation=is_page and Headers(scope=scope).get("sec-fetch-mode") == "navigate",
         is_open=any(
-            path.startswith(start) if is_prefix else path == start
-            for start, is_prefix, _ in _PUBLIC
+            path.startswith(start) if is_prefix else path == start for start, is_prefix, _ in public
         ),
     )
 
@@ -152,7 +192,7 @@ class Endpoint:
     """The operations of one path, as an ASGI application."""
 
     def __init__(
-        self, operations: Iterable[Operation], *, state: ServerState, limits: ServerLimits
+        self, operations: Iterable[Operation], *, state: Admission, limits: ServerLimits
     ) -> None:
         self._operations = {each.method: each for each in operations}
         self._state = state
@@ -176,14 +216,16 @@ class Endpoint:
 
     async def _respond(self, operation: Operation, scope: Scope, receive: Receive) -> Response:
         try:
+            state = await self._state.admit(scope)
             # A client that is slow to send its body takes no place from the others.
-            parameters = await self._read(operation, scope, receive)
+            parameters = await self._read(operation, state, scope, receive)
+            work = partial(_run, operation, state, parameters)
             if operation.is_public:
-                return await self._run_in_time(operation, parameters, receive)
+                return await self._run_in_time(operation, work, receive)
             with self._in_progress():
-                return await self._run_in_time(operation, parameters, receive)
+                return await self._run_in_time(operation, work, receive)
         except RecollectError as error:
-            return error_response(error, path=scope["path"])
+            return error_response(self._state.shown(error), path=scope["path"])
         except DisconnectedError:
             raise
         except Exception:  # noqa: BLE001 - a bug is logged, and its details stay here
@@ -208,12 +250,15 @@ class Endpoint:
             metrics.in_progress -= 1
 
     async def _run_in_time(
-        self, operation: Operation, parameters: BaseModel, receive: Receive
+        self,
+        operation: Operation,
+        work: Callable[[], Coroutine[object, object, Response]],
+        receive: Receive,
     ) -> Response:
         seconds = operation.seconds or self._limits.seconds
         try:
             async with asyncio.timeout(seconds):
-                return await _unless_disconnected(self._run(operation, parameters), receive)
+                return await _unless_disconnected(work(), receive)
         except TimeoutError:
             raise RequestError(
                 503,
@@ -223,7 +268,9 @@ class Endpoint:
                 headers={"Retry-After": "5"},
             ) from None
 
-    async def _read(self, operation: Operation, scope: Scope, receive: Receive) -> BaseModel:
+    async def _read(
+        self, operation: Operation, state: ServerState, scope: Scope, receive: Receive
+    ) -> BaseModel:
         media_type = Headers(scope=scope).get("content-type", "").partition(";")[0]
         if operation.takes_body and media_type.strip().lower() != "application/json":
             raise RequestError(
@@ -232,28 +279,26 @@ class Endpoint:
                 "The body must be JSON.",
                 action="Send it with `Content-Type: application/json`.",
             )
-        if operation.writes and self._state.is_read_only:
-            raise RequestError(
-                403,
-                "read_only",
-                "This server is read-only.",
-                action="Start it without --read-only to write facts.",
-            )
-        body = await read_body(receive, limits=self._limits)
+        if operation.writes and state.is_read_only:
+            raise state.writing_refused()
+        most_bytes = operation.body_bytes or self._limits.body_bytes
+        body = await read_body(receive, limits=replace(self._limits, body_bytes=most_bytes))
+        named: Mapping[str, str] = scope.get("path_params", {})
         if body and not operation.takes_body:
             raise ParameterError("This operation takes no body.", param=None)
         return read_parameters(
             operation.parameters,
-            path=scope.get("path_params", {}),
+            path={name: text for name, text in named.items() if name != AGENT},
             query=QueryParams(scope["query_string"]).multi_items(),
             body=body if operation.takes_body else None,
         )
 
-    async def _run(self, operation: Operation, parameters: BaseModel) -> Response:
-        answer = await operation.run(self._state, parameters)
-        if isinstance(answer, Response):
-            return answer
-        return JsonResponse(answer, status=operation.status)
+
+async def _run(operation: Operation, state: ServerState, parameters: BaseModel) -> Response:
+    answer = await operation.run(state, parameters)
+    if isinstance(answer, Response):
+        return answer
+    return JsonResponse(answer, status=operation.status)
 
 
 async def _unless_disconnected(

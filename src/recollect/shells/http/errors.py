@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from recollect.errors import (
+    ChangedError,
+    DocumentSizeError,
+    ElsewhereError,
     NotFoundError,
     ProviderError,
     RecollectError,
+    StorageLimitError,
     StoreError,
     SystemFailureError,
     UsageError,
@@ -35,6 +39,10 @@ _STATUSES: tuple[tuple[type[RecollectError], int], ...] = (
     (ScopeError, 403),
     (UsageError, 400),
     (NotFoundError, 404),
+    (ElsewhereError, 409),
+    (ChangedError, 412),
+    (DocumentSizeError, 413),
+    (StorageLimitError, 507),
     (StoreError, 503),
     (WorkspaceError, 503),
     (ProviderError, 503),
@@ -49,13 +57,15 @@ STATUS_MEANINGS = {
     404: "Not found.",
     405: "The path does not support this method.",
     408: "The body took too long to arrive.",
-    409: "The fact conflicts with facts already stored.",
+    409: "It conflicts with what is stored.",
+    412: "The document is not the one that the request expects.",
     413: "The body is too large.",
     414: "The address is too long.",
     415: "The body is not application/json.",
-    429: "Too many requests are in progress.",
+    429: "Too many requests.",
     500: "An internal error.",
     503: "The request cannot be answered now.",
+    507: "The memory would hold more than it may.",
 }
 
 

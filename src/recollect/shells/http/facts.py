@@ -234,7 +234,8 @@ async def remember(state: ServerState, given: RememberParameters) -> Response:
     if shown["verdict"] == Verdict.FORGOTTEN:
         return JsonResponse(shown, status=201)
     state.note_write()
-    return JsonResponse(shown, status=201, headers={"Location": f"/api/facts/{shown['id']}"})
+    place = f"{state.root}/facts/{shown['id']}"
+    return JsonResponse(shown, status=201, headers={"Location": place})
 
 
 async def supersede(state: ServerState, given: SupersedeParameters) -> Json:

@@ -294,6 +294,8 @@ def _expected(schema: Json) -> str:
         return f"a list of at most {schema['maxItems']} values"
     if kind == "boolean":
         return "true or false"
+    if kind == "object":
+        return f"an object with {', '.join(cast('Json', schema['properties']))}, each valid"
     return f"text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
 
 

@@ -26,7 +26,7 @@ from recollect.shells.http.status import ErrorModel, NoParameters
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from pydantic import BaseModel
     from starlette.responses import Response
@@ -38,6 +38,15 @@ _BEARER = "bearer"
 _EVERY_ERROR = (400, 403, 405, 414, 503)
 _BODY_ERRORS = (408, 413, 415)
 _SCHEMAS = "#/components/schemas/"
+AGENT = "agent"
+"""The parameter of a path that names one of many memories."""
+_AGENT_PARAMETER: Json = {
+    "name": AGENT,
+    "in": "path",
+    "required": True,
+    "description": "The id of the memory.",
+    "schema": {"type": "string", "maxLength": 64},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +55,9 @@ class Operation:
 
     method: str
     path: str
-    run: Callable[[ServerState, Any], Awaitable[Json | Response]]
-    """Its name is the operationId, the first line of its docstring the summary."""
+    run: Callable[[Any, Any], Awaitable[Json | Response]]
+    """Takes the state that its server admits to, and the parameters. Its name is the operationId,
+    the first line of its docstring the summary."""
     parameters: type[BaseModel]
     """What `run` takes."""
     response: type[BaseModel] | None
@@ -62,6 +72,8 @@ class Operation:
     """Needs no token, and is not counted among the requests in progress."""
     seconds: float | None = None
     """How long it may take; None for the server's limit."""
+    body_bytes: int | None = None
+    """How large its body may be; None for the server's limit."""
 
     @property
     def summary(self) -> str:
@@ -71,7 +83,7 @@ class Operation:
     @property
     def takes_body(self) -> bool:
         """Whether it takes a JSON body, even if only an empty object."""
-        return self.method == "POST"
+        return self.method in {"POST", "PUT"}
 
     @property
     def path_names(self) -> list[str]:
@@ -112,7 +124,7 @@ class OpenAiErrorResponse(vector_stores.OpenAiModel):
 
 async def openapi(state: ServerState, _: NoParameters) -> Json:
     """Return this description."""
-    return description(needs_token=state.needs_token)
+    return description(OPERATIONS, needs_token=state.needs_token)
 
 
 # fmt: off
@@ -157,13 +169,13 @@ OPERATIONS = (
 # fmt: on
 
 
-def description(*, needs_token: bool) -> Json:
-    """Return the OpenAPI 3.1 description of the table."""
+def description(operations: Sequence[Operation], *, needs_token: bool) -> Json:
+    """Return the OpenAPI 3.1 description of a table."""
     paths: dict[str, dict[str, object]] = {}
-    for each in OPERATIONS:
+    for each in operations:
         row = paths.setdefault(each.path, {})
         row[each.method.lower()] = _described(each, needs_token=needs_token)
-    components: dict[str, object] = {"schemas": _response_schemas()}
+    components: dict[str, object] = {"schemas": _response_schemas(operations)}
     if needs_token:
         components["securitySchemes"] = {_BEARER: {"type": "http", "scheme": "bearer"}}
     return {
@@ -179,9 +191,9 @@ def description(*, needs_token: bool) -> Json:
     }
 
 
-def _response_schemas() -> Json:
+def _response_schemas(operations: Sequence[Operation]) -> Json:
     models: list[type[BaseModel]] = [ErrorResponse, OpenAiErrorResponse]
-    models += [each.response for each in OPERATIONS if each.response is not None]
+    models += [each.response for each in operations if each.response is not None]
     _, schema = models_json_schema(
         [(model, "validation") for model in models],
         ref_template=f"{_SCHEMAS}{{model}}",
@@ -197,7 +209,8 @@ def _described(operation: Operation, *, needs_token: bool) -> Json:
         for name, field in operation.parameters.model_fields.items()
         if field.is_required()
     }
-    parameters, members = [], {}
+    parameters: list[Json] = [_AGENT_PARAMETER] if AGENT in path_names else []
+    members = {}
     for name, schema in properties_of(operation.parameters).items():
         if operation.takes_body and name not in path_names:
             # A member that is null counts as left out.

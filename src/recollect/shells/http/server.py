@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.shells.guard import Guard
+from recollect.shells.guard import Guard, is_loopback
 from recollect.shells.http.app import build_app
 from recollect.shells.http.listen import Server, ServerLimits, address_of, bound
 from recollect.shells.http.state import ServerState
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from recollect.async_memory import AsyncMemory
+    from recollect.hosting.host import MemoryHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,58 @@ class ServeOptions:
     program: str = "recollect"
     """How suggested commands start."""
     limits: ServerLimits = ServerLimits()
+
+
+def serve_many(
+    open_host: Callable[[], MemoryHost],
+    *,
+    options: ServeOptions,
+    on_ready: Callable[[str], None],
+) -> None:
+    """Serve every memory of a database until a signal ends it.
+
+    Args:
+        open_host: opens the database.
+        options: where and to whom; its token is the operator's.
+        on_ready: called with the address once the server answers.
+
+    Raises:
+        UsageError: the address cannot be bound.
+        RecollectError: the database cannot be used.
+
+    """
+    with bound(options.host, options.port, options="--host and --port") as listener:
+        address = f"{address_of(options.host, listener.getsockname()[1])}/"
+        with open_host() as host:
+            asyncio.run(
+                run_many(
+                    host, options=options, listener=listener, on_ready=lambda _: on_ready(address)
+                )
+            )
+
+
+async def run_many(
+    host: MemoryHost,
+    *,
+    options: ServeOptions,
+    listener: socket.socket,
+    on_ready: Callable[[Server], None],
+) -> None:
+    """Serve the memories of a host on a listening socket until a signal."""
+    from recollect.shells.http.many import MANY_OPERATIONS, MemoriesState  # noqa: PLC0415
+
+    # Nobody knows the token that keeps others from the counters, unless the operator names one.
+    token = options.token or (None if is_loopback(options.host) else secrets.token_hex(32))
+    guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=token)
+    state = MemoriesState(host, is_read_only=options.is_read_only)
+    app = build_app(state, guard=guard, limits=options.limits, operations=MANY_OPERATIONS)
+    server = Server(app, options.limits)
+    try:
+        with server.capture_signals():  # before anyone knows that it can be stopped
+            on_ready(server)
+            await server.serve(sockets=[listener])
+    finally:
+        state.close()
 
 
 def serve(

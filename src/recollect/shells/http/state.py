@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
+from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import Metrics
 from recollect.shells.scopes import VisibleScopes
 
 if TYPE_CHECKING:
+    from starlette.types import Scope
+
     from recollect.reports import StoreStatus
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
@@ -33,6 +36,7 @@ class ServerState:
         is_read_only: bool = False,
         needs_token: bool = False,
         program: str = "recollect",
+        metrics: Metrics | None = None,
     ) -> None:
         """Store the arguments.
 
@@ -42,6 +46,7 @@ class ServerState:
             is_read_only: refuse to write or forget facts.
             needs_token: whether requests need a token, for the description.
             program: how suggested commands start.
+            metrics: the counters of the server; None starts them.
 
         """
         self.memory = memory
@@ -50,7 +55,9 @@ class ServerState:
         self.needs_token = needs_token
         self.program = program
         self.started_at = datetime.now(tz=UTC)
-        self.metrics = Metrics()
+        self.metrics = metrics or Metrics()
+        self.root = "/api"
+        """Where the paths of its operations start."""
         self.is_degraded = False
         """Whether a leg did not run in the last search."""
         self._has_unsynced_write = False
@@ -58,6 +65,28 @@ class ServerState:
         self._size_at = -_MAX_AGE_SECONDS
         self._size_sync: datetime | None = None
         self._measuring: asyncio.Task[None] | None = None
+
+    @property
+    def admits(self) -> tuple[str, ...]:
+        """Return no path: the guard checks the token of all."""
+        return ()
+
+    async def admit(self, _scope: Scope) -> ServerState:
+        """Return the state that answers a request: there is one memory, and one state."""
+        return self
+
+    def shown(self, error: RecollectError) -> RecollectError:
+        """Return an error as clients may see it: the server's user is its client."""
+        return error
+
+    def writing_refused(self) -> RequestError:
+        """Return the error for a request that may not write."""
+        return RequestError(
+            403,
+            "read_only",
+            "This server is read-only.",
+            action="Start it without --read-only to write facts.",
+        )
 
     @property
     def needs_sync(self) -> bool:

@@ -254,7 +254,8 @@ def translated(location: str) -> Iterator[None]:
     except errors.InsufficientPrivilege as error:
         raise StoreError(
             f"The role of this address may not use {location} ({_first_line(error)}).",
-            action="Grant it the role recollect_agent: see the guide for operators.",
+            action="Grant it the role recollect_agent, or recollect_server for a server of many "
+            "memories: see the guide for operators.",
         ) from error
     except psycopg.OperationalError as error:
         raise _unreachable(location, error) from error

@@ -1,0 +1,119 @@
+"""Tokens: made once and shown once, stored as a digest, compared in constant time.
+
+A token is `rct_ID_SECRET`. The id finds its row and may be shown; the secret has 256 random bits,
+so that one round of SHA-256 is enough to store it by.
+
+Threats. Whoever reads the table must not be able to use what is in it. Whoever guesses must not
+learn from the time of an answer whether an id exists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.config.paths import agent_of
+from recollect.errors import NotFoundError, UsageError
+from recollect.facts.scope import FactScope
+from recollect.stores.pushed import Token
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from recollect.stores.pushed import Tokens
+
+__all__ = ["Token", "create_token", "find_token", "named_agent", "revoke_token"]
+
+_FORM = re.compile(r"rct_(?P<id>[0-9a-f]{12})_(?P<secret>[0-9a-f]{64})")
+_MOST_LABEL_CHARS = 100
+_NO_DIGEST = bytes(32)
+
+
+def create_token(  # noqa: PLR0913 - the rights of a token
+    tokens: Tokens,
+    agent: str,
+    *,
+    now: datetime,
+    label: str = "",
+    scopes: Iterable[str] | None = None,
+    is_read_only: bool = False,
+    expires: datetime | None = None,
+) -> tuple[Token, str]:
+    """Store a new token of a memory; return it with the text that clients send.
+
+    Args:
+        tokens: where it is stored.
+        agent: the memory, which need not hold anything yet.
+        now: the current time.
+        label: what it is for.
+        scopes: the only scopes of facts, besides the global one, that it may see; None for all.
+        is_read_only: refuse to write with it.
+        expires: when it ends; None for never.
+
+    Raises:
+        UsageError: the id of the memory, the label, a scope or the time cannot be used.
+
+    """
+    if expires is not None and expires <= now:
+        raise UsageError("The token would be expired already.", action="Name a later day.")
+    if len(label) > _MOST_LABEL_CHARS or not label.isprintable():
+        raise UsageError(
+            "The label cannot be used.", action=f"Use up to {_MOST_LABEL_CHARS} plain characters."
+        )
+    token = Token(
+        id=secrets.token_hex(6),
+        agent=named_agent(agent),
+        label=label,
+        scopes=None if scopes is None else frozenset(str(FactScope.parse(each)) for each in scopes),
+        is_read_only=is_read_only,
+        created=now,
+        expires=expires,
+    )
+    secret = secrets.token_hex(32)
+    tokens.add(token, digest=_digest(secret))
+    return token, f"rct_{token.id}_{secret}"
+
+
+def find_token(tokens: Tokens, text: str, *, now: datetime) -> Token | None:
+    """Return the token that a client has sent; None if it is wrong, revoked or expired."""
+    parts = _FORM.fullmatch(text)
+    if parts is None:
+        return None
+    found = tokens.find(parts["id"])
+    token, digest = found or (None, _NO_DIGEST)
+    is_right = hmac.compare_digest(_digest(parts["secret"]), digest)
+    if token is None or not is_right:
+        return None
+    return token if token.expires is None or now < token.expires else None
+
+
+def revoke_token(tokens: Tokens, token_id: str) -> None:
+    """Delete a token, given by its id.
+
+    Raises:
+        NotFoundError: there is none.
+
+    """
+    if not tokens.revoke(token_id):
+        raise NotFoundError(
+            f"There is no token {token_id!r}.", action="`recollect tokens list` shows their ids."
+        )
+
+
+def named_agent(agent: str) -> str:
+    """Return the id of a memory.
+
+    Raises:
+        ConfigError: it cannot be one.
+
+    """
+    return agent_of(Path(), named=agent)
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

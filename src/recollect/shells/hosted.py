@@ -1,0 +1,145 @@
+"""One of many memories, as the operations of a server use it: opened for each call.
+
+It offers what a `ServedMemory` offers. Nothing is watched and nothing is synced here: what is
+written is read at once, and workers embed it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from recollect.shells.serving import (
+    MOST_QUESTIONS,
+    NO_ANSWER,
+    QUESTION_SECONDS,
+    LastSync,
+    SlowError,
+    within,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from recollect.hosting.host import MemoryHost
+    from recollect.memory import Memory
+    from recollect.types import Results, SearchRequest
+
+Answer = TypeVar("Answer")
+
+_MOST_CALLS = 8
+"""At the same time; each takes a connection, of which a process has ten."""
+
+
+class HostThreads:
+    """The threads in which calls of all memories run, and those that embed questions."""
+
+    def __init__(self) -> None:
+        self.calls = ThreadPoolExecutor(_MOST_CALLS, thread_name_prefix="recollect-call")
+        self.questions = ThreadPoolExecutor(MOST_QUESTIONS, thread_name_prefix="recollect-question")
+
+    def close(self) -> None:
+        """Stop; what waits for a thread is not done."""
+        for pool in (self.calls, self.questions):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+class HostedMemory:
+    """The memory that one request names."""
+
+    last_sync = LastSync()
+    """Of a worker that this server does not have."""
+    state = "idle"
+    is_first_sync = False
+
+    def __init__(
+        self,
+        host: MemoryHost,
+        agent: str,
+        *,
+        threads: HostThreads,
+        scopes: frozenset[str] | None,
+        call_seconds: float | None = None,
+    ) -> None:
+        """Store the arguments.
+
+        Args:
+            host: opens memories.
+            agent: whose memory it is.
+            threads: where calls run.
+            scopes: the only scopes of facts that may be seen; None allows all.
+            call_seconds: how long a call may take within `time_limit`; None for no limit.
+
+        """
+        self._host = host
+        self._agent = agent
+        self._threads = threads
+        self._scopes = scopes
+        self._call_seconds = call_seconds
+
+    async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+        """Run a function with the memory, in a thread.
+
+        Raises:
+            RecollectError: the function failed.
+
+        """
+        return await self._run(self._threads.calls, work)
+
+    read = run
+
+    async def search(self, request: SearchRequest) -> Results:
+        """Answer a question. No other call waits while it is embedded.
+
+        Raises:
+            RecollectError: the memory cannot be read, or the request is not valid.
+
+        """
+        asked = replace(request, sync=False)
+        started = await self.run(lambda memory: memory.start_search(asked))
+        embedding = self._run(self._threads.questions, lambda memory: memory.embed_search(started))
+        embedded = await within(QUESTION_SECONDS, embedding) or NO_ANSWER
+        return await self.run(lambda memory: memory.finish_search(started, embedded))
+
+    async def wait_for_first_sync(self) -> None:
+        """Return at once: there is none."""
+
+    def take_notices(self) -> tuple[str, ...]:
+        """Return nothing: reports contain what there is to tell."""
+        return ()
+
+    def wake_worker(self) -> bool:
+        """Put the memory into the queue of work."""
+        self._threads.calls.submit(self._enqueue)
+        return True
+
+    @contextlib.asynccontextmanager
+    async def time_limit(self) -> AsyncIterator[None]:
+        """Limit what is awaited inside to the time that one call may take.
+
+        Raises:
+            SlowError: it took too long.
+
+        """
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                yield
+        except TimeoutError:
+            raise SlowError(
+                f"Memory did not answer within {self._call_seconds:g} seconds.",
+                action="Ask again in a moment.",
+            ) from None
+
+    def _enqueue(self) -> None:
+        with self._host.queue() as queue:
+            queue.add(self._agent)
+
+    async def _run(self, pool: ThreadPoolExecutor, work: Callable[[Memory], Answer]) -> Answer:
+        def call() -> Answer:
+            with self._host.memory(self._agent, scopes=self._scopes) as memory:
+                return work(memory)
+
+        return await asyncio.get_running_loop().run_in_executor(pool, call)

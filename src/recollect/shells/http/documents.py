@@ -1,0 +1,232 @@
+"""Operations on pushed documents: put, get, delete, list, several at once, earlier versions.
+
+A document's ETag is the digest of its text. A request may say which one it was made for, in
+`If-Match` or `If-None-Match`; if another client was faster, nothing is changed.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+from starlette.responses import Response
+
+from recollect.facts.folder import FACTS_FOLDER
+from recollect.hosting.documents import MOST_DOCUMENT_BYTES, MOST_PATH_CHARS, PushedChange
+from recollect.shells.http.errors import JsonResponse, ParameterError, RequestError
+from recollect.shells.http.models import SOMETIMES, Parameters, ResponseModel
+
+if TYPE_CHECKING:
+    from recollect.hosting.documents import PushedDocument
+    from recollect.shells.http.many import MemoryState
+    from recollect.shells.render.shared import Json
+
+MOST_CHANGES = 200
+"""In one request."""
+BODY_BYTES = 4 * 1024 * 1024
+"""Of a request with documents: escaped as JSON, a text may take twice its size."""
+_TAGS = re.compile(r'\s*(?:W/)?"([!#-~]*)"\s*(?:,|$)')
+_NANO = 10**9
+
+DocumentPath = Annotated[str, Field(min_length=1, max_length=MOST_PATH_CHARS)]
+DocumentText = Annotated[str, Field(max_length=MOST_DOCUMENT_BYTES)]
+_PATH_HELP = "The path of the document, such as memory/2026-02-01.md."
+
+
+class DocumentParameters(Parameters):
+    """Parameters of the operations on one document."""
+
+    path: DocumentPath = Field(description=_PATH_HELP)
+
+
+class ReadParameters(DocumentParameters):
+    """Parameters of GET …/documents/{path}."""
+
+    version: int | None = Field(None, ge=1, le=10**12, description="An earlier version.")
+
+
+class PutParameters(DocumentParameters):
+    """Parameters of PUT …/documents/{path}."""
+
+    text: DocumentText = Field(description="The whole document, as Markdown.")
+
+
+class ChangeModel(Parameters):
+    """A document to write or to delete."""
+
+    path: DocumentPath = Field(description=_PATH_HELP)
+    text: DocumentText | None = Field(None, description="The whole document, as Markdown.")
+    delete: bool = Field(default=False, description="Delete it; then it has no text.")
+    if_match: str | None = Field(
+        None, max_length=200, description="The ETag that it must have; `new` if it must not exist."
+    )
+
+
+class ChangesParameters(Parameters):
+    """Parameters of POST …/documents."""
+
+    changes: list[ChangeModel] = Field(
+        min_length=1, max_length=MOST_CHANGES, description="All of them are made, or none."
+    )
+
+
+class PushedModel(ResponseModel):
+    """A pushed document."""
+
+    path: str
+    version: int
+    etag: str
+    size_bytes: int
+    changed: str
+
+
+class PushedTextResponse(PushedModel):
+    """A pushed document with its text."""
+
+    text: str
+
+
+class PushedListResponse(ResponseModel):
+    """Pushed documents."""
+
+    documents: list[PushedModel]
+    deleted: list[str] = SOMETIMES
+
+
+async def manifest(state: MemoryState, _: Parameters) -> Json:
+    """List all pushed documents with their ETags."""
+    listed = await state.memory.read(lambda memory: memory.pushed.listed())
+    return {"documents": [_json(each) for each in listed if state.may_open(each.path)]}
+
+
+async def get_document(state: MemoryState, given: ReadParameters) -> Response:
+    """Return a pushed document, or an earlier version of it."""
+    state.require_open(given.path)
+    document, text = await state.memory.read(
+        lambda memory: memory.pushed.read(given.path, version=given.version)
+    )
+    headers = {"ETag": _etag(document)}
+    wanted = _tags(state.headers.get("if-none-match"))
+    if wanted is not None and (document.digest in wanted or "*" in wanted):
+        return Response(status_code=304, headers=headers)
+    return JsonResponse({**_json(document), "text": text}, headers=headers)
+
+
+async def put_document(state: MemoryState, given: PutParameters) -> Response:
+    """Write a document; it is found at once."""
+    state.require_open(given.path)
+    change = PushedChange(given.path, given.text.encode(), _expected(state))
+    [written] = await state.memory.run(lambda memory: memory.pushed.write([change]))
+    status = 201 if written.version == 1 else 200
+    return JsonResponse(_json(written), status=status, headers={"ETag": _etag(written)})
+
+
+async def delete_document(state: MemoryState, given: DocumentParameters) -> Json:
+    """Delete a document; its earlier versions are kept."""
+    state.require_open(given.path)
+    change = PushedChange(given.path, None, _expected(state))
+    await state.memory.run(lambda memory: memory.pushed.write([change]))
+    return {"documents": [], "deleted": [given.path]}
+
+
+async def change_documents(state: MemoryState, given: ChangesParameters) -> Json:
+    """Write and delete several documents: all, or none."""
+    changes = []
+    for each in given.changes:
+        state.require_open(each.path)
+        if each.delete is not (each.text is None):
+            raise ParameterError(
+                "A change has either a text or `delete`.", param="changes", action="Give one."
+            )
+        content = None if each.text is None else each.text.encode()
+        changes.append(PushedChange(each.path, content, _expected_by(each.if_match)))
+    written = await state.memory.run(lambda memory: memory.pushed.write(changes))
+    deleted = [each.path for each in changes if each.content is None]
+    return {"documents": [_json(each) for each in written], "deleted": deleted}
+
+
+async def document_versions(state: MemoryState, given: DocumentParameters) -> Json:
+    """List the versions of a document that are kept, the newest first."""
+    state.require_open(given.path)
+    found = await state.memory.read(lambda memory: memory.pushed.versions(given.path))
+    return {"documents": [_json(each) for each in found]}
+
+
+def facts_refused() -> RequestError:
+    """Return the error for a page of facts that a token with scopes may not see as a whole."""
+    return RequestError(
+        403,
+        "scope",
+        f"This token is for some scopes: it may not open the pages in {FACTS_FOLDER}.",
+        action="Use the operations on facts.",
+    )
+
+
+def _expected(state: MemoryState) -> frozenset[str | None] | None:
+    """Return the digests that the conditions of a request allow."""
+    match, none_match = (_tags(state.headers.get(name)) for name in ("if-match", "if-none-match"))
+    if none_match is not None:
+        if none_match != {"*"} or match is not None:
+            raise ParameterError(
+                "Only `If-None-Match: *` can be met here.", param=None, action="Use If-Match."
+            )
+        return frozenset({None})
+    if match is None:
+        return None
+    return _ANY if "*" in match else frozenset(match)
+
+
+class _AnyDigest(frozenset[str | None]):
+    """Contains every digest, but not the absence of one."""
+
+    def __contains__(self, digest: object) -> bool:
+        return digest is not None
+
+
+_ANY = _AnyDigest()
+
+
+def _expected_by(tag: str | None) -> frozenset[str | None] | None:
+    if tag is None:
+        return None
+    return frozenset({None if tag == "new" else tag.strip('"')})
+
+
+def _tags(header: str | None) -> set[str] | None:
+    """Return the tags of a condition; None if it is not sent.
+
+    Raises:
+        ParameterError: it is not a list of tags.
+
+    """
+    if header is None:
+        return None
+    if header.strip() == "*":
+        return {"*"}
+    tags, at = set(), 0
+    while at < len(header):
+        found = _TAGS.match(header, at)
+        if found is None:
+            raise ParameterError(
+                "The condition is not a list of ETags.", param=None, action='Send "ETAG" or *.'
+            )
+        tags.add(found[1])
+        at = found.end()
+    return tags
+
+
+def _etag(document: PushedDocument) -> str:
+    return f'"{document.digest}"'
+
+
+def _json(document: PushedDocument) -> Json:
+    changed = datetime.fromtimestamp(document.changed_ns / _NANO, tz=UTC)
+    return {
+        "path": document.path,
+        "version": document.version,
+        "etag": document.digest,
+        "sizeBytes": document.size_bytes,
+        "changed": changed.isoformat(timespec="milliseconds"),
+    }

@@ -1,0 +1,288 @@
+"""A server of many memories: the same operations for each, below `/api/memories/{agent}`.
+
+Threats. A token opens one memory: with it, other memories look the same whether they exist or not.
+Without one, so does every memory. Errors of the database name hosts and roles: they are logged, not
+shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from recollect.errors import StoreError
+from recollect.facts.folder import FACTS_FOLDER
+from recollect.hosting.tokens import find_token
+from recollect.shells.guard import bearer_of
+from recollect.shells.hosted import HostedMemory, HostThreads
+from recollect.shells.http import documents, status
+from recollect.shells.http.errors import RequestError
+from recollect.shells.http.evaluation import evaluation
+from recollect.shells.http.metrics import MEDIA_TYPE, Metrics, gauge
+from recollect.shells.http.operations import (
+    AGENT,
+    OPERATIONS,
+    OpenApiResponse,
+    Operation,
+    description,
+)
+from recollect.shells.http.state import ServerState
+from recollect.shells.http.status import NoParameters
+from recollect.version import __version__
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+    from recollect.errors import RecollectError
+    from recollect.hosting.host import MemoryHost
+    from recollect.hosting.tokens import Token
+    from recollect.shells.render.shared import Json
+
+ROOT = "/api/memories/{agent}"
+_OWN = "/api/"
+_OPENAI = "/v1/"
+_MINUTE = 60.0
+_MOST_COUNTED = 100_000  # memories whose requests are counted
+_LOG = logging.getLogger("recollect.http")
+
+
+class MemoryState(ServerState):
+    """The state of one request to one memory."""
+
+    memory: HostedMemory  # type: ignore[assignment]  # offers the same
+
+    def __init__(
+        self, memory: HostedMemory, token: Token, *, headers: Headers, many: MemoriesState
+    ) -> None:
+        super().__init__(
+            memory,  # type: ignore[arg-type]  # offers the same
+            scopes=token.scopes,
+            is_read_only=token.is_read_only or many.is_read_only,
+            needs_token=True,
+            metrics=many.metrics,
+        )
+        self.headers = headers
+        self.root = ROOT.replace("{agent}", token.agent)
+        self.started_at = many.started_at
+
+    def note_write(self) -> None:
+        """Do nothing: what is written is in the queue of work."""
+
+    def writing_refused(self) -> RequestError:
+        """Return the error for a request that may not write."""
+        return RequestError(
+            403,
+            "read_only",
+            "This token may only read.",
+            action="Ask the operator for one that may write.",
+        )
+
+    def may_open(self, path: str) -> bool:
+        """Tell whether the whole of a document may be seen: pages of facts have many scopes."""
+        return self.scopes.names is None or not path.startswith(f"{FACTS_FOLDER}/")
+
+    def require_open(self, path: str) -> None:
+        """Refuse a page of facts to a token with scopes.
+
+        Raises:
+            RequestError: it is one.
+
+        """
+        if not self.may_open(path):
+            raise documents.facts_refused()
+
+
+class MemoriesState:
+    """The state of a server of many memories: admits each request to the memory of its token."""
+
+    admits = (_OWN, _OPENAI)
+
+    def __init__(self, host: MemoryHost, *, is_read_only: bool = False) -> None:
+        self.host = host
+        self.is_read_only = is_read_only
+        self.metrics = Metrics()
+        self.threads = HostThreads()
+        self.started_at = datetime.now(tz=UTC)
+        self._rates = RequestRates(host.config.limits.requests_per_minute)
+
+    async def admit(self, scope: Scope) -> ServerState:
+        """Return the state for a request.
+
+        Raises:
+            RequestError: its token is missing, wrong or for another memory, or asks too often.
+
+        """
+        path: str = scope["path"]
+        if not path.startswith(self.admits):
+            return _ServerOnly(self)
+        headers = Headers(scope=scope)
+        token = await self._token(headers)
+        agent = scope.get("path_params", {}).get(AGENT, token.agent)
+        if agent != token.agent:
+            raise RequestError(
+                403,
+                "memory",
+                "This token is not for that memory.",
+                action="Use the token of the memory, or its own address.",
+            )
+        self._rates.count(agent)
+        memory = HostedMemory(self.host, agent, threads=self.threads, scopes=token.scopes)
+        return MemoryState(memory, token, headers=headers, many=self)
+
+    async def _token(self, headers: Headers) -> Token:
+        sent = headers.getlist("authorization")
+        text = bearer_of(sent[0]) if len(sent) == 1 else None
+        token = None
+        if text is not None:
+            loop = asyncio.get_running_loop()
+            token = await loop.run_in_executor(self.threads.calls, self._find, text)
+        if token is None:
+            raise RequestError(
+                401,
+                "token",
+                "This request needs a valid token of the memory.",
+                action="Send it as `Authorization: Bearer TOKEN`; `recollect tokens create` makes "
+                "one.",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        return token
+
+    def _find(self, text: str) -> Token | None:
+        with self.host.tokens() as tokens:
+            return find_token(tokens, text, now=datetime.now(tz=UTC))
+
+    def shown(self, error: RecollectError) -> RecollectError:
+        """Return an error without what only the operator may know."""
+        if not isinstance(error, StoreError):
+            return error
+        _LOG.warning("%s %s", error.message, error.action)
+        return RequestError(
+            503,
+            error.kind,
+            "The memory cannot be used now.",
+            action="Try again in a moment; the log of the server has the details.",
+            headers={"Retry-After": "5"},
+        )
+
+    async def waiting(self) -> int:
+        """Return how many memories wait for a worker."""
+
+        def count() -> int:
+            with self.host.queue() as queue:
+                return queue.waiting()
+
+        return await asyncio.get_running_loop().run_in_executor(self.threads.calls, count)
+
+    def close(self) -> None:
+        """Stop the threads."""
+        self.threads.close()
+
+
+class RequestRates:
+    """Counts the requests to each memory, and refuses those above a number a minute.
+
+    A memory may use the requests of a minute at once; they come back evenly.
+    """
+
+    def __init__(self, most_per_minute: int) -> None:
+        self._most = most_per_minute
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def count(self, agent: str) -> None:
+        """Count a request.
+
+        Raises:
+            RequestError: there were too many.
+
+        """
+        now = time.monotonic()
+        if len(self._left) > _MOST_COUNTED:
+            self._left.clear()
+        left, since = self._left.get(agent, (float(self._most), now))
+        left = min(float(self._most), left + (now - since) * self._most / _MINUTE)
+        if left < 1:
+            seconds = max(1, round((1 - left) * _MINUTE / self._most))
+            raise RequestError(
+                429,
+                "rate",
+                f"This memory may be asked {self._most} times a minute.",
+                action=f"Try again in {seconds} s, or send several changes in one request.",
+                headers={"Retry-After": str(seconds)},
+            )
+        self._left[agent] = (left - 1, now)
+
+
+class _ServerOnly(ServerState):
+    """The state of a request to the server itself."""
+
+    def __init__(self, many: MemoriesState) -> None:
+        self.many = many
+        self.metrics = many.metrics
+        self.is_read_only = many.is_read_only
+
+
+async def health(state: _ServerOnly, _: NoParameters) -> Json:
+    """Check whether the server works; needs no token."""
+    try:
+        await state.many.waiting()
+    except StoreError as error:
+        raise state.many.shown(error) from error
+    return {"status": "ok", "version": __version__, "worker": "idle"}
+
+
+async def metrics(state: _ServerOnly, _: NoParameters) -> Response:
+    """Return counters in Prometheus' text format: of all memories together."""
+    lines = [
+        *state.metrics.lines(),
+        *gauge(
+            "recollect_memories_waiting",
+            "Memories with something to embed.",
+            await state.many.waiting(),
+        ),
+        *gauge("recollect_build_info", "The version.", {(("version", __version__),): 1}),
+    ]
+    return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
+
+
+async def openapi(_state: _ServerOnly, _: NoParameters) -> Json:
+    """Return this description."""
+    return description(MANY_OPERATIONS, needs_token=True)
+
+
+def _of_each_memory(operation: Operation) -> Operation:
+    return replace(operation, path=operation.path.replace("/api", ROOT, 1))
+
+
+# fmt: off
+_DOCUMENT = f"{ROOT}/documents/{{path}}"
+MANY_OPERATIONS = (
+    Operation("GET", "/health", health, NoParameters, status.HealthResponse, is_public=True),
+    Operation("GET", "/metrics", metrics, NoParameters, None, media_type="text/plain"),
+    Operation("GET", "/openapi.json", openapi, NoParameters, OpenApiResponse),
+    *(_of_each_memory(each) for each in OPERATIONS
+      if each.path.startswith(_OWN) and each.run is not evaluation),
+    *(each for each in OPERATIONS if each.path.startswith(_OPENAI)),
+    Operation("GET", f"{ROOT}/manifest", documents.manifest, NoParameters,
+              documents.PushedListResponse, errors=(409,)),
+    Operation("GET", _DOCUMENT, documents.get_document, documents.ReadParameters,
+              documents.PushedTextResponse, errors=(404, 409)),
+    Operation("PUT", _DOCUMENT, documents.put_document, documents.PutParameters,
+              documents.PushedModel, status=201, errors=(409, 412, 507), writes=True,
+              body_bytes=documents.BODY_BYTES),
+    Operation("DELETE", _DOCUMENT, documents.delete_document, documents.DocumentParameters,
+              documents.PushedListResponse, errors=(404, 409, 412), writes=True),
+    Operation("POST", f"{ROOT}/documents", documents.change_documents, documents.ChangesParameters,
+              documents.PushedListResponse, errors=(404, 409, 412, 507), writes=True,
+              body_bytes=documents.BODY_BYTES),
+    Operation("GET", f"{ROOT}/versions/{{path}}", documents.document_versions,
+              documents.DocumentParameters, documents.PushedListResponse, errors=(404,)),
+)
+# fmt: on
+"""Every operation of a server of many memories."""

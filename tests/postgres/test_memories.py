@@ -1,0 +1,251 @@
+"""`recollect serve --memories`: every operation, every token, and no way into another memory."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.postgres.serving import Served, serving
+
+from recollect.shells.http.many import MANY_OPERATIONS, ROOT
+from recollect.stores.postgres.connect import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx
+
+    from recollect.hosting.host import MemoryHost
+
+NOTE = "memory/2026-02-01.md"
+TEXT = "# Harbour\n\nThe lighthouse was painted red.\n"
+SECRET = "zanzibar"  # noqa: S105 - a word that only another memory contains
+NO_FACT = "f-0000000000000"
+VALUES = {"path": NOTE, "vector_store_id": "default", "id": NO_FACT}
+BODIES: dict[str, dict[str, object]] = {
+    "put_document": {"text": TEXT},
+    "change_documents": {"changes": [{"path": "memory/b.md", "text": "B."}]},
+    "remember": {"text": "The boat is called Otter."},
+    "supersede": {"by": "f-0000000000001"},
+    "search_vector_store": {"query": "lighthouse"},
+    "sync": {},
+}
+QUERIES = {
+    "search": {"query": f"{SECRET} lighthouse"},
+    "recall_block": {"prompt": f"{SECRET} lighthouse"},
+    "file": {"path": NOTE},
+}
+NOT_THERE = {"fact", "forget", "supersede"}
+"""Operations on a fact that does not exist."""
+OF_MEMORIES = [each for each in MANY_OPERATIONS if each.path.startswith(("/api/", "/v1/"))]
+
+
+@pytest.fixture
+def served(host: MemoryHost) -> Iterator[Served]:
+    with serving(host) as server:
+        yield server
+
+
+def ask(client: httpx.Client, operation: Any, agent: str) -> httpx.Response:
+    name = operation.run.__name__
+    path = operation.path.replace("{agent}", agent)
+    path = re.sub(r"\{(\w+)\}", lambda found: VALUES[found[1]], path)
+    return client.request(operation.method, path, json=BODIES.get(name), params=QUERIES.get(name))
+
+
+def test_every_operation_works_with_the_token_of_its_memory(served: Served, tenant: str) -> None:
+    root = ROOT.replace("{agent}", tenant)
+    wrong: list[str] = []
+    with served.client(served.token(tenant)) as client:
+        assert 201 == client.put(f"{root}/documents/{NOTE}", json={"text": TEXT}).status_code
+        for each in sorted(OF_MEMORIES, key=lambda each: each.method == "DELETE"):
+            answer = ask(client, each, tenant)
+            missing = (404, 409) if each.run.__name__ in NOT_THERE else ()
+            if answer.status_code not in (200, each.status, *missing):
+                wrong.append(f"{each.method} {each.path}: {answer.status_code} {answer.text}")
+            if shown(served.url) in answer.text or "postgresql" in answer.text:
+                wrong.append(f"{each.path} shows the database: {answer.text}")
+        with served.client(None) as anyone:
+            assert "ok" == anyone.get("/health").json()["status"]
+            counters = anyone.get("/metrics").text
+            described = anyone.get("/openapi.json").json()["paths"]
+
+    assert [] == wrong
+    assert tenant not in counters
+    assert f'route="{ROOT}/search"' in counters
+    assert {each.path for each in MANY_OPERATIONS} == set(described)
+
+
+def test_without_the_right_token_every_operation_of_a_memory_is_refused(
+    served: Served, tenant: str
+) -> None:
+    other = f"{tenant}-other"
+    with served.client(served.token(other)) as theirs:
+        path = f"{ROOT.replace('{agent}', other)}/documents/memory/secret.md"
+        theirs.put(path, json={"text": f"The {SECRET} lighthouse."})
+    right = served.token(tenant)
+    now = datetime.now(tz=UTC)
+    yesterday, earlier = now - timedelta(days=1), now - timedelta(days=2)
+    expired = served.token(tenant, expires=yesterday, now=earlier)
+    bad = [None, "wrong", right[:-1] + ("0" if right[-1] != "0" else "1"), expired, right.upper()]
+    wrong: list[str] = []
+    for token in bad:
+        with served.client(token) as client:
+            wrong += [
+                f"{each.method} {each.path} with {token}: {got}"
+                for each in OF_MEMORIES
+                if 401 != (got := ask(client, each, tenant).status_code)
+            ]
+    with served.client(right) as client:
+        for each in OF_MEMORIES:
+            answers = [ask(client, each, agent) for agent in (other, f"{tenant}-nobody")]
+            if "{agent}" in each.path and {403} != {each.status_code for each in answers}:
+                wrong.append(f"{each.method} {each.path}: {answers}")
+            if answers[0].text != answers[1].text and "{agent}" in each.path:
+                wrong.append(f"{each.path} tells which memories exist")
+            if "The zanzibar" in answers[0].text:
+                wrong.append(f"{each.path} shows another memory")
+    with served.client(served.token(other)) as theirs:
+        listed = theirs.get(f"{ROOT.replace('{agent}', other)}/manifest").json()["documents"]
+
+    assert [] == wrong
+    assert ["memory/secret.md"] == [each["path"] for each in listed]
+
+
+def test_a_read_only_token_writes_nothing(served: Served, tenant: str) -> None:
+    with served.client(served.token(tenant, read_only=True)) as client:
+        got = {
+            (each.method, each.path): ask(client, each, tenant).status_code for each in OF_MEMORIES
+        }
+        empty = client.get(f"{ROOT.replace('{agent}', tenant)}/manifest").json()
+
+    assert {403} == {got[each.method, each.path] for each in OF_MEMORIES if each.writes}
+    assert {"documents": []} == empty
+
+
+def test_a_token_of_one_scope_sees_no_fact_of_another(served: Served, tenant: str) -> None:
+    root = ROOT.replace("{agent}", tenant)
+    with served.client(served.token(tenant)) as owner:
+        for who in ("ada", "bob"):
+            said = {"text": f"{who} has a boat called {who}boat.", "scope": f"user:{who}"}
+            assert 201 == owner.post(f"{root}/facts", json=said).status_code
+    page = f"{root}/documents/memory/facts/other.md"
+    with served.client(served.token(tenant, scopes=("user:ada",))) as ada:
+        texts = [ask(ada, each, tenant).text for each in OF_MEMORIES if each.method == "GET"]
+        texts.append(ada.get(f"{root}/search", params={"query": "boat bobboat"}).text)
+        texts.append(ada.get(f"{root}/file", params={"path": "memory/facts/other.md"}).text)
+        seen = ada.get(f"{root}/facts").json()["facts"]
+        refused = [
+            ada.get(page),
+            ada.put(page, json={"text": "- Mine\n"}),
+            ada.delete(page),
+            ada.post(f"{root}/documents", json={"changes": [{"path": page, "delete": True}]}),
+            ada.get(f"{root}/facts", params={"scope": "user:bob"}),
+        ]
+
+    assert [] == [text for text in texts if "has a boat called bobboat" in text]
+    assert ["ada has a boat called adaboat."] == [each["text"] for each in seen]
+    assert [403, 403, 403, 400, 403] == [each.status_code for each in refused]
+
+
+def test_a_revoked_token_ends_at_once(served: Served, tenant: str, host: MemoryHost) -> None:
+    token = served.token(tenant)
+    with served.client(token) as client:
+        before = client.get(f"{ROOT.replace('{agent}', tenant)}/manifest").status_code
+        with host.tokens() as tokens:
+            tokens.revoke(token.split("_")[1])
+        after = client.get(f"{ROOT.replace('{agent}', tenant)}/manifest").status_code
+
+    assert (200, 401) == (before, after)
+
+
+def test_only_a_digest_of_a_token_is_stored(served: Served, tenant: str, host: MemoryHost) -> None:
+    token = served.token(tenant)
+    _, token_id, secret = token.split("_")
+
+    with host.tokens() as tokens:
+        found = tokens.find(token_id)
+
+    assert found is not None
+    assert secret.encode() not in found[1]
+    assert bytes.fromhex(secret) not in found[1]
+
+
+def test_documents_have_etags_and_conditions(served: Served, tenant: str) -> None:
+    root = ROOT.replace("{agent}", tenant)
+    place = f"{root}/documents/memory/Größe%20%26%20more.md"
+    with served.client(served.token(tenant)) as client:
+        made = client.put(place, json={"text": "One."}, headers={"If-None-Match": "*"})
+        tag = made.headers["etag"]
+        again = client.put(place, json={"text": "Two."}, headers={"If-None-Match": "*"})
+        same = client.get(place, headers={"If-None-Match": tag})
+        late = client.put(place, json={"text": "Two."}, headers={"If-Match": '"0"'})
+        ok = client.put(place, json={"text": "Two."}, headers={"If-Match": f'"0", {tag}'})
+        stale = client.delete(place, headers={"If-Match": tag})
+        any_one = client.put(f"{root}/documents/memory/none.md", json={"text": "No."},
+                             headers={"If-Match": "*"})  # fmt: skip
+        old = client.get(place, params={"version": 1}).json()["text"]
+        versions = client.get(place.replace("/documents/", "/versions/")).json()["documents"]
+        bad = client.put(place, json={"text": "No."}, headers={"If-Match": "unquoted"})
+        gone = client.delete(place, headers={"If-Match": ok.headers["etag"]})
+        missing = client.get(place)
+
+    got = [made, again, same, late, ok, stale, any_one, bad, gone, missing]
+    assert [201, 412, 304, 412, 200, 412, 412, 400, 200, 404] == [each.status_code for each in got]
+    assert ("One.", [2, 1]) == (old, [each["version"] for each in versions])
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["..%2F..%2Fetc.md", "%2Fetc%2Fpasswd.md", "a%00.md", ".hidden.md", "a%1b.md", "memory%5Ca.md"],
+)
+def test_a_path_from_a_client_is_not_trusted(served: Served, tenant: str, path: str) -> None:
+    with served.client(served.token(tenant)) as client:
+        answer = client.put(
+            f"{ROOT.replace('{agent}', tenant)}/documents/{path}", json={"text": "No."}
+        )
+
+    assert (400, "usage") == (answer.status_code, answer.json()["error"]["type"])
+
+
+def test_what_is_too_much_is_refused_with_a_next_step(
+    tenant: str, environ: dict[str, str], host: MemoryHost
+) -> None:
+    few = {
+        "store": host.config.store,
+        "provider": "none",
+        "limits.documents": 1,
+        "limits.requests_per_minute": 3,
+    }
+    root = ROOT.replace("{agent}", tenant)
+    large = "x" * (2 * 1024 * 1024 + 1)
+    with (
+        type(host).open(settings=few, environ=environ) as limited,
+        serving(limited) as served,
+        served.client(served.token(tenant)) as client,
+    ):
+        ok = client.put(f"{root}/documents/a.md", json={"text": "A."})
+        full = client.put(f"{root}/documents/b.md", json={"text": "B."})
+        too_large = client.put(f"{root}/documents/a.md", json={"text": large + large})
+        often = client.get(f"{root}/manifest")
+
+    answers = (ok, full, too_large, often)
+    assert [201, 507, 413, 429] == [each.status_code for each in answers]
+    assert all(each.json()["error"]["action"] for each in answers[1:])
+    assert int(often.headers["retry-after"]) >= 1
+
+
+def test_the_counters_are_for_the_operator(host: MemoryHost, tenant: str) -> None:
+    operator = "0123456789abcdef0123456789abcdef"
+    with (
+        serving(host, token=operator) as served,
+        served.client(None) as anyone,
+        served.client(operator) as known,
+    ):
+        got = [anyone.get("/metrics"), known.get("/metrics"), anyone.get("/health")]
+        memory = known.get(f"{ROOT.replace('{agent}', tenant)}/manifest")
+
+    assert [401, 200, 200] == [each.status_code for each in got]
+    assert 401 == memory.status_code
