@@ -41,7 +41,8 @@ FLAG_HALF = "\U0001f1e6-\U0001f1ff"
 _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 _CYRILLIC = re.compile("[\u0400-\u04ff]+")
 _PICTOGRAPH = re.compile(f"[{EMOJI}]")
-_NON_LATIN_LETTER = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NON_LATIN_LETTERS = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]+")
 # Emoji and ideographs are added every year; this Python may not know the latest.
 _KEPT_UNASSIGNED = re.compile("[\U0001f000-\U0001faff\U00020000-\U0003ffff]")
 # Accents, stress marks, Hebrew points, Arabic harakat and tatweel, variation selectors and skin
@@ -121,11 +122,16 @@ def normalised(text: str) -> str:
 
 
 def latin_share(text: str) -> float:
-    """Return the share of characters that a model trained on Latin script can read."""
-    if text.isascii():
-        return 1.0
-    foreign = len(_NON_LATIN_LETTER.findall(text))
-    return 1.0 - foreign / max(len(text) - text.count(" "), 1)
+    """Return the share of letters that a model trained on Latin script can read.
+
+    Digits, quotes and other signs say nothing about the language, so they do not count.
+    """
+    try:
+        text.encode("latin-1")  # a hundred times as fast as the patterns below
+    except UnicodeEncodeError:
+        foreign = len("".join(_NON_LATIN_LETTERS.findall(text)))
+        return 1.0 - foreign / len("".join(_LETTERS.findall(text))) if foreign else 1.0
+    return 1.0
 
 
 def _thinned(run: re.Match[str]) -> str:

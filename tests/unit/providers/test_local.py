@@ -91,7 +91,14 @@ def test_the_fingerprint_is_known_before_anything_is_loaded(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("text", "share"),
-    [("plain English", 1.0), ("数据库", 0.0), ("Größe", 1.0), ("ab 数据", 0.5), ("4711!", 1.0)],
+    [
+        ("plain English", 1.0),
+        ("数据库", 0.0),
+        ("Größe", 1.0),
+        ("ab 数据", 0.5),
+        ("4711!", 1.0),
+        ('"数据库" 2026', 0.0),
+    ],
 )
 def test_the_model_reads_latin_letters(provider: LocalProvider, text: str, share: float) -> None:
     assert share == provider.reads(text)
