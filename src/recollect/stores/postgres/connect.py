@@ -7,6 +7,7 @@ statement that forgets its tenant sees nothing.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from contextvars import ContextVar
@@ -49,14 +50,21 @@ _DEFAULTS = {
 }
 """Parameters of a connection, unless the address has its own."""
 _SEARCH_PATH = "-c search_path=recollect,public"
-# A selective filter beside an HNSW index finds too little unless the scan goes on.
-_SETTINGS = "SET LOCAL hnsw.iterative_scan = 'relaxed_order'"
+# Citus tells its workers what is set after the first one, the tenant above all. A selective filter
+# beside an HNSW index finds too little unless the scan goes on.
+_SETTINGS = (
+    "SET LOCAL citus.propagate_set_commands = 'local'; "
+    "SET LOCAL hnsw.iterative_scan = 'relaxed_order'"
+)
 # An error while connecting has no code, only the server's words.
 _NO_SLOT = ("too many clients", "too many connections", "connection slots are reserved")
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 _patience: ContextVar[float | None] = ContextVar("_patience", default=None)
+# Its words would go to stderr where no application has set logging up; our errors have the reason.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+
 _pools: dict[str, tuple[ConnectionPool[Connection], int]] = {}
 _changing_pools = threading.Lock()
 
@@ -130,6 +138,8 @@ class Session:
         self.address = address
         self.tenant = tenant
         self.location = f"{shown(address)} ({tenant})"
+        self.tables: set[str] = set()
+        """Tables of spaces that were seen: they are never dropped."""
         self._pool: ConnectionPool[Connection] | None = _taken_pool(address)
         self._current: Connection | None = None
 

@@ -63,7 +63,7 @@ _LOAD = f"""
 _SUPERSEDED = """
     SELECT f.id, c.text, c.prefix, f.superseded_by, coalesce(
         (SELECT n.text FROM facts g JOIN chunks n ON n.tenant = g.tenant AND n.id = g.chunk
-         WHERE g.tenant = f.tenant AND g.id = f.superseded_by ORDER BY n.id LIMIT 1), '')
+         WHERE g.tenant = %s AND g.id = f.superseded_by ORDER BY n.id LIMIT 1), '')
     FROM facts f JOIN chunks c ON c.tenant = f.tenant AND c.id = f.chunk
     WHERE f.tenant = %s AND f.superseded_by != '' AND f.scope = ANY(%s) AND f.until IS NOT NULL
       AND (%s::timestamptz IS NULL OR f.until <= %s) ORDER BY c.id
@@ -261,7 +261,8 @@ class PostgresDocuments(TenantTables, DocumentStore):
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
         with self._session.reading() as connection:
-            values = (self._tenant, sorted(scope.audience), scope.as_of, scope.as_of)
+            owner = (self._tenant, self._tenant)
+            values = (*owner, sorted(scope.audience), scope.as_of, scope.as_of)
             rows = run(connection, _SUPERSEDED, values)
             return [SupersededFact(*row) for row in rows]
 

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from recollect.stores.postgres.connect import Connection
     from recollect.types import Scope
 
-_TOTALS = "SELECT chunks, length FROM tenants WHERE tenant = %s"
-_FREQUENCIES = """
-    SELECT p.term, count(*) FROM postings p WHERE p.tenant = %s AND p.term = ANY(%s) GROUP BY p.term
+# One row for each term that occurs, and one more with the totals: one round trip for all of them.
+_STATISTICS = """
+    SELECT p.term, count(*), 0 FROM postings p
+    WHERE p.tenant = %s AND p.term = ANY(%s) GROUP BY p.term
+    UNION ALL SELECT NULL, t.chunks, t.length FROM tenants t WHERE t.tenant = %s
+    UNION ALL SELECT NULL, -1, 0 WHERE EXISTS (SELECT 1 FROM facts f WHERE f.tenant = %s)
 """
 _FOREIGN = "SELECT c.id, c.length FROM chunks c WHERE c.tenant = %s AND EXISTS ({hidden})"
 _FOREIGN_FREQUENCIES = """
@@ -55,13 +58,13 @@ class PostgresKeywords(TenantTables, KeywordIndex):
     ) -> KeywordPool:
         """Return the chunks in scope that score highest for the terms."""
         with self._session.reading() as connection:
-            corpus = self._corpus(connection, terms, scope=scope)
+            corpus, has_facts = self._corpus(connection, terms, scope=scope)
             found = [term for term in terms if corpus.frequencies[term]]
             if not found:
                 return KeywordPool((), corpus)
             weights = bm25.term_weights(found, stop=stop, corpus=corpus)
             condition = scope_condition(connection, scope, tenant=self._tenant)
-            has_filter = not scope.is_open or self._has_facts(connection)
+            has_filter = has_facts or not scope.is_open
             among = _AMONG.format(condition=condition) if has_filter else ""
             rows = run(
                 connection,
@@ -79,34 +82,38 @@ class PostgresKeywords(TenantTables, KeywordIndex):
             )
             return KeywordPool(tuple(ChunkKey(row[0]) for row in rows), corpus)
 
-    def _has_facts(self, connection: Connection) -> bool:
-        query = "SELECT 1 FROM facts WHERE tenant = %s LIMIT 1"
-        return run(connection, query, (self._tenant,)).fetchone() is not None
+    def _corpus(
+        self, connection: Connection, terms: Sequence[str], *, scope: Scope
+    ) -> tuple[Corpus, bool]:
+        """Return the statistics of what the audience may see, and whether there are facts.
 
-    def _corpus(self, connection: Connection, terms: Sequence[str], *, scope: Scope) -> Corpus:
-        """Return the statistics of what the audience may see.
-
-        Otherwise the score of a word would tell how often it occurs in the facts of others.
+        Facts of others are left out: otherwise the score of a word would tell how often it occurs
+        in them.
         """
         numbers = {term: term_number(term) for term in terms}
         asked = list(numbers.values())
-        held: dict[int, int] = dict(run(connection, _FREQUENCIES, (self._tenant, asked)).fetchall())
-        chunks, length = run(connection, _TOTALS, (self._tenant,)).fetchone() or (0, 0)
-        hidden, values = hidden_sql(replace(scope, with_superseded=True), tenant=self._tenant)
-        foreign = run(
-            connection,
-            _FOREIGN.format(hidden=f"{hidden} AND f.chunk = c.id"),
-            (self._tenant, *values),
-        ).fetchall()
-        if foreign:
-            keys = [key for key, _ in foreign]
+        own = self._tenant
+        held: dict[int, int] = {}
+        chunks, length, has_facts = 0, 0, False
+        for number, count, size in run(connection, _STATISTICS, (own, asked, own, own)):
+            if number is not None:
+                held[number] = count
+            elif count < 0:
+                has_facts = True
+            else:
+                chunks, length = count, size
+        if has_facts:
+            hidden, values = hidden_sql(replace(scope, with_superseded=True), tenant=own)
+            statement = _FOREIGN.format(hidden=f"{hidden} AND f.chunk = c.id")
+            foreign = run(connection, statement, (own, *values)).fetchall()
             chunks -= len(foreign)
             length -= sum(each for _, each in foreign)
-            others = run(connection, _FOREIGN_FREQUENCIES, (self._tenant, asked, keys))
-            for term, count in others:
-                held[term] -= count
-        return Corpus(
+            keys = [key for key, _ in foreign]
+            for number, count in run(connection, _FOREIGN_FREQUENCIES, (own, asked, keys)):
+                held[number] -= count
+        corpus = Corpus(
             chunks=chunks,
-            mean_length=length / chunks if chunks else 0.0,
+            mean_length=int(length) / chunks if chunks else 0.0,
             frequencies={term: int(held.get(number, 0)) for term, number in numbers.items()},
         )
+        return corpus, has_facts

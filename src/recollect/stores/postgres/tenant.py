@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.schema import space_key
+from recollect.stores.postgres.schema import SCHEMA, space_key
 
 if TYPE_CHECKING:
     from recollect.stores.postgres.connect import Connection, Session
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 _ADD_TENANT = "INSERT INTO tenants (tenant) VALUES (%s) ON CONFLICT DO NOTHING"
 _LOCK_TENANT = "SELECT 1 FROM tenants WHERE tenant = %s FOR UPDATE"
+
+
+def table_of(fingerprint: Fingerprint) -> str:
+    """Return the name of the table with the vectors of a space."""
+    return f"{SCHEMA}.vectors_{space_key(fingerprint)}"
 
 
 class TenantTables:
@@ -31,9 +36,13 @@ class TenantTables:
         """Return the table with the vectors of a space; None if no tenant has any."""
         if fingerprint is None:
             return None
-        name = f"recollect.vectors_{space_key(fingerprint)}"
-        row = run(connection, "SELECT to_regclass(%s) IS NULL", (name,)).fetchone()
-        return None if row is None or row[0] else name
+        name = table_of(fingerprint)
+        if name not in self._session.tables:
+            row = run(connection, "SELECT to_regclass(%s) IS NULL", (name,)).fetchone()
+            if row is None or row[0]:
+                return None
+            self._session.tables.add(name)
+        return name
 
     def _meta(self, key: str) -> str | None:
         with self._session.reading() as connection:

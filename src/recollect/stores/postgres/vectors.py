@@ -9,7 +9,7 @@ from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.rows import scope_condition
 from recollect.stores.postgres.schema import space_key
-from recollect.stores.postgres.tenant import TenantTables
+from recollect.stores.postgres.tenant import TenantTables, table_of
 from recollect.stores.vectors import check_vectors
 from recollect.types import Background, ChunkKey, Fingerprint
 
@@ -42,10 +42,9 @@ _TEXTS = """
 """
 _PUT = "INSERT INTO {table} VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
 _CHANGED = "UPDATE tenants SET changes = changes + %s WHERE tenant = %s"
+_DELETE = "DELETE FROM {table} v WHERE v.tenant = %s"
 _UNUSED = """
-    DELETE FROM {table} v WHERE v.tenant = %s AND ({always} OR NOT EXISTS (
-        SELECT 1 FROM chunks c WHERE c.tenant = v.tenant AND c.digest = v.digest
-    ))
+    AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.tenant = v.tenant AND c.digest = v.digest)
 """
 # Vectors have unit length, so the inner product is the cosine; `<#>` is its negative.
 _NEAREST = """
@@ -97,7 +96,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             if table is None:
                 # It takes a lock that all tenants share, until the end of this transaction.
                 run(connection, "SELECT add_space(%s, %s)", (space_key(fingerprint), width))
-                table = self._vector_table(connection, fingerprint)
+                table = table_of(fingerprint)
             if not dimensions:
                 query = "UPDATE spaces SET dimensions = %s WHERE tenant = %s AND fingerprint = %s"
                 run(connection, query, (width, self._tenant, str(fingerprint)))
@@ -161,7 +160,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
                 is_kept = name in kept
                 table = self._vector_table(connection, Fingerprint.parse(name))
                 if table:
-                    statement = _UNUSED.format(table=table, always="false" if is_kept else "true")
+                    statement = _DELETE.format(table=table) + (_UNUSED if is_kept else "")
                     removed += run(connection, statement, (self._tenant,)).rowcount
                 if not is_kept:
                     query_gone = "DELETE FROM spaces WHERE tenant = %s AND fingerprint = %s"

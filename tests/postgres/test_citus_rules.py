@@ -1,0 +1,249 @@
+"""What Citus needs to shard by tenant, checked on any PostgreSQL.
+
+Every statement of the store is collected and planned for the superuser, without the policies. The
+planner derives what holds for each table from all conditions of a statement, as Citus's does: a
+scan that is not restricted to one tenant would have to ask all shards.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psycopg
+import pytest
+from tests.support.notes import chunk_of, document_of
+from tests.support.postgres import host_of, server_of
+
+from recollect.stores.base import DocumentWrite, Holder
+from recollect.stores.postgres.adapt import register
+from recollect.stores.postgres.connect import Session, parameters
+from recollect.stores.postgres.pushed import PostgresPushed
+from recollect.stores.postgres.schema import SCHEMA, TABLES
+from recollect.stores.pushed import MemoryLimits, PushedChange
+from recollect.types import Background, FactMark, Fingerprint, Phrase, Scope, SourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.postgres.conftest import Statement
+
+    from recollect.stores.postgres import PostgresStore
+
+    Open = Callable[[str], PostgresStore]
+
+SPACE = Fingerprint("test", "citus", 8, "plain")
+OTHER = Fingerprint("test", "citus-other", 8, "plain")
+WITHOUT_STATEMENTS = {
+    *("close", "follow", "is_shared", "is_writable", "location", "patience", "recover"),
+    *("recovering", "reopen", "require_sound", "share", "snapshot"),
+}
+SPANS_TENANTS = ("queue", "tokens", "migrations")
+"""Tables of the server and the schema: not sharded, and not used by a search."""
+
+
+def exercise(store: PostgresStore) -> None:
+    """Call everything that a store can do."""
+    fact = FactMark("f1", "global", datetime(2026, 1, 1, tzinfo=UTC), None, superseded_by="")
+    chunks = [
+        chunk_of("memory/a.md", "lamp of brass"),
+        replace(chunk_of("memory/a.md", "lamp of glass", line=2), media="aa" * 32),
+        replace(chunk_of("memory/a.md", "lamp of tin", line=3), fact=fact),
+    ]
+    document = document_of("memory/a.md", "lamp")
+    store.put(document, chunks, recipe="r")
+    store.put_many([DocumentWrite(document, chunks, "r")], jointly=True)
+    store.put(document_of("memory/b.md"), [chunk_of("memory/b.md", "boat")], recipe="r")
+    store.touch_many([document])
+    _embed_and_search(store)
+    _keep_and_lease(store)
+    store.prune(keep=[SPACE])
+    known = store.known_of("memory/a.md", source=SourceKind.MEMORY)
+    assert known is not None
+    store.drop_many([known])
+    store.drop("memory/b.md", source=SourceKind.MEMORY)
+    store.chunks_of("memory/b.md", source=SourceKind.MEMORY)
+    assert {} == store.known()
+    store.clear()
+
+
+def _embed_and_search(store: PostgresStore) -> None:
+    vectors = np.eye(3, 8, dtype=np.float32)
+    missing = [*store.missing(SPACE, limit=9), *store.missing(SPACE, limit=9, media=True)][:3]
+    digests = [each.digest for each in missing]
+    for space in (SPACE, OTHER):
+        store.put_vectors(space, digests=digests, vectors=vectors)
+        store.missing(space, limit=9)
+    store.put_background(SPACE, Background(0.1, 0.1))
+    store.publish(SPACE)
+    assert store.space(SPACE) is not None
+    assert store.published() == SPACE
+    scopes = (
+        Scope(),
+        Scope(source=SourceKind.MEMORY, since=date(2020, 1, 1), before=date(2030, 1, 1)),
+        Scope(path="memory/*.md", phrases=(Phrase("lamp", ("lamp",), ("lamp",)),)),
+        Scope(as_of=datetime(2026, 2, 1, tzinfo=UTC), phrases=(Phrase("x", ("x",), ()),)),
+        Scope(audience=frozenset({"other"}), with_superseded=True),
+    )
+    for scope in scopes:
+        found = store.keyword(["lamp", "boat"], scope=scope, limit=9).keys
+        near = store.nearest(SPACE, vector=vectors[0], scope=scope, limit=9).keys
+        store.load([*found, *near], terms=["lamp"], fingerprint=SPACE)
+        store.load(found, terms=["lamp"], fingerprint=None)
+        store.documents(scope, limit=9, offset=0)
+        store.days(scope)
+        store.superseded(scope)
+        store.places(store.embedded(SPACE, scope=scope).tolist(), fingerprint=SPACE)
+
+
+def _keep_and_lease(store: PostgresStore) -> None:
+    store.put_batch(SPACE, "batch", {"aa"})
+    store.batches(SPACE)
+    store.drop_batch(SPACE, "batch")
+    store.put_refused(SPACE, {"aa"})
+    store.refused(SPACE)
+    store.claim("/workspace")
+    store.workspace()
+    store.status(SPACE, media=True, audience=frozenset({"global"}))
+    store.status(SPACE)
+    store.version()
+    store.is_empty()
+    store.check()
+    assert [] == store.audit()
+    leases = store.leases()
+    holder = Holder("t", "p", 1, "h", 1.0, 1.0)
+    leases.take("writer", holder, is_gone=lambda _: True)
+    leases.beat("writer", token=holder.token, now=2.0)
+    leases.holder("writer")
+    leases.give_back("writer", token=holder.token)
+    leases.close()
+
+
+def push(pushed: PostgresPushed) -> None:
+    """Call everything that a memory of pushed documents can do."""
+    for content in (b"one", b"two", None):
+        pushed.change([PushedChange("memory/a.md", content)])
+    pushed.listed()
+    pushed.named(["memory/a.md"])
+    pushed.versions("memory/a.md")
+    pushed.content("memory/a.md", version=1)
+    pushed.close()
+
+
+class CallRecorder:
+    """Passes calls on to a store and remembers their names."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+        self.called: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.called.add(name)
+        return getattr(self._store, name)
+
+
+@pytest.fixture
+def superuser(address: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    database = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
+    owner = psycopg.conninfo.make_conninfo(server_of(address), dbname=database)
+    with psycopg.connect(**parameters(owner)) as connection:
+        register(connection)
+        yield connection
+
+
+def scans(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the nodes of a plan that read or write a table."""
+    if "Relation Name" in plan or plan["Node Type"] == "Function Scan":
+        yield plan
+    for part in plan.get("Plans", ()):
+        yield from scans(part)
+
+
+def is_of_one_tenant(node: dict[str, Any], tenant: str) -> bool:
+    """Tell whether a scan is restricted to a tenant, or a row to insert names it."""
+    if node.get("Operation") == "Insert":
+        (source,) = node["Plans"]
+        return f"'{tenant}'" in source["Output"][0] or _all_of_one_tenant(source, tenant)
+    if node["Node Type"] == "ModifyTable":
+        return True  # what it changes is scanned below it
+    conditions = " ".join(str(value) for name, value in node.items() if name in _CONDITIONS)
+    return bool(re.search(rf"tenant = '{tenant}'", conditions))
+
+
+def _all_of_one_tenant(plan: dict[str, Any], tenant: str) -> bool:
+    return all(is_of_one_tenant(node, tenant) for node in scans(plan))
+
+
+_CONDITIONS = ("Index Cond", "Filter", "Recheck Cond")
+_PLANNED = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
+
+
+def test_every_statement_stays_within_one_tenant(
+    opened: Open,
+    address: str,
+    tenant: str,
+    statements: list[Statement],
+    superuser: psycopg.Connection[tuple[Any, ...]],
+) -> None:
+    store = CallRecorder(opened(tenant))
+
+    exercise(store)  # type: ignore[arg-type]
+    push(PostgresPushed(Session(host_of(address), f"{tenant}-pushed"), limits=MemoryLimits()))
+
+    offered = {name for name in dir(type(store._store)) if not name.startswith("_")}
+    assert offered - WITHOUT_STATEMENTS <= store.called
+    planned = {text: values for text, values in statements if text.split()[0].upper() in _PLANNED}
+    assert len(planned) > 60
+    wrong: list[tuple[str, str]] = []
+    for text, values in planned.items():
+        if any(re.search(rf"\b{table}\b", text) for table in SPANS_TENANTS):
+            continue
+        explained = superuser.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {text}".encode(), values)
+        ((found,),) = explained.fetchall()
+        of = f"{tenant}-pushed" if f"{tenant}-pushed" in values else tenant
+        wrong += [
+            (text, node["Relation Name"])
+            for node in scans(found[0]["Plan"])
+            if node.get("Schema") == SCHEMA and not is_of_one_tenant(node, of)
+        ]
+    assert [] == wrong
+
+
+def test_every_key_contains_the_tenant_and_no_id_comes_from_a_sequence(
+    superuser: psycopg.Connection[tuple[Any, ...]],
+) -> None:
+    tables = superuser.execute(
+        "SELECT relname, oid FROM pg_class WHERE relnamespace = %s::regnamespace "
+        "AND relkind = 'r' AND NOT relname = ANY(%s)",
+        (SCHEMA, list(SPANS_TENANTS)),
+    ).fetchall()
+    oids = [oid for _, oid in tables]
+    unique = superuser.execute(
+        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indisunique AND indrelid = ANY(%s)",
+        (oids,),
+    ).fetchall()
+    foreign = superuser.execute(
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint "
+        "WHERE contype = 'f' AND conrelid = ANY(%s)",
+        (oids,),
+    ).fetchall()
+    sequences = superuser.execute(
+        "SELECT count(*) FROM pg_class WHERE relkind = 'S' AND relnamespace = %s::regnamespace",
+        (SCHEMA,),
+    ).fetchone()
+
+    named = {name for name, _ in tables}
+    assert set(TABLES) <= named
+    assert named == {*TABLES, *(name for name in named if name.startswith("vectors_"))}
+    assert (0,) == sequences
+    assert unique
+    for (index,) in unique:
+        assert "USING btree (tenant" in index
+    assert foreign
+    for (key,) in foreign:
+        target = re.match(r"FOREIGN KEY \(tenant, \w+\) REFERENCES (\w+)\(tenant, \w+\)", key)
+        assert target, key
+        assert target[1] in TABLES
