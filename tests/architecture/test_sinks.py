@@ -68,7 +68,7 @@ PAGE = {
     "text.js: textContent": 3,
     # Fixed words, numbers, and `plain`.
     "evaluation.js: textContent": 1,
-    "file.js: textContent": 1,
+    "file.js: textContent": 2,
     "health.js: textContent": 1,
     "main.js: setAttribute": 2,
     "main.js: textContent": 1,

@@ -84,9 +84,9 @@ def test_everything_can_be_done_with_keys_alone(tab: Tab) -> None:
     tab.settled()
     press("ArrowDown")
     tab.has_focus(tab.hits.nth(0))
-    press("ArrowDown")
+    press("j")
     tab.has_focus(tab.hits.nth(1))
-    press("ArrowUp")
+    press("k")
     press("ArrowUp")
     tab.has_focus(tab.box)
     press("Enter")
@@ -97,6 +97,9 @@ def test_everything_can_be_done_with_keys_alone(tab: Tab) -> None:
     tab.has_focus(tab.hits.nth(0))
     press("Escape")
     tab.has_focus(tab.box)
+    tab.box.fill("")
+
+    expect(tab.find(".asked .chip")).to_have_text("certificate")
 
 
 @pytest.mark.parametrize("view", ["search", "map", "facts"])
@@ -191,6 +194,9 @@ def test_an_explanation_is_drawn_as_wide_as_its_numbers(tab: Tab, sample_server:
 def test_an_explanation_adds_up_for_the_eye_and_for_the_ear(tab: Tab) -> None:
     tab.open("search", q="spare key of the workshop", source="sessions")
     expect(tab.hits).to_have_count(1)
+    expect(tab.find(".why-word")).to_have_text(
+        re.compile(r"^found by words \d+%, by meaning \d+%; lowered for its source$")
+    )
     tab.find(".why summary").click()
     rows = tab.find(".parts tbody tr td.numbers").all_inner_texts()
     total = tab.find(".parts tfoot td.numbers").inner_text()
@@ -206,6 +212,57 @@ def test_a_question_that_is_not_in_memory_is_not_answered_confidently(tab: Tab) 
     tab.open("search", q="which dentist does Mika go to")
 
     expect(tab.find(".note.warn")).to_contain_text("No result stands out")
+
+
+def test_a_snippet_is_rendered_and_its_links_lead_to_notes(tab: Tab) -> None:
+    tab.open("search", q="ornithopters", path="memory/linked.md")
+    snippet = tab.find(".snippet")
+    expect(snippet.locator("em")).to_have_text("ornithopter")
+    expect(snippet.locator("em mark")).to_have_text("ornithopter")
+    expect(snippet.locator("strong")).to_have_text("ready")
+    expect(snippet.locator("code")).to_have_text("wing_span")
+    expect(snippet.get_by_role("link", name="https://example.invalid/guide")).to_have_attribute(
+        "rel", "noopener noreferrer"
+    )
+    expect(snippet.get_by_role("link", name="the guide")).to_have_attribute(
+        "href", "#/file?path=MEMORY.md"
+    )
+    snippet.get_by_role("link", name="the debts").click()
+
+    expect(tab.find("h1")).to_have_text("memory/table.md")
+
+
+def test_words_of_a_script_without_spaces_are_marked(tab: Tab) -> None:
+    tab.open("search", q="自行车在哪里", path="memory/linked.md")
+
+    expect(tab.find(".snippet mark").first).to_have_text("自行车")
+
+
+def test_folders_and_tags_of_the_results_narrow_them(tab: Tab) -> None:
+    tab.open("search", q="ornithopter guide")
+    tab.find(".facets").get_by_role("button", name=re.compile("^#aviation")).click()
+    expect(tab.box).to_have_value('ornithopter guide "#aviation"')
+    expect(tab.hits).to_have_count(1)
+    tab.find(".facets").get_by_role("button", name="memory/ 1").click()
+
+    expect(tab.page.get_by_label("Path")).to_have_value("memory/**")
+
+
+def test_a_passage_is_copied_and_opened_in_the_editor_of_ones_choice(
+    tab: Tab, sample_server: Server
+) -> None:
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.open("search")
+    tab.page.get_by_label("Open notes in").select_option("vscode")
+    tab.box.fill("ornithopter")
+    hit = tab.find(".hit").first
+    hit.get_by_role("button", name="Copy citation").click()
+    expect(hit).to_contain_text("Copied")
+
+    assert "memory/linked.md#L1-L5" == tab.page.evaluate("navigator.clipboard.readText()")
+    expect(hit.get_by_role("link", name="Open in VS Code")).to_have_attribute(
+        "href", f"vscode://file{sample_server.workspace}/memory/linked.md:1"
+    )
 
 
 def test_words_of_the_question_are_marked_in_the_title_too(tab: Tab) -> None:

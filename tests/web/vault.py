@@ -40,6 +40,12 @@ TABLE = """# Debts
 | quixotic | a \\| b |
 | plain | |
 """
+LINKED = """# Rendering of markup
+
+The *ornithopter* is **ready**; see `wing_span` and [[table|the debts]].
+Read [the guide](../MEMORY.md) or <https://example.invalid/guide>. #aviation
+我每天骑自行车上班，自行車很旧。
+"""
 SAID = (
     ("user", "Where did we put the spare key of the workshop?", "2026-09-15T09:00:00Z"),
     (
@@ -150,6 +156,7 @@ def write_hostile(workspace: Path) -> None:
     for name in ("memory/hostile.md", HOSTILE_NAME):
         (workspace / name).write_text(HOSTILE, encoding="utf-8")
     (workspace / "memory" / "table.md").write_text(TABLE, encoding="utf-8")
+    (workspace / "memory" / "linked.md").write_text(LINKED, encoding="utf-8")
 
 
 def write_big(workspace: Path) -> None:

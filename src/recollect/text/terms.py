@@ -132,7 +132,7 @@ def query_terms(text: str) -> QueryTerms:
     found: dict[str, None] = {}
     identifiers: dict[str, None] = {}
     for token in _tokens(text):
-        if _is_unspaced(token):
+        if is_unspaced(token):
             found.update(dict.fromkeys(_grams(token)))
         else:
             found.update(dict.fromkeys(_word_terms(token)))
@@ -149,7 +149,7 @@ def character_terms(text: str) -> QueryTerms:
 
     For a question whose character pairs occur nowhere: 猫叫什么 against 猫的名字叫墨墨.
     """
-    runs = [token for token in _tokens(text) if _is_unspaced(token)]
+    runs = [token for token in _tokens(text) if is_unspaced(token)]
     found = dict.fromkeys(char for run in runs for char in run)
     return QueryTerms(terms=tuple(found), identifiers=(), stop=frozenset())
 
@@ -162,7 +162,7 @@ def phrase_words(text: str) -> tuple[str, ...]:
     """
     found: list[str] = []
     for token in _tokens(text):
-        if not _is_unspaced(token):
+        if not is_unspaced(token):
             found.extend(_cached_parts(token[:_MAX_COMPOUND_CHARS]))
         elif _korean_pattern().match(token):
             found.extend([" ", *token])
@@ -175,7 +175,7 @@ def phrase_terms(text: str) -> tuple[str, ...]:
     """Return terms that every text with these words side by side has."""
     found: dict[str, None] = {}
     for token in _tokens(text):
-        if not _is_unspaced(token):
+        if not is_unspaced(token):
             found.update(dict.fromkeys(_cached_parts(token[:_MAX_COMPOUND_CHARS])))
         elif not _korean_pattern().match(token):
             found.update(dict.fromkeys(token))
@@ -211,10 +211,10 @@ _TERMS_BETWEEN_SPACES = _TermsBetweenSpaces()
 
 
 def _terms_of_token(token: str) -> Sequence[str]:
-    return _run_terms(token) if _is_unspaced(token) else _word_terms(token)
+    return _run_terms(token) if is_unspaced(token) else _word_terms(token)
 
 
-def _is_unspaced(token: str) -> bool:
+def is_unspaced(token: str) -> bool:
     """Return whether a token is a run of a script without spaces, or Korean."""
     return token >= _FIRST_UNSPACED and _unspaced_pattern().match(token) is not None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
@@ -26,6 +27,7 @@ from recollect.types import SearchRequest
 if TYPE_CHECKING:
     from recollect.shells.http.state import ServerState
     from recollect.shells.render.shared import Json
+    from recollect.types import Results
 
 _SCOPES = "Also facts of this scope, such as user:ada."
 
@@ -49,6 +51,7 @@ class SearchParameters(Parameters):
         None, description="How the scores of the legs are combined."
     )
     explain: bool = Field(default=False, description="Explain each score.")
+    highlight: bool = Field(default=False, description="Name the words of each hit that matched.")
 
 
 class RecallParameters(Parameters):
@@ -110,6 +113,7 @@ class HitModel(ResponseModel):
     fact: HitFactModel = SOMETIMES
     superseded_by: str = SOMETIMES
     also_in: list[RepeatModel] = SOMETIMES
+    matched: list[str] = SOMETIMES
     explain: dict[str, object] = SOMETIMES
 
 
@@ -173,7 +177,24 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
         )
     )
     state.note_search(results, synced=synced)
-    return {**render_search.results_json(results), **_partial(state)}
+    shown = render_search.results_json(results)
+    if given.highlight:
+        shown = {**shown, "results": await asyncio.to_thread(_with_matched_words, results)}
+    return {**shown, **_partial(state)}
+
+
+def _with_matched_words(results: Results) -> list[Json]:
+    from recollect.text.highlight import matched_words  # noqa: PLC0415 - only the page asks
+
+    return [
+        {
+            **render_search.hit_json(hit),
+            "matched": matched_words(
+                "\n".join([*hit.heading, hit.snippet]), question=results.query
+            ),
+        }
+        for hit in results.hits
+    ]
 
 
 async def recall_block(state: ServerState, given: RecallParameters) -> Json:

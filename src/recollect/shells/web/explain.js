@@ -32,6 +32,24 @@ export function partsOf(explain) {
   return [...legs, ...stages].filter((part, place) => part.value !== 0 || place < legs.length);
 }
 
+const FOUND = {
+  keyword: "words", vector: "meaning", date: "its date", exact: "an exact name", rerank: "the reranking model",
+};
+const LOWERED = { source: "its source", decay: "its age", rerank: "the reranking model" };
+
+// Which parts made a hit be found, as shares of what speaks for it.
+export function inWords(parts) {
+  const total = parts.reduce((sum, { value }) => sum + Math.max(0, value), 0);
+  const found = parts
+    .filter(({ value }) => value > 0)
+    .map(({ name, value }) => ({ words: FOUND[name] ?? name, share: Math.round((100 * value) / total) }))
+    .filter(({ share }) => share > 0)
+    .sort((one, other) => other.share - one.share)
+    .map(({ words, share }) => `by ${words} ${share}%`);
+  const lowered = parts.filter(({ name, value }) => value < 0 && LOWERED[name]).map(({ name }) => LOWERED[name]);
+  return `found ${found.join(", ")}${lowered.length ? `; lowered for ${lowered.join(" and ")}` : ""}`;
+}
+
 function legDetail(name, leg) {
   const rank = leg.rank === null ? "" : `rank ${leg.rank}, `;
   const raw = `${RAW[name] ?? "raw"} ${leg.raw.toFixed(2)}`;

@@ -31,6 +31,10 @@ export function refused(status, error = {}) {
   );
 }
 
+export function unknownNote(name) {
+  return new Failure(`There is no note called ${name}.`, "It may have been renamed; search for its words.");
+}
+
 export function brokenPage(reason) {
   return new Failure(`This page failed: ${reason}`, "Reload it.");
 }

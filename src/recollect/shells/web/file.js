@@ -3,6 +3,7 @@
 import { latestOnly, request } from "./api.js";
 import { go, here } from "./address.js";
 import { announce, count, failureNote, h, waiting } from "./dom.js";
+import { unknownNote } from "./failures.js";
 import { lineKinds, lineNodes, plain, reveal } from "./text.js";
 
 export const title = "File";
@@ -21,7 +22,24 @@ export function open(root) {
   let isLoaded = false;
   let heading = title;
 
+  // Opens the file that a [[link]] names.
+  async function openNote(wanted) {
+    heading = plain(wanted);
+    name.replaceChildren(reveal(wanted));
+    about.textContent = "";
+    body.replaceChildren(waiting("Loading …"));
+    await requests.run(async (ownRequest) => {
+      const { documents } = await ownRequest("/api/documents", { params: { path: globOf(wanted), limit: 1 } });
+      if (!documents.length) throw unknownNote(wanted);
+      go("file", { path: documents[0].path }, { replace: true });
+    }, { failed: (error) => body.replaceChildren(failureNote(error)) });
+  }
+
   async function update(params, { again = false } = {}) {
+    if (params.has("note")) {
+      await openNote(params.get("note"));
+      return;
+    }
     const path = params.get("path") ?? "";
     const from = Math.max(1, Number.parseInt(params.get("from") ?? "", 10) || 1);
     const to = Math.max(from, Number.parseInt(params.get("to") ?? "", 10) || 0);
@@ -61,6 +79,12 @@ export function open(root) {
       root.removeEventListener("keydown", onKey);
     },
   };
+}
+
+// A glob for a note's file in any folder; a name may hold signs that a glob reads.
+function globOf(note) {
+  const file = note.replace(/\.md$/iu, "").replace(/[*?[]/gu, "[$&]");
+  return `${file.includes("/") ? "**/" : ""}${file}.md`;
 }
 
 function reader(path, hit, body) {

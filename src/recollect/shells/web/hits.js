@@ -1,16 +1,17 @@
 // A search hit as a list entry: its heading, its place, its snippet, and why it has its score.
 
+import { copyButton, editorLink } from "./actions.js";
 import { fileLink, link } from "./address.js";
-import { bar, partsOf, partsTable } from "./explain.js";
+import { bar, inWords, partsOf, partsTable } from "./explain.js";
 import { day, h, tag } from "./dom.js";
-import { lineKinds, reveal, lineNodes } from "./text.js";
+import { blocks } from "./markdown.js";
+import { marksOf, reveal } from "./text.js";
 
-const RULE = /^[\s|:-]+$/u; // a horizontal line
-const HEAD_RULE = /^\s*\|[\s|:-]*-[\s|:-]*\|\s*$/u; // the line below the head of a table
 const MAX_REPEATS = 3; // other places of one hit
 const MAX_LINES = 7; // of a snippet; the file shows everything
 
-export function hitEntry(hit, { words }) {
+export function hitEntry(hit) {
+  const words = marksOf(hit.matched);
   return h(
     "li", { class: "hit" },
     h("div", { class: "hit-head" },
@@ -18,8 +19,13 @@ export function hitEntry(hit, { words }) {
       h("span", { class: "score numbers", "aria-label": `score ${hit.score.toFixed(2)}` },
         hit.score.toFixed(2))),
     place(hit),
-    h("div", { class: "snippet" }, ...snippet(hit, words)),
-    hit.explain ? why(hit) : null,
+    // The title of the hit is not repeated.
+    h("div", { class: "snippet" },
+      ...blocks(hit.snippet, { path: hit.path, words, left: hit.heading, most: MAX_LINES })),
+    h("div", { class: "hit-foot" },
+      hit.explain ? why(hit) : null,
+      h("p", { class: "actions" },
+        copyButton("Copy citation", hit.citation), copyButton("Copy text", hit.snippet), editorLink(hit))),
   );
 }
 
@@ -62,50 +68,11 @@ function alsoIn(repeats) {
   ];
 }
 
-function snippet(hit, words) {
-  const lines = hit.snippet.split("\n");
-  const kinds = lineKinds(lines);
-  const shown = lines
-    .map((line, row) => ({ line, kind: kinds[row], isHead: HEAD_RULE.test(lines[row + 1] ?? "") }))
-    .filter(({ line, kind }) => line.trim() && kind !== "fence" && !RULE.test(line))
-    // The title of the hit is not repeated.
-    .filter(({ line }) => !hit.heading.includes(line.replace(/^#+\s+/u, "").trim()))
-    .slice(0, MAX_LINES);
-  const blocks = [];
-  while (shown.length) {
-    const end = shown.findIndex(({ kind }) => kind !== "cells");
-    const rows = shown.splice(0, end < 0 ? shown.length : end);
-    if (rows.length) blocks.push(table(rows, words));
-    for (const { line, kind } of shown.splice(0, 1)) {
-      blocks.push(h("div", { class: `line ${kind}`, dir: "auto" }, lineNodes(line, { words })));
-    }
-  }
-  return blocks;
-}
-
-// Rows of a Markdown table as a table.
-function table(rows, words) {
-  const row = ({ line, isHead }) => h("tr", {}, ...cells(line).map((cell) => h(
-    isHead ? "th" : "td", { scope: isHead ? "col" : null, dir: "auto" }, reveal(cell, { words }),
-  )));
-  const head = rows.filter((each) => each.isHead);
-  const body = rows.filter((each) => !each.isHead);
-  return h("div", { class: "spread" }, h("table", {},
-    head.length ? h("thead", {}, ...head.map(row)) : null,
-    h("tbody", {}, ...body.map(row))));
-}
-
-// The texts between the bars; a bar after a backslash is part of the text.
-function cells(line) {
-  return line.trim().slice(1, -1).split(/(?<!\\)\|/u)
-    .map((cell) => cell.trim().replaceAll("\\|", "|"));
-}
-
 function why(hit) {
   const parts = partsOf(hit.explain);
   return h(
     "details", { class: "why" },
-    h("summary", {}, h("span", { class: "why-word" }, "Why"), bar(parts)),
+    h("summary", {}, h("span", { class: "why-word" }, inWords(parts)), bar(parts)),
     partsTable(parts, hit),
   );
 }

@@ -1,7 +1,9 @@
 // What the search view shows before a question: recent notes, what is in memory, questions to start with.
 
 import { fileLink, link } from "./address.js";
+import { editorChoice } from "./actions.js";
 import { count, day, h, note, tag } from "./dom.js";
+import { forgetQuestions, lastQuestions } from "./history.js";
 import { summaryOf } from "./health.js";
 import { plain, reveal } from "./text.js";
 
@@ -32,13 +34,33 @@ export async function home(request) {
       healthLine(status),
       h("section", { class: "try", "aria-label": "Questions to start with" },
         h("h2", {}, "Ask in your own words, for example"),
-        h("ul", { class: "chips" }, ...questionsFrom(documents).map((question) => h("li", {},
-          h("a", { class: "chip", href: link("search", { q: question }), dir: "auto" }, reveal(question)))))),
+        chips(questionsFrom(documents))),
+      askedBefore() ?? "",
       h("section", { class: "recent", "aria-label": "Recent notes" },
         h("h2", {}, "Recent notes"),
         h("ul", { class: "documents" },
-          ...documents.filter(({ source }) => source !== "facts").slice(0, LISTED).map(recentNote)))),
+          ...documents.filter(({ source }) => source !== "facts").slice(0, LISTED).map(recentNote))),
+      editorChoice()),
   ];
+}
+
+function chips(questions) {
+  return h("ul", { class: "chips" }, ...questions.map((question) => h("li", {},
+    h("a", { class: "chip", href: link("search", { q: question }), dir: "auto" }, reveal(question)))));
+}
+
+function askedBefore() {
+  const questions = lastQuestions();
+  if (!questions.length) return null;
+  const forget = () => {
+    forgetQuestions();
+    section.remove();
+  };
+  const section = h("section", { class: "asked", "aria-label": "Your last questions" },
+    h("h2", {}, "You asked ",
+      h("button", { type: "button", class: "small", on: { click: forget } }, "Clear")),
+    chips(questions));
+  return section;
 }
 
 // One line: how much is in memory, and whether anything needs attention.

@@ -2,6 +2,7 @@
 // everywhere, and the banner of a server that is offline.
 
 import { request, takeToken } from "./api.js";
+import { setWorkspace } from "./actions.js";
 import { go, here, link } from "./address.js";
 import { failureNote, h, note } from "./dom.js";
 import { brokenPage, offline } from "./failures.js";
@@ -103,6 +104,7 @@ async function showWorkspace() {
   const label = document.getElementById("workspace");
   try {
     const { workspace } = await request("/api/status");
+    setWorkspace(workspace);
     label.textContent = plain(workspace.split(/[\\/]/u).filter(Boolean).at(-1) ?? workspace);
     label.title = plain(workspace);
   } catch (error) {

@@ -2,11 +2,12 @@
 
 import { latestOnly } from "./api.js";
 import { go } from "./address.js";
-import { announce, count, debounced, failureNote, field, h, note, remarks, searchBox, waiting } from "./dom.js";
+import { announce, count, debounced, failureNote, h, note, remarks, waiting } from "./dom.js";
 import { tooLong } from "./failures.js";
+import { facets, searchForm } from "./filters.js";
+import { rememberQuestion } from "./history.js";
 import { hitEntry } from "./hits.js";
 import { home } from "./home.js";
-import { wordsOf } from "./text.js";
 
 export const title = "Search";
 export const takesQuestion = true;
@@ -74,7 +75,7 @@ export function open(root) {
     typed.cancel();
     setBusy(true);
     if (!outcome.querySelector(".hits")) outcome.replaceChildren(waiting("Searching …"));
-    const params = { ...controls.asParams(), explain: true, maxResults: limit };
+    const params = { ...controls.asParams(), explain: true, highlight: true, maxResults: limit };
     await requests.run(async (request) => show(await request("/api/search", { params })), {
       failed: (error) => outcome.replaceChildren(failureNote(error, run)),
       ended: () => setBusy(false),
@@ -82,7 +83,6 @@ export function open(root) {
   }
 
   function show(results) {
-    const words = wordsOf(results.query);
     const hits = results.results;
     const summary = hits.length ? count(hits.length, "result") : "No matches";
     const focused = links().indexOf(document.activeElement);
@@ -94,7 +94,8 @@ export function open(root) {
       h("p", { class: "summary numbers" },
         `${summary} by ${MODES[results.mode] ?? results.mode} in ${results.tookMs.toFixed(0)} ms`),
       ...(hits.length ? [] : [nothingFound(controls)]),
-      h("ol", { class: "hits" }, ...hits.map((hit) => hitEntry(hit, { words }))),
+      facets(hits, controls, narrow) ?? "",
+      h("ol", { class: "hits" }, ...hits.map(hitEntry)),
       ...(hits.length === limit && limit < MAX_HITS
         ? [h("button", { type: "button", class: "more", on: { click: showMore } }, "More results")]
         : []),
@@ -104,6 +105,11 @@ export function open(root) {
     const same = links().find((each) => each.getAttribute("href") === wanted) ?? links()[focused];
     same?.focus({ preventScroll: true });
     openedHit = null;
+  }
+
+  function narrow(change) {
+    go("search", { ...controls.asAddress(), ...change });
+    isSettled = true;
   }
 
   async function showMore() {
@@ -127,12 +133,16 @@ export function open(root) {
   }
 
   function onKey(event) {
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
     const all = links();
     const at = all.indexOf(document.activeElement);
-    if (event.key === "ArrowDown" && (event.target === controls.box || at >= 0)) {
+    const isTyping = event.target.matches("input, select, textarea");
+    const isDown = event.key === "ArrowDown" || (event.key === "j" && !isTyping);
+    const isUp = event.key === "ArrowUp" || (event.key === "k" && !isTyping);
+    if (isDown && (event.target === controls.box || at >= 0 || event.key === "j")) {
       event.preventDefault();
       all[Math.min(all.length - 1, at + 1)]?.focus();
-    } else if (event.key === "ArrowUp" && at >= 0) {
+    } else if (isUp && at >= 0) {
       event.preventDefault();
       (all[at - 1] ?? controls.box).focus();
     } else if (event.key === "Escape" && event.target !== controls.box) {
@@ -141,6 +151,7 @@ export function open(root) {
     } else if (event.key === "Enter" && event.target === controls.box && all.length) {
       event.preventDefault();
       settled();
+      rememberQuestion(question);
       // While a search is running, the results on the page are not those of the question.
       if (!outcome.hasAttribute("aria-busy")) all[0].focus();
     }
@@ -155,6 +166,7 @@ export function open(root) {
   controls.filters.addEventListener("change", settled);
   outcome.addEventListener("click", (event) => {
     openedHit = event.target.closest(".hit-link")?.getAttribute("href") ?? null;
+    if (openedHit) rememberQuestion(question);
   });
   root.addEventListener("keydown", onKey);
   controls.box.focus({ preventScroll: true });
@@ -164,54 +176,6 @@ export function open(root) {
     close() {
       stop();
       root.removeEventListener("keydown", onKey);
-    },
-  };
-}
-
-function searchForm() {
-  const box = searchBox("Search this memory", {
-    id: "box", enterkeyhint: "search", "aria-describedby": "keys",
-  });
-  const source = h("select", {},
-    h("option", { value: "" }, "all sources"),
-    ...["memory", "sessions", "facts"].map((name) => h("option", { value: name }, name)));
-  const since = h("input", { type: "date" });
-  const before = h("input", { type: "date" });
-  const path = h("input", { type: "text", placeholder: "memory/**", size: "14", spellcheck: "false" });
-  const scope = h("input", { type: "text", placeholder: "user:ada", size: "12", spellcheck: "false" });
-  const superseded = h("input", { type: "checkbox" });
-  const inputs = { source, since, before, path, scope };
-  const filters = h(
-    "div", { class: "filters", role: "group", "aria-label": "Filters" },
-    field("Source", source), field("Since", since), field("Before", before),
-    field("Path", path), field("Scope", scope),
-    field("include superseded", superseded, "row"),
-  );
-  const fold = h("details", { class: "fold" }, h("summary", {}, "Filters"), filters);
-  const keys = h("p", { id: "keys", class: "keys" },
-    h("kbd", {}, "/"), " type ", h("kbd", {}, "↓"), h("kbd", {}, "↑"), " choose ",
-    h("kbd", {}, "Enter"), " open ", h("kbd", {}, "Esc"), " back");
-
-  const values = () => Object.fromEntries(
-    Object.entries(inputs).map(([name, input]) => [name, input.value.trim()]),
-  );
-  const hasFilters = () => Object.values(values()).some(Boolean);
-  return {
-    box, filters, hasFilters,
-    form: h("form", { role: "search" }, box, keys, fold),
-    asAddress: () => ({ q: box.value, ...values(), superseded: superseded.checked ? 1 : "" }),
-    asParams: () => ({
-      query: box.value, ...values(),
-      scope: scope.value.split(/[\s,]+/u).filter(Boolean),
-      includeSuperseded: superseded.checked || null,
-    }),
-    fill(params) {
-      for (const [name, input] of Object.entries({ ...inputs, q: box })) {
-        const value = params.get(name) ?? "";
-        if (input.value.trim() !== value.trim()) input.value = value;
-      }
-      superseded.checked = params.has("superseded");
-      if (hasFilters() || superseded.checked) fold.open = true;
     },
   };
 }

@@ -1,6 +1,10 @@
 // The text of notes, made safe to show: characters that are invisible or reorder text appear as their
 // codes. Words of the question are marked.
 
+const LETTER = "[\\p{L}\\p{M}\\p{N}]";
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
 // Control characters except tab and newline; direction marks; invisible spaces and tags.
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
@@ -31,23 +35,15 @@ export function reveal(text, { words = null } = {}) {
   return shown;
 }
 
-const COMMON = new Set(
-  ("a an and are as at be but by did do does for from had has have how i if in is it its me my of on "
-  + "or our should that the their there they this to was we were what when where which who why will "
-  + "with you your").split(" "),
-);
-
-// Returns a pattern for the words of a question that are worth marking, or null.
-export function wordsOf(question) {
-  const found = question.normalize("NFC").match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_.-]*/gu) ?? [];
-  const escaped = found
-    .filter((word) => !COMMON.has(word.toLowerCase()))
-    .filter((word) => word.length > 2 || /[^\p{Script=Latin}]/u.test(word))
-    .map((word) => word.replace(/[.\-]+$/u, ""))
-    .map((word) => (word.length > 4 ? word.replace(/(es|s|ed|ing)$/iu, "") : word))
-    .map((word) => word.replaceAll(".", "\\."));
-  if (!escaped.length) return null;
-  return new RegExp(`((?<![\\p{Script=Latin}\\p{N}])(?:${escaped.join("|")})[\\p{Script=Latin}]*)`, "giu");
+// Returns a pattern for words that are to be marked, as they are written in a text; null for none.
+export function marksOf(words) {
+  if (!words?.length) return null;
+  const escaped = [...words]
+    .sort((one, other) => other.length - one.length)
+    .map((word) => word.replace(/[^\p{L}\p{M}\p{N}]/gu, "\\$&"))
+    // In scripts with spaces a word is whole.
+    .map((word) => (UNSPACED.test(word) ? word : `(?<!${LETTER})${word}(?!${LETTER})`));
+  return new RegExp(`(${escaped.join("|")})`, "giu");
 }
 
 function marked(text, words) {
