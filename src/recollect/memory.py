@@ -712,6 +712,7 @@ class Memory:
 
         """
         from recollect.ingest.documents import find_staleness
+        from recollect.ingest.lease import at_work
 
         config = self.config
         try:
@@ -744,6 +745,7 @@ class Memory:
             cache=cache if audience is None else None,  # others fill it as well
             probe=probe,
             notices=(*self._syncer.take_notices(), *trouble),
+            at_work=at_work(self._store),
         )
 
     @synchronized

@@ -225,6 +225,8 @@ class Status:
     """The embedding cache of the home; None if there is none yet."""
     probe: Probe | None = None
     notices: tuple[str, ...] = ()
+    at_work: str | None = None
+    """Which process is bringing the index up to date now; None if none is."""
 
 
 @dataclass(frozen=True, slots=True)

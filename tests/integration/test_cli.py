@@ -233,6 +233,30 @@ def test_a_folder_without_memory_is_told_from_a_memory_without_the_answer(
     assert ("No matches.\n", "") == (filled.stdout, filled.stderr)
 
 
+def test_a_filter_that_matches_nothing_is_named(
+    cli: Cli, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2026-01-05.md", "apple\n")
+
+    path = cli("search", "apple", "--path", "nowhere/*", RECOLLECT_PROVIDER="none")
+    day = cli("search", "apple", "--since", "2026-03-01", RECOLLECT_PROVIDER="none")
+
+    assert "No indexed file matches the path 'nowhere/*'." in path.stderr
+    assert "Nothing is dated on or after 2026-03-01." in day.stderr
+
+
+def test_six_hits_fit_on_a_screen(cli: Cli, write: Callable[[str, str], Path]) -> None:
+    for number in range(8):
+        write(f"memory/n{number}.md", f"# Note {number}\n\n" + "The apple fell far. " * 60)
+
+    short = cli("search", "apple", RECOLLECT_PROVIDER="none").stdout.splitlines()
+    whole = cli("search", "apple", "-v", RECOLLECT_PROVIDER="none").stdout.splitlines()
+
+    assert len(short) < 22
+    assert "…" in short[-1]
+    assert any(len(line) > 600 for line in whole)
+
+
 def test_a_command_nearly_right_is_named(cli: Cli) -> None:
     done = cli("serach", "x")
 

@@ -204,7 +204,14 @@ def on_a_terminal(hostile: Path, environ: dict[str, str], *arguments: str) -> st
 
 @pytest.mark.parametrize(
     "arguments",
-    [("search", "boat"), ("get", NAME), ("get", "memory/boat.md"), ("recall", "boat"), ("status",)],
+    [
+        ("search", "boat"),
+        ("search", "-v", "boat"),
+        ("get", NAME),
+        ("get", "memory/boat.md"),
+        ("recall", "boat"),
+        ("status",),
+    ],
 )
 def test_a_terminal_is_only_ever_told_colours(
     hostile: Path, environ: dict[str, str], arguments: tuple[str, ...]
@@ -216,7 +223,7 @@ def test_a_terminal_is_only_ever_told_colours(
 
 
 def test_colours_are_shown_and_markup_is_not_obeyed(hostile: Path, environ: dict[str, str]) -> None:
-    shown = on_a_terminal(hostile, environ, "search", "boat")
+    shown = on_a_terminal(hostile, environ, "search", "boat", "-v")
 
     assert STYLES.search(shown)
     assert MARKUP in STYLES.sub("", shown)

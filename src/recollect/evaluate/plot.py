@@ -27,7 +27,7 @@ _LEFT = 170  # space for the names
 _SCALE = 420  # pixels from 0 to 1
 _ROW = 40
 _BAR = 20
-_TOP = 78
+_TOP = 98
 _BOTTOM = 48
 _CAP = 5  # half the height of a whisker's end
 _TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -88,10 +88,9 @@ def _frame(configured: Outcome, *, height: int) -> Iterator[str]:
     )
     yield f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>'
     yield '<text x="20" y="32" font-size="18" font-weight="600">nDCG@10 on your questions</text>'
-    yield (
-        f'<text x="20" y="54" fill="{_QUIET}">{count}. Bars: means; whiskers: '
-        "95% intervals; darker bar: your settings.</text>"
-    )
+    legend = "Bars: means; whiskers: 95% intervals; darker bar: your settings."
+    for y, line in ((54, f"{count}."), (74, legend)):  # in one line they would not fit
+        yield f'<text x="20" y="{y}" fill="{_QUIET}">{line}</text>'
 
 
 def _axis(height: int) -> Iterator[str]:

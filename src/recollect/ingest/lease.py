@@ -150,6 +150,16 @@ class WriterLease:
             return  # a long transaction, maybe our own: the next beat tells
 
 
+def at_work(store: Store) -> str | None:
+    """Return who is doing long work on a store, in words; None if nobody is."""
+    leases = store.leases()
+    try:
+        holder = leases.holder(WRITER)
+    finally:
+        leases.close()
+    return None if holder is None or is_gone(holder) else describe(holder)
+
+
 def describe(holder: Holder) -> str:
     """Return who holds a lease, in words."""
     seconds = max(time.time() - holder.since, 0)

@@ -19,7 +19,7 @@ from recollect.search.question import adapt_options, at_this_moment, read_questi
 from recollect.types import Leg, SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recollect.search.legs import AskedVectors
     from recollect.search.options import SearchOptions
     from recollect.stores.base import Store
-    from recollect.types import Degradation, Progress, Query, Results, SearchRequest
+    from recollect.types import Degradation, Progress, Query, Results, Scope, SearchRequest
 
 _SESSIONS_NOT_INDEXED = (
     'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
@@ -117,7 +117,9 @@ class Searcher:
     def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
         """Answer from what the store holds."""
         results = self.syncer.rebuilding(lambda: self._search(started, embedded))
-        notices = self._notices(started.request, results, earlier=started.notices)
+        notices = self._notices(
+            started.request, results, scope=started.query.scope, earlier=started.notices
+        )
         return self._finish(results, started, embedded, notices=notices)
 
     def _prepare(
@@ -165,7 +167,7 @@ class Searcher:
         return mark_copies(results, superseded=superseded)
 
     def _notices(
-        self, request: SearchRequest, results: Results, *, earlier: tuple[str, ...]
+        self, request: SearchRequest, results: Results, *, scope: Scope, earlier: tuple[str, ...]
     ) -> tuple[str, ...]:
         notices = (*earlier, *self.syncer.take_notices())
         if not results.hits and self.store.is_empty():
@@ -176,6 +178,8 @@ class Searcher:
             else:
                 why = "The index is empty. Run `recollect index`."
             notices += (why,)
+        elif not results.hits and not scope.is_open:
+            notices += tuple(_empty_filters(scope, store=self.store))
         if request.source == SourceKind.SESSIONS and SourceKind.SESSIONS not in self.sources:
             notices += (_SESSIONS_NOT_INDEXED,)
         return notices
@@ -209,3 +213,18 @@ class Searcher:
             degraded=degraded or None,
             notices=(*notices, *results.notices),
         )
+
+
+def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
+    """Yield which filters leave nothing to search, each taken alone."""
+    everything = replace(scope, source=None, since=None, before=None, path=None, phrases=())
+    path, source, since, before = scope.path, scope.source, scope.since, scope.before
+    filters = (
+        (path, replace(everything, path=path), f"No indexed file matches the path {path!r}."),
+        (source, replace(everything, source=source), f"Nothing is indexed from {source}."),
+        (since, replace(everything, since=since), f"Nothing is dated on or after {since}."),
+        (before, replace(everything, before=before), f"Nothing is dated before {before}."),
+    )
+    for value, alone, sentence in filters:
+        if value is not None and not store.documents(alone, limit=1, offset=0).documents:
+            yield sentence

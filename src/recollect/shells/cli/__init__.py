@@ -14,7 +14,7 @@ import click
 
 from recollect.errors import RecollectError, UsageError, system_failures_explained
 from recollect.shells.cli.output import guard_streams, write_json, write_text
-from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ COMMANDS = {
 """Each command and its module here, which has a function `…_command`."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that imports a command's module only when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

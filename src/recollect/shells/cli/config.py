@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.shells.cli.shared import SharedOptions, print_remarks, shared_options
+from recollect.shells.cli.shared import Group, SharedOptions, print_remarks, shared_options
 from recollect.shells.render import config as render
 
 if TYPE_CHECKING:
     from recollect.config.files import SettingsFiles
 
 
-@click.group("config")
+@click.group("config", cls=Group)
 @shared_options
 def config_command(_options: SharedOptions) -> None:
     """Show the settings and where each was set, or change them."""

@@ -12,6 +12,7 @@ import click
 from recollect.evaluate.cases import CASES_FILE
 from recollect.shells.cli.output import write_lines
 from recollect.shells.cli.shared import (
+    Group,
     SharedOptions,
     notify,
     print_remarks,
@@ -32,7 +33,7 @@ _NONE = "none"
 _NUMBERS = re.compile(r"[1-9][0-9]*(\s*,\s*[1-9][0-9]*)*")
 
 
-class _RunByDefault(click.Group):
+class _RunByDefault(Group):
     """A group that runs `run` unless another command is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

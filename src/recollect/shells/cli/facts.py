@@ -16,6 +16,7 @@ from recollect.errors import NotFoundError, UsageError
 from recollect.shells.cli.output import confirm
 from recollect.shells.cli.shared import (
     DAY,
+    Group,
     SharedOptions,
     TextCommand,
     print_remarks,
@@ -145,7 +146,7 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
     return 1 if extracted.failures and not has_facts else 0
 
 
-@click.group("facts")
+@click.group("facts", cls=Group)
 @shared_options
 def facts_command(_options: SharedOptions) -> None:
     """List, show, supersede, forget, consolidate, prune, export and import facts."""

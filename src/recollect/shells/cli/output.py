@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from recollect.shells.render.shared import MarkedLine
+
 
 class GuardedStream(io.TextIOWrapper):
     """A stream that shows control characters instead of obeying them."""
@@ -88,18 +90,21 @@ def write_json(value: object, *, indent: int | None = None) -> None:
     click.echo(terminal_json(json.dumps(value, ensure_ascii=False, indent=indent)))
 
 
-def write_lines(lines: Iterable[tuple[str, str]], *, to_stderr: bool = False) -> None:
+def write_lines(lines: Iterable[MarkedLine], *, to_stderr: bool = False) -> None:
     """Print styled lines; a line break in one shows. Colours show on a terminal only."""
     stream = sys.stderr if to_stderr else sys.stdout
     if not stream.isatty():
         for text, _ in lines:
-            click.echo(terminal_line(text), err=to_stderr)
+            whole = text if isinstance(text, str) else "".join(part for part, _ in text)
+            click.echo(terminal_line(whole), err=to_stderr)
         return
     from rich.text import Text  # noqa: PLC0415 - 50 ms that only a terminal needs
 
     styled = styled_console(stream)
     for text, style in lines:
-        styled.print(Text(terminal_line(text), style=style))
+        parts = [(text, "")] if isinstance(text, str) else text
+        shown = ((terminal_line(part), own) for part, own in parts)
+        styled.print(Text.assemble(*shown, style=style))
 
 
 def styled_console(stream: TextIO) -> Console:

@@ -15,6 +15,7 @@ from recollect.shells.cli.shared import (
     print_remarks,
     progress_bar,
     shared_options,
+    terminal_width,
 )
 from recollect.shells.parse import SOURCES, end_of, parse_location, parse_source
 from recollect.shells.render import search as render
@@ -40,6 +41,7 @@ _FORMS = [form.value for form in RecallForm]
 @click.option("--as-of", type=DAY, metavar="DAY", help="Facts that were valid on this day.")
 @click.option("--include-superseded", is_flag=True, help="Also facts that were replaced.")
 @click.option("--explain", is_flag=True, help="Show how each score was computed.")
+@click.option("-v", "--verbose", is_flag=True, help="Show whole chunks, not the best lines.")
 @click.option("--fusion", type=click.Choice(_FUSIONS), help="How to combine the two legs.")
 @click.option("--rerank/--no-rerank", default=None, help="Let a model rerank the best hits.")
 @click.option("--sync/--no-sync", default=None, help="Bring in what changed first, or not.")
@@ -51,6 +53,7 @@ def search_command(
     source: str,
     path: str | None,
     as_of: date | None,
+    verbose: bool,
     **fields: object,
 ) -> None:
     """Find the passages that answer QUERY, one word or many.
@@ -70,7 +73,8 @@ def search_command(
         if memory.is_behind:
             memory.finish_in_background()
             notify("The rest is indexed in the background.")
-    options.print(render.results_json(results), render.results_text(results))
+    text = render.results_text(results, width=terminal_width(), verbose=verbose)
+    options.print(render.results_json(results), text)
     print_remarks(render.results_remarks(results))
     options.start_resident(memory)
 

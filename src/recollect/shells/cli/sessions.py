@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from recollect.shells.cli.shared import SharedOptions, notify, print_remarks, shared_options
+from recollect.shells.cli.shared import Group, SharedOptions, notify, print_remarks, shared_options
 from recollect.shells.render import sessions as render
 
 
-@click.group("sessions")
+@click.group("sessions", cls=Group)
 @shared_options
 def sessions_command(_options: SharedOptions) -> None:
     """List, import and forget the transcripts that belong to this memory."""

@@ -6,7 +6,9 @@ import contextlib
 import functools
 import os
 import shlex
+import shutil
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from recollect.memory import Memory
+    from recollect.shells.render.shared import MarkedLine
     from recollect.shells.resident.memories import OpenMemories
     from recollect.types import Progress, Step
 
@@ -32,6 +35,10 @@ ExitCode = TypeVar("ExitCode", int, None)
 _MEGA = 1_000_000
 _MANY_TEXTS = 64
 """Embedding more texts than this takes long enough to announce."""
+_MAX_SUMMARY_CHARS = 300
+_TELL_SECONDS = 5.0
+_LONG_SECONDS = 90
+"""From here on, time is told in minutes."""
 _WHOLE = (
     "There is no MEMORY.md or memory/, so every Markdown file below {folder} is indexed. "
     "To choose folders: `recollect config set extra_paths FOLDER,FOLDER`."
@@ -115,7 +122,7 @@ class SharedOptions:
 
             start_if_missing(idle_seconds=memory.config.resident_seconds)
 
-    def print(self, shape: Mapping[str, object], text: str | Iterable[tuple[str, str]]) -> None:
+    def print(self, shape: Mapping[str, object], text: str | Iterable[MarkedLine]) -> None:
         """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""
         if self.as_json:
             write_json(shape, indent=2)
@@ -191,6 +198,21 @@ class Day(click.ParamType["date"]):
 DAY = Day()
 
 
+class Group(click.Group):
+    """A group of commands whose help shows their summaries whole."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and summaries, wrapped; click would cut them."""
+        named = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [
+            (name, command.get_short_help_str(limit=_MAX_SUMMARY_CHARS))
+            for name, command in named
+            if command is not None and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 class TextCommand(click.Command):
     """A command whose arguments are words of a text, which may start with a dash."""
 
@@ -206,6 +228,11 @@ class TextCommand(click.Command):
             raise click.UsageError(f"{reason}. {hint}", error.ctx) from error
 
 
+def terminal_width() -> int:
+    """Return how many cells a line may take: those of the terminal, within limits."""
+    return min(max(shutil.get_terminal_size().columns, 40), 100)
+
+
 def notify(sentence: str) -> None:
     """Print a sentence to stderr while a command runs."""
     write_text(sentence, to_stderr=True)
@@ -218,17 +245,9 @@ def print_remarks(lines: Iterable[tuple[str, str]]) -> None:
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Show progress bars on a terminal; elsewhere, announce once what takes long."""
+    """Show progress bars on a terminal; elsewhere, print a line every few seconds."""
     if not sys.stderr.isatty():
-        announced: set[str] = set()
-
-        def announce(step: Step) -> None:
-            text = _announcement(step)
-            if text is not None and step.stage not in announced:
-                announced.add(step.stage)
-                notify(text)
-
-        yield announce
+        yield ProgressLines(notify)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn  # noqa: PLC0415
 
@@ -260,12 +279,49 @@ def progress_bar() -> Iterator[Progress]:
         yield show
 
 
+class ProgressLines:
+    """Prints what takes long, and every few seconds how far it is, where no bar can be drawn."""
+
+    def __init__(
+        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tell = tell
+        self._clock = clock
+        self._started: dict[str, tuple[float, int]] = {}
+        self._told_at = clock()
+
+    def __call__(self, step: Step) -> None:
+        """Print a line if it is time for one."""
+        now = self._clock()
+        if step.stage not in self._started:
+            self._started[step.stage] = now, step.done
+            self._told_at = now
+            if announcement := _announcement(step):
+                self._tell(announcement)
+        elif now - self._told_at >= _TELL_SECONDS and step.done < step.total:
+            self._told_at = now
+            since, done = self._started[step.stage]
+            self._tell(_progress_line(step, (step.done - done) / (now - since)))
+
+
 def _announcement(step: Step) -> str | None:
     if step.stage == "fetch":
         return f"Downloading a model ({step.total // _MEGA} MB) …"
     if step.stage == "embed" and step.total > _MANY_TEXTS:
         return f"Embedding {step.total} texts …"
     return None
+
+
+def _progress_line(step: Step, per_second: float) -> str:
+    """Return how far a stage is: `Embedding: 1200 of 5400 (22 %), 31 a second, 2 min left`."""
+    scale = _MEGA if step.stage == "fetch" else 1
+    counts = f"{step.done // scale} of {step.total // scale} ({step.done * 100 // step.total} %)"
+    line = f"{_STAGES[step.stage]}: {counts}{_cost_so_far(step)}"
+    if per_second <= 0:
+        return line
+    seconds = (step.total - step.done) / per_second
+    left = f"{seconds:.0f} s" if seconds < _LONG_SECONDS else f"{seconds / 60:.0f} min"
+    return f"{line}, {per_second / scale:.3g} per second, about {left} left"
 
 
 def _cost_so_far(step: Step) -> str:

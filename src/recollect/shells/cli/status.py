@@ -10,7 +10,7 @@ import click
 
 from recollect.errors import NotFoundError, RecollectError
 from recollect.reports import Check
-from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.shells.render import status as render
 from recollect.shells.render.shared import plural
 from recollect.text.conflicts import RESOLVE
@@ -34,7 +34,7 @@ def status_command(options: SharedOptions, *, deep: bool) -> None:
     options.print(render.status_json(status), render.status_text(status))
 
 
-@click.group("cache", invoke_without_command=True)
+@click.group("cache", cls=Group, invoke_without_command=True)
 @shared_options
 def cache_command(options: SharedOptions) -> None:
     """Show the embedding cache that all agents share, or prune it."""
@@ -65,7 +65,7 @@ def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: 
     )
 
 
-@click.group("agents", invoke_without_command=True)
+@click.group("agents", cls=Group, invoke_without_command=True)
 @shared_options
 def agents_command(options: SharedOptions) -> int:
     """List the indexes in this home and the workspaces they belong to, or remove one.

@@ -11,11 +11,11 @@ from recollect.config.databases import (
     describe_database,
     prepare_database,
 )
-from recollect.shells.cli.shared import SharedOptions, shared_options
+from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.shells.render import store as render
 
 
-@click.group("store")
+@click.group("store", cls=Group)
 @shared_options
 def store_command(_options: SharedOptions) -> None:
     """Set up a PostgreSQL database for many agents, or move a memory into or out of one."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.shells.render.shared import DIGITS, degraded_json, warning_lines
+from recollect.shells.render.snippet import snippet_rows, wanted_terms
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.reports import Excerpt, Recalled
-    from recollect.shells.render.shared import Json, Line
+    from recollect.shells.render.shared import Json, Line, MarkedLine
     from recollect.types import Hit, Repeat, Results, Trace
 
+_MOST_ROWS = 3  # of a hit
+_SCREEN_ROWS = 21
+"""Of 24, without the command and two remarks."""
+_LEAST_ROOM = 12  # for a heading
 _NAMED = 5  # other places of one hit that the text names; --json has all
 
 
@@ -129,27 +134,75 @@ def recalled_json(recalled: Recalled) -> Json:
     }
 
 
-def results_text(results: Results) -> Iterator[Line]:
-    """Yield what `search` prints: one block per hit."""
+def results_text(results: Results, *, width: int, verbose: bool = False) -> Iterator[MarkedLine]:
+    """Yield what `search` prints: per hit a few lines around what matched.
+
+    Args:
+        results: the answer.
+        width: cells of a line.
+        verbose: print whole chunks instead.
+
+    """
     if not results.hits:
         yield "No matches.", ""
+    elif verbose:
+        yield from _whole_hits(results)
+    else:
+        yield from _short_hits(results, width=width)
+
+
+def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
+    """Yield so few lines that the best of six hits, the first, does not scroll off the screen."""
+    wanted = wanted_terms(results.query)
+    each = _SCREEN_ROWS // len(results.hits)
+    has_own_line = each >= _MOST_ROWS + 2
+    count = max(1, min(_MOST_ROWS, each - 1))
+    for hit in results.hits:
+        place = f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}"
+        heading = HEADING_SEPARATOR.join(hit.heading)
+        if has_own_line or not heading:
+            yield place, "bold"
+        else:  # where lines are scarce
+            yield [(place, "bold"), (_fitted(f"  {heading}", width - len(place)), "cyan")], ""
+        yield from _hit_remarks(hit)
+        if has_own_line and heading:
+            yield heading, "cyan"
+        rows = snippet_rows(
+            hit.text or hit.snippet, heading=hit.heading, wanted=wanted, width=width, count=count
+        )
+        yield from ((row, "") for row in rows)
+
+
+def _fitted(text: str, room: int) -> str:
+    """Return the text, or what fits of it, or nothing if that is too little."""
+    if len(text) <= room:
+        return text
+    return f"{text[: room - 1]}…" if room > _LEAST_ROOM else ""
+
+
+def _whole_hits(results: Results) -> Iterator[Line]:
     for hit in results.hits:
         yield f"{hit.score:.3f} {hit.path}:{hit.start_line}-{hit.end_line}", "bold"
-        if hit.speaker:
-            yield f"{hit.speaker.replace(',', ', ')}, {hit.moment}", "cyan"
-        if hit.fact is not None and hit.fact.superseded_by:
-            yield f"superseded by {hit.fact.superseded_by}", "yellow"
-        if hit.superseded_by:
-            yield f"outdated: superseded by {hit.superseded_by}", "yellow"
-        if hit.also_in:
-            yield f"also in {also_in_text(hit)}", "cyan"
+        yield from _hit_remarks(hit)
         if hit.heading:
             yield HEADING_SEPARATOR.join(hit.heading), "cyan"
-        if hit.trace is not None:
-            yield from trace_text(hit.trace)
-        for line in hit.snippet.split("\n"):
+        for line in (hit.text or hit.snippet).split("\n"):
             yield line, ""
         yield "", ""
+
+
+def _hit_remarks(hit: Hit) -> Iterator[Line]:
+    """Yield what else is known of a hit, most often nothing."""
+    if hit.speaker:
+        yield f"{hit.speaker.replace(',', ', ')}, {hit.moment}", "cyan"
+    if hit.fact is not None and hit.fact.superseded_by:
+        yield f"superseded by {hit.fact.superseded_by}", "yellow"
+    if hit.superseded_by:
+        yield f"outdated: superseded by {hit.superseded_by}", "yellow"
+    if hit.also_in:
+        yield f"also in {also_in_text(hit)}", "cyan"
+    if hit.trace is not None:
+        yield from trace_text(hit.trace)
 
 
 def also_in_text(hit: Hit) -> str:

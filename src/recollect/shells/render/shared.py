@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from recollect.reports import Difference, Failure
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Json = Mapping[str, object]
     Line = tuple[str, str]
     """A line of text and the name of its style."""
+    MarkedLine = tuple[str | Sequence[Line], str]
+    """The same, or a line of parts that have their own styles."""
 
 DIGITS = 4  # beyond this, a score is noise
 _CENT = 0.01

@@ -65,6 +65,7 @@ def status_json(status: Status) -> Json:
             "tookMs": round(probe.took_ms, 1),
             **({} if probe.degradation is None else degradation_json(probe.degradation)),
         },
+        "atWork": status.at_work,
         "notices": list(status.notices),
     }
 
@@ -105,7 +106,7 @@ def status_text(status: Status) -> Iterator[Line]:
     counts = f"{store.vectors} chunks embedded, {store.pending} waiting"
     yield f"Vectors    {counts} ({store.engine})", ""
     if store.pending:
-        yield "           → `recollect index` embeds what is waiting.", "dim"
+        yield f"{_INDENT}→ {status.at_work or '`recollect index`'} embeds what is waiting.", "dim"
     if status.published is not None and status.published != status.fingerprint:
         yield f"{_INDENT}until all are, searches use {status.published}", "yellow"
     if status.cache is not None:
@@ -149,7 +150,7 @@ def _staleness_text(status: Status) -> Iterator[Line]:
             yield f"{_INDENT}{path}", "dim"
         if len(named) > _LISTED:
             yield f"{_INDENT}… and {len(named) - _LISTED} more", "dim"
-        yield "           → `recollect index` updates the index.", "dim"
+        yield f"{_INDENT}→ {status.at_work or '`recollect index`'} updates the index.", "dim"
     for failure in stale.failed:
         yield from warning_lines(failure.summary, failure.action, indent=_INDENT)
 

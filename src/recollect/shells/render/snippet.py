@@ -1,0 +1,168 @@
+"""Cuts the few lines of a hit that matched, wrapped at words, for people to read.
+
+The same terms that found a chunk mark its words, so `climbing` is marked for `climb`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from recollect.text.terms import query_terms, terms
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from recollect.shells.render.shared import Line
+
+    Row = list[Line]
+    """Parts of one line, each with its style."""
+
+_ELLIPSIS = "…"
+_INDENT = "  "
+_MATCH = "bold"
+_PIECE = re.compile(r"\S+")
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
+_PROSE = re.compile(r"(?![-*+>|#]|[0-9]+[.)]\s)")
+"""The start of a line that may continue a paragraph."""
+_EDGES = "\"'`*_~()[]{}<>.,;:!?…“”‘’«»|"
+
+
+def wanted_terms(query: str) -> frozenset[str]:
+    """Return the terms of a question that mark words: all but the stop words, if others remain."""
+    found = query_terms(query)
+    return frozenset(found.terms) - found.stop or frozenset(found.terms)
+
+
+def snippet_rows(
+    text: str, *, heading: Sequence[str], wanted: frozenset[str], width: int, count: int
+) -> Iterator[Row]:
+    """Yield at most `count` rows of a chunk: those in a row that hold the most wanted terms.
+
+    Args:
+        text: the chunk.
+        heading: shown already; a line that only repeats it is left out.
+        wanted: terms of the question.
+        width: cells of a row.
+        count: the most rows.
+
+    """
+    room = width - len(_INDENT) - 2 * len(_ELLIPSIS) - 1
+    rows = [row for line in _lines(text, heading) for row in _wrapped(line, room)]
+    held = [frozenset(terms(row)) & wanted for row in rows]
+    last = max(len(rows) - count, 0)
+    found = [len(frozenset().union(*held[at : at + count])) for at in range(last + 1)]
+    start = max(range(last + 1), key=lambda at: (found[at], -at))
+    for at, row in enumerate(rows[start : start + count], start=start):
+        head = f"{_ELLIPSIS} " if at == start and start else ""
+        tail = f" {_ELLIPSIS}" if at == start + count - 1 and at < len(rows) - 1 else ""
+        yield [(f"{_INDENT}{head}", ""), *_marked(row, wanted), (tail, "")]
+
+
+def _lines(text: str, heading: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that say something which the heading path does not, paragraphs in one."""
+    lines = [line.strip() for line in text.split("\n")]
+    if not any(_is_said(line, heading) for line in lines):
+        yield from filter(None, lines)
+        return
+    paragraph = ""
+    for line in [*lines, ""]:
+        is_said = _is_said(line, heading)
+        if paragraph and not (is_said and _PROSE.match(line)):
+            yield paragraph
+            paragraph = ""
+        if is_said:
+            paragraph = f"{paragraph} {line}" if paragraph else line
+
+
+def _is_said(line: str, heading: Sequence[str]) -> bool:
+    return _says_something(line) and not _repeats(line, heading)
+
+
+def _says_something(line: str) -> bool:
+    """Tell a line from the rule of a table, the edge of a code block and an empty one."""
+    return not line.startswith(("```", "~~~")) and any(map(str.isalnum, line))
+
+
+def _repeats(line: str, heading: Sequence[str]) -> bool:
+    found = _HEADING.fullmatch(line)
+    return found is not None and found[1].strip() in heading
+
+
+def _wrapped(line: str, room: int) -> Iterator[str]:
+    """Yield a line in rows, broken at spaces where there are any."""
+    row, used = "", 0
+    for word in line.split():
+        size = _cells(word)
+        if row and used + 1 + size > room:
+            yield row
+            row, used = "", 0
+        while size > room:  # a script without spaces, or an address
+            cut = _fitting(word, room)
+            yield word[:cut]
+            word, size = word[cut:], _cells(word[cut:])  # noqa: PLW2901 - what is left of it
+        row = f"{row} {word}" if row else word
+        used = used + 1 + size if used else size
+    if row:
+        yield row
+
+
+def _fitting(word: str, room: int) -> int:
+    """Return how many characters of a word fit, at least one."""
+    used = 0
+    for at, char in enumerate(word):
+        used += _cells(char)
+        if used > room:
+            return max(at, 1)
+    return len(word)
+
+
+def _cells(text: str) -> int:
+    """Return how many cells of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
+
+
+def _marked(row: str, wanted: frozenset[str]) -> Iterator[Line]:
+    """Yield a row in parts, those in bold that match."""
+    at = 0
+    for start, end in _matches(row, wanted):
+        if start > at:
+            yield row[at:start], ""
+        yield row[start:end], _MATCH
+        at = end
+    if at < len(row):
+        yield row[at:], ""
+
+
+def _matches(row: str, wanted: frozenset[str]) -> Iterable[tuple[int, int]]:
+    """Return where words match, in order, without overlaps."""
+    found: list[tuple[int, int]] = []
+    for piece in _PIECE.finditer(row):
+        matching = wanted.intersection(terms(piece[0]))
+        if not matching:
+            continue
+        runs = {term for term in matching if term in piece[0] and not term.isascii()}
+        if runs and all(len(term) <= 2 for term in matching):  # noqa: PLR2004 - pairs of characters
+            found += _occurrences(piece[0], runs, offset=piece.start())
+        else:
+            start = piece.start() + len(piece[0]) - len(piece[0].lstrip(_EDGES))
+            end = piece.start() + len(piece[0].rstrip(_EDGES))
+            found.append((start, end))
+    return found
+
+
+def _occurrences(text: str, runs: Collection[str], *, offset: int) -> list[tuple[int, int]]:
+    """Return where any of some texts of one or two characters occur, joined where they touch."""
+    spans: list[tuple[int, int]] = []
+    for at in range(len(text)):
+        size = next((size for size in (2, 1) if text[at : at + size] in runs), 0)
+        start, end = at + offset, min(at + size, len(text)) + offset
+        if size and spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        elif size:
+            spans.append((start, end))
+    return spans

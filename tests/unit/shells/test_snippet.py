@@ -1,0 +1,69 @@
+"""The lines of a hit that a person is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.shells.cli.shared import ProgressLines
+from recollect.shells.render.snippet import snippet_rows, wanted_terms
+from recollect.types import Step
+
+WIDTH = 40
+
+
+def shown(text: str, query: str, *, heading: tuple[str, ...] = (), count: int = 3) -> list[str]:
+    """Return the rows as text, matched words in square brackets."""
+    rows = snippet_rows(text, heading=heading, wanted=wanted_terms(query), width=WIDTH, count=count)
+    return ["".join(f"[{part}]" if style else part for part, style in row) for row in rows]
+
+
+def test_the_rows_with_most_of_the_question_are_shown_and_its_words_marked() -> None:
+    text = "# Trip\n\n" + "Nothing of note.\n\n" * 9 + "We went climbing near Sintra.\n\nThe end.\n"
+
+    rows = shown(text, "where did we climb in Sintra?", heading=("Trip",), count=2)
+
+    assert ["  … Nothing of note.", "  We went [climbing] near [Sintra]. …"] == rows
+
+
+def test_a_paragraph_is_wrapped_at_words_and_a_list_is_not_joined() -> None:
+    text = "One line that goes on\nand on until it is wrapped.\n- first\n- second\n"
+
+    rows = shown(text, "first")
+
+    assert ["  One line that goes on and on until", "  it is wrapped.", "  - [first] …"] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "rows"),
+    [
+        ("猫的名字叫墨墨，很可爱。", "墨墨", ["  猫的名字叫[墨墨]，很可爱。"]),
+        ("```bash\nrestic unlock\n```", "unlock", ["  restic [unlock]"]),
+        ("See (OPS-4471), please.", "OPS-4471", ["  See ([OPS-4471]), please."]),
+        ("# Only a title", "title", ["  # Only a [title]"]),
+        ("the", "the", ["  [the]"]),
+        ("", "x", []),
+    ],
+)
+def test_what_matches_is_marked_in_any_script(text: str, query: str, rows: list[str]) -> None:
+    assert rows == shown(text, query)
+
+
+def test_no_row_is_wider_than_the_screen_whatever_the_words() -> None:
+    rows = shown("漢" * 200 + " " + "x" * 200, "x")
+
+    assert 3 == len(rows)
+    assert all(len(row) + row.count("漢") <= WIDTH for row in rows)
+
+
+def test_without_a_terminal_progress_is_a_line_every_few_seconds() -> None:
+    told: list[str] = []
+    now = 0.0
+    lines = ProgressLines(told.append, clock=lambda: now)
+
+    for done in range(0, 301, 10):
+        lines(Step("embed", done, 300))
+        now += 1.0
+
+    assert "Embedding 300 texts …" == told[0]
+    assert "Embedding: 50 of 300 (16 %), 10 per second, about 25 s left" == told[1]
+    assert 6 == len(told)
