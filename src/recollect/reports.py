@@ -383,6 +383,28 @@ class MapPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class RelatedNote:
+    """A document whose meaning is close to another, by the passage that is closest."""
+
+    path: str
+    source: SourceKind
+    start_line: int
+    end_line: int
+    heading: tuple[str, ...]
+    date: date | None
+    similarity: float
+    """Cosine of the closest two passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """The documents closest to one, best first."""
+
+    notes: tuple[RelatedNote, ...]
+    degraded: Mapping[str, Degradation] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkMap:
     """Chunks placed by meaning, as far as two dimensions can show it."""
 

@@ -99,7 +99,13 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
     ),
     ("GET", "/api/timeline"): (ANY, Asked({"scope": ADA}, for_bob=403)),
     ("GET", "/api/map"): (ANY, Asked({"query": WORDS}), Asked({"scope": BOB}, for_ada=403)),
+    ("GET", "/api/related"): (
+        Asked({"path": "memory/notes.md"}),
+        Asked({"path": LEDGER}),
+        Asked({"path": LEDGER, "scope": BOB}, for_ada=403),
+    ),
     ("GET", "/api/evaluation"): (ANY,),
+    ("GET", "/api/evaluation/progress"): (ANY,),
     ("GET", "/v1/vector_stores"): (ANY,),
     ("GET", "/v1/vector_stores/{vector_store_id}"): (Asked(names=STORE),),
     ("POST", "/v1/vector_stores/{vector_store_id}/search"): (
@@ -120,6 +126,10 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
         Asked(names={"id": "{bob}"}, body={"by": "{ada}"}, status=409, for_ada=404),
         Asked(names={"id": "{ada}"}, body={"by": "{bob}"}, status=409, for_bob=404),
         Asked(names={"id": "{ada}"}, body={"by": "{later}"}, for_bob=404),
+    ),
+    ("POST", "/api/facts/{id}/restore"): (
+        Asked(names={"id": "{ada}"}, body={}, for_bob=404),
+        Asked(names={"id": "{bob}"}, body={}, status=409, for_ada=404),
     ),
     ("DELETE", "/api/facts/{id}"): (
         Asked(names={"id": "{later}"}, for_bob=404),

@@ -161,17 +161,21 @@ def test_a_file_that_cannot_be_read_is_named_in_health_with_the_next_step(
         expect(tab.find(".note.warn .next").first).not_to_be_empty()
 
 
-def test_a_limited_server_shows_no_fact_of_others_in_any_view(
+def test_a_limited_server_shows_no_fact_of_others_and_a_read_only_one_says_so(
     opened: Callable[..., Tab], own_environ: dict[str, str], notes: Path
 ) -> None:
     with Memory.open(notes, environ=own_environ) as memory:
         secret = memory.facts.remember("Ada hid the anchor", scope="user:ada").fact
         memory.facts.remember("Bo paints the anchor", scope="user:bo")
-    with served(notes, own_environ, "--scope", "user:bo") as server:
+    with served(notes, own_environ, "--scope", "user:bo", "--read-only") as server:
         server.wait_until_synced()
         tab = opened(server)
-        tab.pardoned = "404"
+        tab.pardoned = "403|404"
         tab.open("facts")
+        tab.page.get_by_role("button", name="Remember a fact").click()
+        tab.page.get_by_label("What to remember").fill("The anchor is red")
+        tab.page.get_by_role("button", name="Remember", exact=True).click()
+        expect(tab.find(".outcome")).to_contain_text("Start it without --read-only")
         expect(tab.find(".statements")).to_contain_text("Bo paints")
         expect(tab.find(".statements")).not_to_contain_text("Ada hid")
         tab.open("search", q="anchor")

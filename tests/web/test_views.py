@@ -150,13 +150,45 @@ def test_facts_can_be_searched_with_and_without_those_that_ended(tab: Tab) -> No
     expect(tab.find(".statements li")).to_have_count(1)
 
 
-def test_facts_that_contradict_each_other_are_marked_with_the_command_that_decides(
-    tab: Tab,
-) -> None:
+def test_of_facts_that_contradict_each_other_one_is_chosen_and_the_choice_undone(tab: Tab) -> None:
     tab.open("facts", text="weir")
+    expect(tab.find(".statements .against")).to_have_count(2)
+    expect(tab.page.get_by_role("button", name="Copy the command")).to_have_count(2)
+    tab.find(".statements li").filter(has_text="14 steps").get_by_role(
+        "button", name="This one is right"
+    ).click()
+    expect(tab.find(".statements li")).to_have_text(re.compile("14 steps"))
+    tab.page.get_by_role("button", name="Undo").click()
 
     expect(tab.find(".statements .against")).to_have_count(2)
-    expect(tab.find(".against").first).to_contain_text("recollect facts supersede")
+
+
+def test_a_fact_is_remembered_edited_and_forgotten_and_each_is_undone(tab: Tab) -> None:
+    def press(name: str) -> None:
+        tab.page.get_by_role("button", name=name, exact=True).click()
+
+    tab.open("facts", text="kiln")
+    press("Remember a fact")
+    tab.page.get_by_label("What to remember").fill("The kiln is in the old shed")
+    press("Remember")
+    statements = tab.find(".statements li a[data-id]")
+    expect(statements).to_have_text("The kiln is in the old shed")
+    press("Edit")
+    tab.page.get_by_label("What is right").fill("The kiln is in the new shed")
+    press("Save")
+    expect(statements).to_have_text("The kiln is in the new shed")
+    expect(tab.find(".chain .words")).to_have_count(2)
+    press("Undo")
+    expect(statements).to_have_text("The kiln is in the old shed")
+    statements.click()
+    press("Forget")
+    expect(statements).to_have_count(0)
+    press("Undo")
+    expect(statements).to_have_text("The kiln is in the old shed")
+    statements.click()
+    press("Forget")
+
+    expect(statements).to_have_count(0)
 
 
 def test_health_tells_what_is_indexed_and_by_whom(tab: Tab, sample_server: Server) -> None:
@@ -182,7 +214,8 @@ def test_a_sync_can_be_asked_for_and_its_end_is_announced(tab: Tab, sample_serve
 
 
 def test_the_evaluation_draws_every_way_with_its_interval(tab: Tab) -> None:
-    tab.open("evaluation")
+    tab.page.goto(f"{tab.url}/#/evaluation")
+    expect(tab.find("main progress")).to_have_attribute("max", str(5 * 12))
     expect(tab.page.get_by_role("button", name="Run again")).to_be_enabled()
     names = ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"]
     expect(tab.find(".chart .variant")).to_have_text(names)
@@ -205,4 +238,4 @@ def test_another_measure_is_drawn_without_asking_again(tab: Tab) -> None:
     tab.page.get_by_label("recall@6").check()
 
     expect(tab.find(".measured thead")).to_contain_text("recall@6")
-    assert 1 == sum("/api/evaluation" in url for url in tab.requests)
+    assert 1 == sum(url.endswith("/api/evaluation") for url in tab.requests)

@@ -15,11 +15,12 @@ import numpy as np
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
 from recollect.records import dataclass
-from recollect.reports import ChunkMap, DaySummary, MapPoint, Timeline
+from recollect.reports import ChunkMap, DaySummary, MapPoint, Related, RelatedNote, Timeline
 from recollect.search.choose import StoredSpaces, choose_provider
 from recollect.search.legs import embed_question, retrieve
 from recollect.search.question import make_query, source_kind, term_question
 from recollect.stores.synchronized import synchronized
+from recollect.text.globs import escaped
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ _BLOCK = 8  # directions followed at once, to be sure of two
 _ROUNDS = 12  # until they no longer turn
 _SEED = 20260201  # any number; fixed, so that the same vectors give the same map
 _NEAREST = 12  # chunks named beside a query
+MAX_RELATED = 50
+_PASSAGES = 8  # of a document, whose neighbours are looked for
+_NEIGHBOURS = 24  # of each passage; some are of the document itself
 _NO_SPACE = Degradation(
     "No vectors are complete yet, so there is nothing to draw.",
     action="Wait until the index is embedded; `recollect status` shows how far it is.",
@@ -152,6 +156,37 @@ class Overview:
         days = self._store.days(self._scope(scopes))
         undated = next((day for day in days if day.date is None), DaySummary(None, {}))
         return Timeline(tuple(day for day in days if day.date is not None), undated)
+
+    @synchronized
+    @rebuilds
+    def related(self, path: str, *, limit: int = 6, scopes: Iterable[str] = ()) -> Related:
+        """Return the documents whose passages mean what passages of this one mean.
+
+        Args:
+            path: of the document.
+            limit: the most documents to return.
+            scopes: also facts of these scopes, besides the global ones.
+
+        Raises:
+            UsageError: `limit` is out of range.
+
+        """
+        _check(limit, name="limit", low=1, high=MAX_RELATED)
+        fingerprint = self._store.published()
+        if fingerprint is None:
+            return Related((), {Leg.VECTOR: self._why_none()})
+        scope = self._scope(scopes)
+        own = self._store.embedded(fingerprint, scope=replace(scope, path=escaped(path)))
+        _, vectors = self._store.places(
+            own[_evenly(len(own), _PASSAGES)].tolist(), fingerprint=fingerprint
+        )
+        cosines: dict[ChunkKey, float] = {}
+        for vector in vectors:
+            pool = self._store.nearest(fingerprint, vector=vector, scope=scope, limit=_NEIGHBOURS)
+            for key, cosine in zip(pool.keys, pool.cosines, strict=True):
+                cosines[key] = max(cosine, cosines.get(key, -1.0))
+        chunks, _ = self._store.places([*cosines], fingerprint=fingerprint)
+        return Related(_closest(chunks, cosines, without=path)[:limit])
 
     @synchronized
     @rebuilds
@@ -303,6 +338,28 @@ def _points(chunks: Sequence[ChunkPlace], places: Floats) -> tuple[MapPoint, ...
             date=chunk.when,
         )
         for chunk, (x, y) in zip(chunks, places, strict=True)
+    )
+
+
+def _closest(
+    chunks: Sequence[ChunkPlace], cosines: Mapping[ChunkKey, float], *, without: str
+) -> tuple[RelatedNote, ...]:
+    """Return one note per document, best first: its passage with the highest cosine."""
+    best: dict[str, ChunkPlace] = {}
+    for chunk in sorted(chunks, key=lambda chunk: cosines[chunk.key], reverse=True):
+        if chunk.path != without:
+            best.setdefault(chunk.path, chunk)
+    return tuple(
+        RelatedNote(
+            path=chunk.path,
+            source=chunk.source,
+            start_line=chunk.start_line,
+            end_line=chunk.end_line,
+            heading=chunk.heading,
+            date=chunk.when,
+            similarity=cosines[chunk.key],
+        )
+        for chunk in best.values()
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _ANY_FOLDERS = None
 """`**` in a compiled pattern."""
 _EVERYTHING_BELOW = ["**", "*"]
+_SIGN = re.compile(r"[*?[]")
 _NOTHING = re.compile(r"(?!)")
 _CACHED_PATTERNS = 256
 
@@ -32,6 +33,11 @@ def matches(path: str, pattern: str) -> bool:
     slash anchors it at the top.
     """
     return fits(path.removeprefix("./").split("/"), _compiled(pattern))
+
+
+def escaped(path: str) -> str:
+    """Return a pattern that matches this path alone."""
+    return "/" + _SIGN.sub(r"[\g<0>]", path)
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:

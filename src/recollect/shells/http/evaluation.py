@@ -31,6 +31,19 @@ class EvaluationResponse(ResponseModel):
     warnings: list[str]
 
 
+class EvaluationProgressResponse(ResponseModel):
+    """How many questions of the running evaluation were asked; zero of zero if none runs."""
+
+    done: int
+    total: int
+
+
+async def evaluation_progress(state: ServerState, _: NoParameters) -> Json:
+    """Tell how far the running evaluation is."""
+    done, total = state.evaluated
+    return {"done": done, "total": total}
+
+
 async def evaluation(state: ServerState, _: NoParameters) -> Json:
     """Measure how well search answers the questions of the workspace."""
     from recollect.evaluate.cases import (  # noqa: PLC0415 - few servers are asked for it
@@ -57,13 +70,19 @@ async def evaluation(state: ServerState, _: NoParameters) -> Json:
         )
     cases = await asyncio.to_thread(partial(read_cases, file, workspace=workspace))
     warnings = await run(lambda memory: unfindable(cases, memory=memory, file=file))
-    runs = []
-    for variant in await run(compared_variants):
-        answers: list[CaseAnswer] = []
-        for case in cases:  # one at a time, so that other requests get their turn
-            [asked] = await run(partial(run_cases, cases=[case], variants=[variant], k=k))
-            answers += asked.answers
-        runs.append(VariantRun(variant, tuple(answers)))
+    runs: list[VariantRun] = []
+    variants = await run(compared_variants)
+    try:
+        for variant in variants:
+            answers: list[CaseAnswer] = []
+            for case in cases:  # one at a time, so that other requests get their turn
+                done = len(runs) * len(cases) + len(answers)
+                state.evaluated = (done, len(variants) * len(cases))
+                [asked] = await run(partial(run_cases, cases=[case], variants=[variant], k=k))
+                answers += asked.answers
+            runs.append(VariantRun(variant, tuple(answers)))
+    finally:
+        state.evaluated = (0, 0)
     measured = Evaluation(
         file=file,
         workspace=workspace,

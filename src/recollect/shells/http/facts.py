@@ -1,4 +1,4 @@
-"""Operations on facts: list, show, remember, supersede, forget."""
+"""Operations on facts: list, show, remember, supersede, restore, forget."""
 
 from __future__ import annotations
 
@@ -169,6 +169,13 @@ class SupersedeResponse(FactModel):
     commands: list[str]
 
 
+class RestoreResponse(FactModel):
+    """The fact that is valid again, the facts that had replaced it, and those it contradicts."""
+
+    restored_from: list[str]
+    contradicts: list[str]
+
+
 class ForgetResponse(ResponseModel):
     """The removed fact, and the facts that are valid again."""
 
@@ -250,6 +257,23 @@ async def supersede(state: ServerState, given: SupersedeParameters) -> Json:
         except UsageError as error:  # a circle: the parameters are valid, the stored facts object
             raise RequestError(409, "conflict", error.message, action=error.action) from error
         return render_facts.superseded_json(done, program=state.program)
+
+    shown = await state.memory.read(work)
+    state.note_write()
+    return shown
+
+
+async def restore(state: ServerState, given: IdParameters) -> Json:
+    """Make a superseded fact valid again; the facts that replaced it stay."""
+    from recollect.facts.book import FactFilter  # noqa: PLC0415 - only where facts are asked for
+
+    def work(memory: Memory) -> Json:
+        state.scopes.history(memory, given.id)
+        try:
+            done = memory.facts.restore(given.id)
+        except UsageError as error:  # it is valid: the parameters are, too
+            raise RequestError(409, "conflict", error.message, action=error.action) from error
+        return render_facts.restored_json(done, memory.facts.listed(FactFilter()))
 
     shown = await state.memory.read(work)
     state.note_write()

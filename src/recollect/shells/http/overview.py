@@ -46,6 +46,15 @@ class DocumentsParameters(TimelineParameters):
     )
 
 
+class RelatedParameters(TimelineParameters):
+    """Parameters of GET /api/related."""
+
+    path: str = Field(
+        min_length=1, max_length=1000, description="A memory file, as search shows it."
+    )
+    limit: int = Field(6, ge=1, le=50, description="The most notes to return.")
+
+
 class MapParameters(TimelineParameters):
     """Parameters of GET /api/map."""
 
@@ -96,6 +105,25 @@ class TimelineResponse(ResponseModel):
 
     days: list[DayModel]
     undated: UndatedModel
+
+
+class RelatedNoteModel(ResponseModel):
+    """A document close to another, and its closest passage."""
+
+    path: str
+    start_line: int
+    end_line: int
+    heading: list[str]
+    source: SourceName
+    date: date | None
+    similarity: float
+
+
+class RelatedResponse(ResponseModel):
+    """The documents closest to one, best first."""
+
+    notes: list[RelatedNoteModel]
+    degraded: DegradedModel | None
 
 
 class PlaceModel(ResponseModel):
@@ -150,6 +178,15 @@ async def timeline(state: ServerState, given: TimelineParameters) -> Json:
     scopes = state.scopes.resolve(given.scope)
     found = await state.memory.read(lambda memory: memory.overview.timeline(scopes=scopes))
     return render_overview.timeline_json(found)
+
+
+async def related(state: ServerState, given: RelatedParameters) -> Json:
+    """List the notes closest in meaning to one."""
+    scopes = state.scopes.resolve(given.scope)
+    found = await state.memory.read(
+        lambda memory: memory.overview.related(given.path, limit=given.limit, scopes=scopes)
+    )
+    return render_overview.related_json(found)
 
 
 async def chunk_map(state: ServerState, given: MapParameters) -> Json:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from recollect.shells.render.shared import degraded_json
 
 if TYPE_CHECKING:
-    from recollect.reports import Amount, ChunkMap, DaySummary, Documents, MapPoint, Timeline
+    from recollect.reports import (
+        Amount,
+        ChunkMap,
+        DaySummary,
+        Documents,
+        MapPoint,
+        Related,
+        Timeline,
+    )
     from recollect.shells.render.shared import Json
 
 _DIGITS = 4  # of a coordinate: a thousandth of a screen's width
@@ -40,6 +48,25 @@ def timeline_json(timeline: Timeline) -> Json:
             for day in timeline.days
         ],
         "undated": _day_json(timeline.undated),
+    }
+
+
+def related_json(related: Related) -> Json:
+    """Return the contract of `/api/related`."""
+    return {
+        "notes": [
+            {
+                "path": each.path,
+                "startLine": each.start_line,
+                "endLine": each.end_line,
+                "heading": list(each.heading),
+                "source": each.source.value,
+                "date": each.date.isoformat() if each.date else None,
+                "similarity": round(each.similarity, _DIGITS),
+            }
+            for each in related.notes
+        ],
+        "degraded": degraded_json(related.degraded),
     }
 
 

@@ -14,10 +14,10 @@ export function takeToken() {
 }
 
 // Returns the JSON of a response. After `signal` is aborted it throws, even if a response came.
-export async function request(path, { params = {}, body = null, signal = null } = {}) {
+export async function request(path, { method = null, params = {}, body = null, signal = null } = {}) {
   for (let attempt = 0; ; attempt += 1) {
     const token = sessionStorage.getItem(TOKEN);
-    const response = await send(path, { params, body, signal, token });
+    const response = await send(path, { method, params, body, signal, token });
     if (response.status !== 401) {
       const json = await read(response);
       signal?.throwIfAborted();
@@ -51,13 +51,13 @@ export function latestOnly() {
   };
 }
 
-async function send(path, { params, body, signal, token }) {
+async function send(path, { method, params, body, signal, token }) {
   const headers = { Accept: "application/json" };
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body) headers["Content-Type"] = "application/json";
   try {
     const response = await fetch(`${path}${query(params)}`, {
-      method: body ? "POST" : "GET",
+      method: method ?? (body ? "POST" : "GET"),
       body: body ? JSON.stringify(body) : null,
       headers,
       signal,

@@ -1,6 +1,6 @@
 // How well each way of searching answers the workspace's own questions.
 
-import { latestOnly } from "./api.js";
+import { latestOnly, request as requestNow } from "./api.js";
 import { announce, count, failureNote, h, note, svg, waiting } from "./dom.js";
 import { plain } from "./text.js";
 
@@ -11,6 +11,8 @@ const MEASURES = {
 };
 const FEW = 20; // questions: intervals from fewer are unreliable
 const CHART = { left: 130, right: 60, top: 22, row: 34, width: 720 };
+
+const LOOK_MS = 500; // between looks at how far it is
 
 let last = null; // the last evaluation, since one takes a while
 
@@ -23,9 +25,10 @@ export function open(root) {
 
   async function run() {
     button.disabled = true;
-    body.replaceChildren(waiting(
-      "Asking every question in memory-cases.jsonl in five ways. This can take a while …",
-    ));
+    const bar = h("progress", { "aria-label": "questions asked" });
+    const asked = waiting("Asking every question in memory-cases.jsonl in five ways …");
+    body.replaceChildren(asked, bar);
+    const looking = setInterval(() => showProgress(bar, asked), LOOK_MS);
     await requests.run(async (request) => {
       last = await request("/api/evaluation");
       show();
@@ -39,6 +42,7 @@ export function open(root) {
         nameButton();
       },
     });
+    clearInterval(looking);
   }
 
   const nameButton = () => { button.textContent = last ? "Run again" : "Run"; };
@@ -72,6 +76,18 @@ export function open(root) {
     update: () => (last ? show() : run()),
     close: requests.cancel,
   };
+}
+
+async function showProgress(bar, words) {
+  try {
+    const { done, total } = await requestNow("/api/evaluation/progress");
+    if (!total || !bar.isConnected) return;
+    bar.max = total;
+    bar.value = done;
+    words.replaceChildren(`Asked ${done.toLocaleString("en")} of ${count(total, "time")} …`);
+  } catch (error) {
+    console.debug(error.message); // the evaluation itself shows what is wrong
+  }
 }
 
 function noCases(error) {

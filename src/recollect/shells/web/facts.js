@@ -1,7 +1,9 @@
-// Facts: which are valid, which they superseded, and which contradict each other.
+// Facts: which are valid, which they superseded, which contradict each other; and correcting them.
 
+import { copyButton } from "./actions.js";
 import { latestOnly } from "./api.js";
-import { go, link } from "./address.js";
+import { go, here, link } from "./address.js";
+import { apply, changes, factForm } from "./correct.js";
 import {
   announce, count, day, debounced, failureNote, field, h, markCurrent, note, searchBox, tag, waiting,
 } from "./dom.js";
@@ -17,9 +19,12 @@ export function open(root) {
   const category = h("select", {}, h("option", { value: "" }, "all categories"));
   const list = h("div", {}, waiting("Loading …"));
   const detail = h("section", { class: "history", "aria-label": "History of the fact" });
+  const outcome = h("div", { class: "outcome" });
+  const add = h("button", { type: "button", class: "strong", on: { click: openForm } }, "Remember a fact");
   root.append(
     h("div", { class: "head" }, h("h1", {}, title),
-      h("p", { class: "lead" }, "Short statements and when they are valid. Superseded facts are kept.")),
+      h("p", { class: "lead" }, "Short statements and when they are valid. Superseded facts are kept."), add),
+    outcome,
     h("form", { role: "search", on: { submit: (event) => event.preventDefault() } }, box,
       h("div", { class: "filters" }, field("Category", category),
         field("include superseded", superseded, "row"))),
@@ -77,9 +82,40 @@ export function open(root) {
       facts.length
         ? h("p", { class: "summary numbers" }, count(facts.length, "fact"))
         : emptyNote(isFiltered),
-      h("ul", { class: "statements" }, ...facts.map((fact) => statement(fact, params))),
+      h("ul", { class: "statements" }, ...facts.map((fact) => statement(fact, params, decide))),
     );
     announce(count(facts.length, "fact"));
+  }
+
+  // Shows the list again after a change, with the fact that it was about.
+  async function shownAgain(id) {
+    if (id) go("facts", { ...address(), id }, { replace: true });
+    else if (here().params.has("id")) go("facts", address(), { replace: true });
+    await update(here().params, { again: true });
+  }
+
+  const make = (change) => apply(change, { place: outcome, shown: shownAgain });
+  const decide = (old, by) => make(() => changes.supersede(old, by));
+
+  function openForm() {
+    outcome.replaceChildren(factForm(null, {
+      submit: (fields) => make(() => changes.remember(fields)),
+      cancel: () => outcome.replaceChildren(),
+    }));
+  }
+
+  // What can be done with the chosen fact.
+  function actions(fact) {
+    const edit = (event) => event.currentTarget.closest(".actions").replaceChildren(factForm(fact, {
+      submit: (fields) => make(() => changes.edit(fact, fields)),
+      cancel: () => shownAgain(fact.id),
+    }));
+    const button = (words, click) => h("button", { type: "button", on: { click } }, words);
+    return h("div", { class: "actions" },
+      ...(fact.supersededBy
+        ? [button("Restore", () => make(() => changes.restore(fact)))]
+        : [button("Edit", edit), button("Forget", () => make(() => changes.forget(fact)))]),
+      copyButton("Copy text", fact.text));
   }
 
   async function showHistory(id, request) {
@@ -91,6 +127,7 @@ export function open(root) {
         ? h("p", { class: "soft" }, `${count(facts.length, "statement")}, oldest first`)
         : h("p", { class: "soft" }, "It has not superseded another fact, and no fact has superseded it."),
       h("ol", { class: "chain" }, ...facts.map((fact) => step(fact, id))),
+      ...facts.filter((fact) => fact.id === id).map(actions),
     );
     detail.scrollIntoView({ block: "nearest" });
     announce(count(facts.length, "statement"));
@@ -122,10 +159,10 @@ function emptyNote(isFiltered) {
   return isFiltered
     ? note("", "No fact matches.", "Use other words, or include superseded facts.")
     : note("", "There are no facts yet.",
-      'Add one with `recollect remember "Ada takes her tea without milk"`.');
+      'Press "Remember a fact", or run `recollect remember "Ada takes her tea without milk"`.');
 }
 
-function statement(fact, params) {
+function statement(fact, params, decide) {
   const target = {
     text: params.get("text"), category: params.get("category"),
     superseded: params.get("superseded"), id: fact.id,
@@ -141,9 +178,9 @@ function statement(fact, params) {
       fact.supersededBy ? h("span", { class: "outdated" }, "superseded") : null,
       fact.contradicts?.length ? h("span", { class: "outdated" }, "contradicted") : null),
     ...(fact.contradicts ?? []).map((other) => h("p", { class: "against" },
-      "contradicts ", h("a", { href: link("facts", { ...target, id: other }) }, other),
-      "; if this one is right: ",
-      h("code", {}, `recollect facts supersede ${other} ${fact.id}`))),
+      "contradicts ", h("a", { href: link("facts", { ...target, id: other }) }, other), " ",
+      h("button", { type: "button", on: { click: () => decide(other, fact.id) } }, "This one is right"), " ",
+      copyButton("Copy the command", `recollect facts supersede ${other} ${fact.id}`))),
   );
 }
 

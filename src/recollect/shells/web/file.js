@@ -1,8 +1,9 @@
-// A file around a hit: numbered lines, and more of them in both directions.
+// A file around a hit: numbered lines, more of them in both directions, and related notes beside it.
 
+import { copyButton, editorLink } from "./actions.js";
 import { latestOnly, request } from "./api.js";
-import { go, here } from "./address.js";
-import { announce, count, failureNote, h, waiting } from "./dom.js";
+import { fileLink, go, here } from "./address.js";
+import { announce, count, failureNote, h, tag, waiting } from "./dom.js";
 import { unknownNote } from "./failures.js";
 import { lineKinds, lineNodes, plain, reveal } from "./text.js";
 
@@ -17,8 +18,12 @@ export function open(root) {
   const about = h("p", { class: "soft" });
   const back = h("button", { type: "button", on: { click: goBack } }, "← Back");
   const body = h("div", { class: "sheet" });
-  root.append(h("div", { class: "file-head" }, back, name, about), body);
+  const actions = h("p", { class: "actions" });
+  const beside = h("aside", { class: "related", "aria-label": "Related notes" });
+  root.append(h("div", { class: "file-head" }, back, name, about, actions),
+    h("div", { class: "reading" }, body, beside));
   const requests = latestOnly();
+  const relatedRequests = latestOnly();
   let isLoaded = false;
   let heading = title;
 
@@ -49,6 +54,10 @@ export function open(root) {
     about.textContent = hit ? (from === to ? `line ${from}` : `lines ${from}–${to}`) : "";
     if (again && isLoaded) return;
     isLoaded = false;
+    const citation = `${path}${hit ? `#L${from}${to > from ? `-L${to}` : ""}` : ""}`;
+    const source = path.startsWith("sessions/") ? "sessions" : "memory";
+    actions.replaceChildren(copyButton("Copy citation", citation), editorLink({ path, source, startLine: from }) ?? "");
+    showRelated(path);
     body.replaceChildren(waiting("Loading …"));
     await requests.run(async (ownRequest) => {
       await reader(path, hit, body).start(ownRequest);
@@ -56,6 +65,15 @@ export function open(root) {
     }, {
       failed: (error) => body.replaceChildren(failureNote(error, () => update(here().params))),
     });
+  }
+
+  // Below what is read, so a failure of its own is not worth a note.
+  function showRelated(path) {
+    beside.replaceChildren();
+    return relatedRequests.run(async (ownRequest) => {
+      const notes = await relatedNotes(path, ownRequest);
+      if (notes.length) beside.replaceChildren(h("h2", {}, "Related notes"), h("ul", { class: "plain" }, ...notes));
+    }, { failed: (error) => console.debug(error.message) });
   }
 
   function goBack() {
@@ -76,9 +94,17 @@ export function open(root) {
     title: () => heading,
     close() {
       requests.cancel();
+      relatedRequests.cancel();
       root.removeEventListener("keydown", onKey);
     },
   };
+}
+
+async function relatedNotes(path, request) {
+  const { notes } = await request("/api/related", { params: { path } });
+  return notes.map((each) => h("li", {},
+    h("a", { href: fileLink(each), dir: "auto" }, reveal(each.heading.at(-1) ?? each.path)),
+    h("p", { class: "place" }, tag(each.source, ""), h("span", { class: "mono" }, reveal(each.path)))));
 }
 
 // A glob for a note's file in any folder; a name may hold signs that a glob reads.
