@@ -157,7 +157,7 @@ def test_of_facts_that_contradict_each_other_one_is_chosen_and_the_choice_undone
     tab.find(".statements li").filter(has_text="14 steps").get_by_role(
         "button", name="This one is right"
     ).click()
-    expect(tab.find(".statements li")).to_have_text(re.compile("14 steps"))
+    expect(tab.find(".statements li")).to_have_text([re.compile("14 steps")])
     tab.page.get_by_role("button", name="Undo").click()
 
     expect(tab.find(".statements .against")).to_have_count(2)
