@@ -9,9 +9,13 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Self, TypeVar
 
+from recollect.errors import StoreError
+from recollect.facts.book import FactBook
 from recollect.memory import Memory
+from recollect.search.overview import Overview
+from recollect.sessions.book import SessionBook
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
+Part = TypeVar("Part")
 
 
 def _awaited(
@@ -63,6 +68,66 @@ def _close_unwanted(opening: Future[Memory]) -> None:
         opening.result().close()
 
 
+class _AsyncPart(Generic[Part]):
+    """A part of a memory whose methods are awaited."""
+
+    def __init__(self, memory: AsyncMemory, part: Callable[[Memory], Part]) -> None:
+        """Store the memory, and how to get the part of it."""
+        self.memory = memory
+        self.part = part
+
+
+def _of_part(
+    method: Callable[Concatenate[Part, P], Answer],
+) -> Callable[Concatenate[_AsyncPart[Part], P], Awaitable[Answer]]:
+    """Return an awaitable version of a method of a part."""
+
+    @wraps(method)
+    async def hop(self: _AsyncPart[Part], /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return await self.memory.run(lambda memory: method(self.part(memory), *args, **kwargs))
+
+    return hop
+
+
+class AsyncFacts(_AsyncPart[FactBook]):
+    """The facts of a memory: `await memory.facts.remember(...)`."""
+
+    remember = _of_part(FactBook.remember)
+    all = _of_part(FactBook.all)
+    listed = _of_part(FactBook.listed)
+    history = _of_part(FactBook.history)
+    supersede = _of_part(FactBook.supersede)
+    restore = _of_part(FactBook.restore)
+    forget = _of_part(FactBook.forget)
+    prune = _of_part(FactBook.prune)
+    duplicates = _of_part(FactBook.duplicates)
+    merge = _of_part(FactBook.merge)
+    consolidate = _of_part(FactBook.consolidate)
+    export = _of_part(FactBook.export)
+    bring = _of_part(FactBook.bring)
+
+
+class AsyncSessions(_AsyncPart[SessionBook]):
+    """The conversations of a memory: `await memory.sessions.all()`."""
+
+    all = _of_part(SessionBook.all)
+    bring = _of_part(SessionBook.bring)
+    forget = _of_part(SessionBook.forget)
+    last_copies = _of_part(SessionBook.last_copies)
+    are_copies_redacted = _of_part(SessionBook.are_copies_redacted)
+    forgotten = _of_part(SessionBook.forgotten)
+    restore = _of_part(SessionBook.restore)
+
+
+class AsyncOverview(_AsyncPart[Overview]):
+    """A memory seen from above: `await memory.overview.documents()`."""
+
+    documents = _of_part(Overview.documents)
+    timeline = _of_part(Overview.timeline)
+    related = _of_part(Overview.related)
+    map = _of_part(Overview.map)
+
+
 class AsyncMemory:
     """An agent's memory for asynchronous programs. Use `await AsyncMemory.open(...)`."""
 
@@ -77,6 +142,9 @@ class AsyncMemory:
         self._memory = memory
         self._thread = thread
         self._closing: Future[None] | None = None
+        self.facts = AsyncFacts(self, lambda memory: memory.facts)
+        self.sessions = AsyncSessions(self, lambda memory: memory.sessions)
+        self.overview = AsyncOverview(self, lambda memory: memory.overview)
 
     open = staticmethod(_opened(Memory.open))
     sync = _awaited(Memory.sync)
@@ -112,11 +180,23 @@ class AsyncMemory:
         """The settings in force, and where each was set."""
         return self._memory.config
 
+    def __repr__(self) -> str:
+        """Return which memory this is."""
+        return f"<Async{repr(self._memory)[1:]}"
+
     async def run(self, work: Callable[[Memory], Answer]) -> Answer:
-        """Run anything with the memory, in its thread: its facts, its sessions, several calls.
+        """Run anything with the memory, in its thread: several calls in a row, say.
 
         A cancelled caller stops waiting; work that has started runs to its end.
+
+        Raises:
+            StoreError: the memory is closed.
+
         """
+        if self._closing is not None:
+            raise StoreError(
+                f"The memory of {self.workspace} is closed.", action="Open the memory again."
+            )
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, work, self._memory)
 

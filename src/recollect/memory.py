@@ -29,13 +29,14 @@ from recollect.ingest.vectors import Embedder, cache_status_of, held_space
 from recollect.ingest.walk import Watched, locate, missing, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
-from recollect.reports import RecallForm, Staleness, Status
+from recollect.reports import RECALL_TOKENS, RecallForm, Staleness, Status
 from recollect.search.answer import EmbeddedSearch, Searcher
 from recollect.search.choose import Serving
 from recollect.stores.keys import KEY_VARIABLE, use_key
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
+from recollect.text.days import day_of, moment_of
 from recollect.types import Degradation, Leg, Scope, SearchRequest, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -394,7 +395,7 @@ class Memory:
         retry: bool = True,
         max_texts: int | None = None,
         progress: Progress = silent,
-        on_wait: Callable[[str], None] = lambda _sentence: None,
+        on_wait: Callable[[str], None] = silent,
     ) -> Report:
         """Bring the index into agreement with the files, after any process that is doing so.
 
@@ -421,11 +422,11 @@ class Memory:
         max_results: int | None = None,
         min_score: float | None = None,
         source: SourceKind | str | None = None,
-        since: date | None = None,
-        before: date | None = None,
+        since: date | str | None = None,
+        before: date | str | None = None,
         path: str | None = None,
         scopes: Iterable[str] = (),
-        as_of: datetime | None = None,
+        as_of: date | str | None = None,
         include_superseded: bool = False,
         fusion: str | None = None,
         vector_weight: float | None = None,
@@ -444,11 +445,11 @@ class Memory:
             max_results: the most hits to return; None is the setting.
             min_score: leave out hits with a lower score; None is the fusion's own floor.
             source: only this kind of source: `memory`, `sessions` or `facts`.
-            since: only hits dated on or after this day.
+            since: only hits dated on or after this day: a date, or `2026-02-01`, `yesterday`, `7d`.
             before: only hits dated before this day.
             path: only files that match this glob.
             scopes: also facts of these scopes, such as `user:ada`, besides the global ones.
-            as_of: facts as they held at this moment; None is now.
+            as_of: facts as they held at this moment, or at the end of this day; None is now.
             include_superseded: also facts that others have replaced.
             fusion: `calibrated`, `weighted` or `rrf`; None is the setting.
             vector_weight: the vector leg's weight in the last two; None is the setting.
@@ -469,11 +470,11 @@ class Memory:
             max_results=max_results,
             min_score=min_score,
             source=source,
-            since=since,
-            before=before,
+            since=day_of(since),
+            before=day_of(before),
             path=path,
             scopes=tuple(scopes),
-            as_of=as_of,
+            as_of=moment_of(as_of),
             include_superseded=include_superseded,
             fusion=fusion,
             vector_weight=vector_weight,
@@ -539,7 +540,7 @@ class Memory:
         self,
         prompt: str,
         *,
-        budget_tokens: int,
+        budget_tokens: int = RECALL_TOKENS,
         form: RecallForm | str = RecallForm.FULL,
         scopes: Iterable[str] = (),
     ) -> Recalled:
@@ -861,6 +862,10 @@ class Memory:
             self._models.close()
             if self._changes is not None:
                 self._changes.close()
+
+    def __repr__(self) -> str:
+        """Return which memory this is."""
+        return f"<Memory of {self.workspace}, agent {self.agent}>"
 
     def __enter__(self) -> Self:
         return self

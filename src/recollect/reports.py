@@ -102,6 +102,10 @@ class Excerpt:
     """Where the next excerpt starts; None at the end of the file."""
 
 
+RECALL_TOKENS = 800
+"""What a block for a turn may take if nobody says."""
+
+
 class RecallForm(StrEnum):
     """How much of each hit a recall block shows."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import date, datetime
     from typing import Self
 
@@ -50,8 +50,18 @@ if TYPE_CHECKING:
     Progress: TypeAlias = Callable[[Step], None]
 
 
-def silent(step: Step) -> None:
-    """Ignore progress."""
+class _Silent:
+    """Ignores what it is called with; a function would show its address in every help text."""
+
+    def __call__(self, told: object, /) -> None:
+        """Do nothing."""
+
+    def __repr__(self) -> str:
+        return "silent"
+
+
+silent = _Silent()
+"""Ignores progress."""
 
 
 class Role(StrEnum):
@@ -439,6 +449,10 @@ class Hit:
     text: str = ""
     """The whole chunk, of which the snippet is a part."""
 
+    def __repr__(self) -> str:
+        """Return one short line: its other fields are for programs."""
+        return f"<Hit {self.score:.3f} {self.citation}: {' '.join(self.snippet.split())[:60]!r}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
@@ -457,3 +471,15 @@ class Results:
     """Why a leg, `rerank`, `hyde` or `expand` did not run or is incomplete."""
     notices: tuple[str, ...] = ()
     """What else the user should know, such as an index that had to be rebuilt."""
+
+    def __iter__(self) -> Iterator[Hit]:
+        """Return the hits, best first."""
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        """Return how many hits there are."""
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        """Return one short line."""
+        return f"<Results of {self.query!r}: {len(self.hits)} hits, {self.mode.value}>"

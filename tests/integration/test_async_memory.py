@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.waiting import PATIENCE_SECONDS
 
-from recollect import AsyncMemory, Memory, QueryError, WorkspaceError
+from recollect import AsyncMemory, Memory, QueryError, StoreError, WorkspaceError
+from recollect.async_memory import AsyncFacts, AsyncOverview, AsyncSessions
+from recollect.facts.book import FactBook
+from recollect.search.overview import Overview
+from recollect.sessions.book import SessionBook
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "atlas", "is_behind", "is_writable"} | {
+_NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "is_behind", "is_writable"} | {
+    "count_changes",
     "reader",
     "settle",
     "start_search",
@@ -62,6 +67,31 @@ def test_the_twin_has_every_method_with_the_same_arguments() -> None:
         assert callable(twin)
         if name != "close":
             assert inspect.signature(method) == inspect.signature(twin)
+
+
+@pytest.mark.parametrize(
+    ("twin", "part"),
+    [(AsyncFacts, FactBook), (AsyncSessions, SessionBook), (AsyncOverview, Overview)],
+)
+def test_the_parts_of_the_twin_have_every_method(twin: type, part: type) -> None:
+    methods = {name for name, member in public(part).items() if inspect.isfunction(member)}
+
+    assert methods == set(public(twin))
+
+
+def test_facts_are_awaited_and_a_closed_memory_says_so(
+    workspace: Path, environ: Mapping[str, str]
+) -> None:
+    async def use() -> list[str]:
+        settings = {"provider": "none"}
+        async with await AsyncMemory.open(workspace, environ=environ, settings=settings) as memory:
+            await memory.facts.remember("The kettle is blue")
+            hits = [hit.snippet for hit in await memory.search("kettle")]
+        with pytest.raises(StoreError, match="is closed"):
+            await memory.search("kettle")
+        return hits
+
+    assert ["The kettle is blue"] == asyncio.run(use())
 
 
 def test_it_answers_as_the_memory_does(embedded_sample: Path, environ: Mapping[str, str]) -> None:

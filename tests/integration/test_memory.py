@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+import pydoc
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect import Memory, NotFoundError, QueryError, SourceKind, Step, WorkspaceError
+from recollect import (
+    AsyncMemory,
+    Memory,
+    NotFoundError,
+    QueryError,
+    SourceKind,
+    Step,
+    WorkspaceError,
+)
 from recollect.types import Leg
 
 if TYPE_CHECKING:
@@ -491,3 +500,24 @@ def test_a_chinese_question_of_which_no_pair_of_characters_is_noted_finds_by_sin
     assert ["memory/cat.md"] == [hit.path for hit in asked.hits]
     assert not asked.confident
     assert () == keyword_memory.search("谁是总统").hits
+
+
+def test_days_may_be_written_and_results_are_read_like_a_list(
+    keyword_memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/2026-01-05.md", "apple\n")
+    write("memory/2026-02-07.md", "apple\n")
+
+    found = keyword_memory.search("apple", since="2026-02-01", before=datetime(2026, 3, 1, 9))  # noqa: DTZ001
+
+    assert ["memory/2026-02-07.md"] == [hit.path for hit in found]
+    assert (1, "<Results of 'apple': 1 hits, keyword>") == (len(found), repr(found))
+    assert "memory/2026-02-07.md#L1: 'apple'>" in repr(next(iter(found)))
+    assert "apple" in keyword_memory.recall("apple").block
+    with pytest.raises(QueryError, match="'soon' is not a day"):
+        keyword_memory.search("apple", since="soon")
+
+
+@pytest.mark.parametrize("thing", [Memory, AsyncMemory])
+def test_help_shows_no_addresses(thing: type) -> None:
+    assert " at 0x" not in pydoc.plain(pydoc.render_doc(thing))

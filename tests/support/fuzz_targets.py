@@ -65,8 +65,9 @@ from recollect.shells.mcp.conversation import _parsed
 from recollect.shells.mcp.handshake import answer_first
 from recollect.shells.mcp.resources import path_of, uri_of
 from recollect.shells.mcp.tools import tools_for
-from recollect.shells.parse import parse_day, parse_location
+from recollect.shells.parse import parse_location
 from recollect.text.claims import compare_claims
+from recollect.text.days import parse_day
 from recollect.text.globs import matches
 from recollect.text.phrases import contains, phrases_in
 from recollect.text.redact import redact

@@ -1,11 +1,90 @@
-"""Tells the day of a moment on a calendar. Years 1 and 9999 have an end that no time zone shows."""
+"""Days: those that people write (2026-02-01, yesterday, 7d), and those of a moment.
+
+Years 1 and 9999 have an end that no time zone shows.
+"""
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
+from recollect.errors import QueryError
+
 if TYPE_CHECKING:
-    from datetime import date, datetime, tzinfo
+    from datetime import tzinfo
+
+_AGO = re.compile(r"(\d{1,5})([dw])")
+_DAYS = {"d": 1, "w": 7}
+_FIRST_YEAR = 2
+_LAST_YEAR = 9998
+"""Earlier or later days do not start or end in every time zone."""
+DAY_EXAMPLES = "2026-02-01, yesterday or 7d"
+
+
+def parse_day(text: str) -> date:
+    """Return the day that a text names.
+
+    Raises:
+        ValueError: it does not name a day.
+
+    """
+    text = text.strip().lower()
+    today = datetime.now(tz=UTC).astimezone().date()
+    if text in {"today", "yesterday"}:
+        return today - timedelta(days=text == "yesterday")
+    ago = _AGO.fullmatch(text)
+    days = int(ago[1]) * _DAYS[ago[2]] if ago else None
+    day = date.fromisoformat(text) if days is None else today - timedelta(days=days)
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise ValueError(text)
+    return day
+
+
+def end_of(day: date | None) -> datetime | None:
+    """Return the last moment of a day in the local time zone."""
+    return None if day is None else datetime.combine(day, time.max).astimezone(UTC)
+
+
+def start_of(day: date | None) -> datetime | None:
+    """Return the first moment of a day in the local time zone."""
+    return None if day is None else datetime.combine(day, time.min).astimezone(UTC)
+
+
+def day_of(value: date | str | None) -> date | None:
+    """Return the day that a caller means by a date, a moment or a text.
+
+    Raises:
+        QueryError: a text does not name a day.
+
+    """
+    if isinstance(value, datetime):
+        return local_day(value)
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_day(value)
+    except ValueError:
+        raise QueryError(
+            f"{value!r} is not a day.", action=f"Write {DAY_EXAMPLES}, or pass a date."
+        ) from None
+
+
+def moment_of(value: date | str | None) -> datetime | None:
+    """Return the moment that a caller means: of a day its end, in the local time zone.
+
+    Raises:
+        QueryError: a text names neither a moment nor a day.
+
+    """
+    if isinstance(value, str) and "T" in value:
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            value = day_of(value)
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    return end_of(day_of(value))
 
 
 def local_day(moment: datetime, zone: tzinfo | None = None) -> date:

@@ -23,9 +23,9 @@ from recollect.shells.cli.shared import (
     progress_bar,
     shared_options,
 )
-from recollect.shells.parse import end_of, start_of
 from recollect.shells.render import facts as render
 from recollect.text.confined import read_named
+from recollect.text.days import end_of, start_of
 
 if TYPE_CHECKING:
     from datetime import date

@@ -21,6 +21,7 @@ import click
 
 from recollect.config.paths import find_workspace
 from recollect.errors import RecollectError, UsageError
+from recollect.reports import RECALL_TOKENS
 from recollect.shells.cli import ABANDONED
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, shared_options
@@ -70,7 +71,9 @@ class _ExitsWithZero(click.Command):
 
 @click.command("hook", cls=_ExitsWithZero, hidden=True)
 @click.argument("event")
-@click.option("--budget", type=int, default=800, help="Most tokens per turn.  [default: 800]")
+@click.option(
+    "--budget", type=int, default=RECALL_TOKENS, show_default=True, help="Most tokens per turn."
+)
 @click.option("--seconds", type=float, default=8.0, help="Time limit.  [default: 8]")
 @shared_options
 def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: float) -> int:

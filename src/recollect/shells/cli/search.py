@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.reports import RecallForm
+from recollect.reports import RECALL_TOKENS, RecallForm
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
@@ -17,8 +17,9 @@ from recollect.shells.cli.shared import (
     shared_options,
     terminal_width,
 )
-from recollect.shells.parse import SOURCES, end_of, parse_location, parse_source
+from recollect.shells.parse import SOURCES, parse_location, parse_source
 from recollect.shells.render import search as render
+from recollect.text.days import end_of
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def _glob(path: str | None, workspace: Path) -> str | None:
 
 @click.command("recall")
 @click.argument("prompt", nargs=-1, required=True)
-@click.option("--budget", type=int, default=800, help="Most tokens to print.  [default: 800]")
+@click.option(
+    "--budget", type=int, default=RECALL_TOKENS, show_default=True, help="Most tokens to print."
+)
 @click.option("--form", type=click.Choice(_FORMS), default="full", help="How much of each hit.")
 @click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
 @shared_options

@@ -18,8 +18,8 @@ import click
 from recollect.config.paths import find_workspace
 from recollect.records import dataclass
 from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
-from recollect.shells.parse import DAY_EXAMPLES, parse_day
 from recollect.shells.render.shared import price_text
+from recollect.text.days import DAY_EXAMPLES, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.shells.cli.shared import DAY, SharedOptions, shared_options
-from recollect.shells.parse import end_of
 from recollect.shells.render import tokens as render
+from recollect.text.days import end_of
 
 if TYPE_CHECKING:
     from datetime import date

@@ -19,8 +19,8 @@ from recollect.shells.http.models import (
     ScopeName,
     must_be,
 )
-from recollect.shells.parse import end_of, start_of
 from recollect.shells.render import facts as render_facts
+from recollect.text.days import end_of, start_of
 from recollect.types import GLOBAL
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from recollect.reports import RecallForm
+from recollect.reports import RECALL_TOKENS, RecallForm
 from recollect.shells.http.models import (
     SOMETIMES,
     Day,
@@ -20,8 +20,8 @@ from recollect.shells.http.models import (
     SourceName,
     SourceOrAll,
 )
-from recollect.shells.parse import end_of
 from recollect.shells.render import search as render_search
+from recollect.text.days import end_of
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class RecallParameters(Parameters):
     """Parameters of GET /api/recall."""
 
     prompt: Question = Field(description="The prompt of the turn.")
-    budget: int = Field(800, ge=60, le=100_000, description="The most tokens of the block.")
+    budget: int = Field(
+        RECALL_TOKENS, ge=60, le=100_000, description="The most tokens of the block."
+    )
     form: RecallForm = Field(
         RecallForm.FULL, strict=False, description="How much to show of each hit."
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.records import dataclass
-from recollect.shells.parse import DAY_EXAMPLES, parse_day
+from recollect.text.days import DAY_EXAMPLES, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

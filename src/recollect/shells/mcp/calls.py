@@ -12,9 +12,10 @@ from recollect.facts.refuse import SAVE_PLACE
 from recollect.shells.mcp import render
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of
-from recollect.shells.parse import Location, end_of, parse_location, parse_source, start_of
+from recollect.shells.parse import Location, parse_location, parse_source
 from recollect.shells.render.facts import fact_json
 from recollect.shells.scopes import VisibleScopes
+from recollect.text.days import end_of, start_of
 from recollect.types import GLOBAL, SearchRequest
 
 if TYPE_CHECKING:

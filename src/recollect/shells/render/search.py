@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.shells.render.shared import DIGITS, degraded_json, warning_lines
-from recollect.shells.render.snippet import snippet_rows, wanted_terms
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:
@@ -153,6 +152,8 @@ def results_text(results: Results, *, width: int, verbose: bool = False) -> Iter
 
 def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
     """Yield so few lines that the best of six hits, the first, does not scroll off the screen."""
+    from recollect.shells.render.snippet import snippet_rows, wanted_terms  # noqa: PLC0415
+
     wanted = wanted_terms(results.query)
     each = _SCREEN_ROWS // len(results.hits)
     has_own_line = each >= _MOST_ROWS + 2
