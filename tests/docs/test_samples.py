@@ -32,7 +32,7 @@ NOT_RUN = {
     "docs/how-to/fresh.md": 1,
     "docs/how-to/postgres.md": 2,
     "docs/how-to/provider.md": 3,
-    "docs/how-to/serve-memories.md": 2,
+    "docs/how-to/serve-memories.md": 3,
     "docs/http.md": 6,
     "docs/integrations.md": 8,
     "docs/mcp.md": 2,

@@ -26,8 +26,8 @@ OPENAI = next(known for known in KNOWN_CHATS if known.name == "openai")
 FACT = json.dumps({"category": "technical", "text": "The mooring is at pier 4"})
 UNTIL_STOPPED = {"serve", "watch"}
 """Write what `index` writes, through the same Memory."""
-IN_A_DATABASE = {"tokens"}
-"""Write nothing here."""
+ELSEWHERE = {"push", "tokens", "worker"}
+"""Write to a server or a database."""
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +128,7 @@ def test_what_the_commands_write_is_their_owners_alone(workspace: Path, tmp_path
 
     kept = {each.name for each in (tmp_path / "home").iterdir()}
 
-    assert {*COMMANDS} == {"hook"} | {each[0] for each in given} | UNTIL_STOPPED | IN_A_DATABASE
+    assert {*COMMANDS} == {"hook"} | {each[0] for each in given} | UNTIL_STOPPED | ELSEWHERE
     assert {"cache", "capture", "ingested", "memory", "sessions"} <= kept
     assert (user / ".config" / "recollect" / "config.toml").is_file()
 

@@ -116,6 +116,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "index": (("--force",), (BAD,)),
     "ingest": (("--dry-run", "--paths", BAD),),
     "install": (("claude", "--print"), (BAD,)),
+    "push": ((".", BAD),),
     "recall": (("boat",), (BAD,), ("boat", "--form", BAD)),
     "remember": ((f"The boat {FOR_TERMINALS.replace(chr(0), '')} is old.",), ("x", "--scope", BAD)),
     "reset": ((),),
@@ -132,6 +133,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "tokens list": ((), (BAD,)),
     "tokens revoke": ((BAD,),),
     "tune": ((),),
+    "worker": (("--once",),),
     "verify": ((),),
 }
 """Arguments with which each command is tried; what a user or an agent pastes may be hostile."""

@@ -82,6 +82,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
         ["claude", "--scope", "project", "--undo"],
     ],
     ("mcp",): [[]],
+    ("push",): [[".", "https://127.0.0.1:9/api/memories/ada"]],
     ("recall",): [["the green lamp", "--budget", "400"]],
     ("remember",): [["--category", "preference", "Ada likes tea"]],
     ("reset",): [["--yes"]],
@@ -102,6 +103,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("tune",): [["memory-cases.jsonl"]],
     ("verify",): [[]],
     ("watch",): [[]],
+    ("worker",): [["--once"]],
 }  # fmt: skip
 """The arguments that every command is run with."""
 _STOPPED = {"serve": "http://", "watch": "Watching"}

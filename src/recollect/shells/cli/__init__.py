@@ -41,6 +41,7 @@ COMMANDS = {
     "ingest": "facts",
     "install": "install",
     "mcp": "serve",
+    "push": "push",
     "recall": "search",
     "remember": "facts",
     "reset": "index",
@@ -54,6 +55,7 @@ COMMANDS = {
     "tune": "evaluate",
     "verify": "index",
     "watch": "index",
+    "worker": "worker",
 }
 """Each command and its module here, which has a function `…_command`."""
 

@@ -51,6 +51,7 @@ _M_ARENA_MAX, _MOST_ARENAS = -8, 2
     is_flag=True,
     help="Serve every memory of the database that `store` names, each with its own tokens.",
 )
+@click.option("--no-worker", is_flag=True, help="With --memories: leave embedding to `worker`.")
 @shared_options
 def serve_command(
     options: SharedOptions,
@@ -62,12 +63,15 @@ def serve_command(
     scopes: tuple[str, ...],
     read_only: bool,
     memories: bool,
+    no_worker: bool,
 ) -> None:
     """Serve the memory over HTTP, with a web page, until stopped (Ctrl-C)."""
     if memories:
         if scopes or options.workspace is not None or options.agent is not None:
             raise click.UsageError("With --memories, tokens name the memory and its scopes.")
-        settings = _ManyOptions(host, port, token_file, names, is_read_only=read_only)
+        settings = _ManyOptions(
+            host, port, token_file, names, is_read_only=read_only, works=not no_worker
+        )
         _serve_memories(options, settings)
         return
     from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
@@ -108,6 +112,7 @@ class _ManyOptions:
     token_file: Path | None
     names: tuple[str, ...]
     is_read_only: bool
+    works: bool
 
 
 def _serve_memories(options: SharedOptions, given: _ManyOptions) -> None:
@@ -127,6 +132,7 @@ def _serve_memories(options: SharedOptions, given: _ManyOptions) -> None:
             read_token(os.environ, file=given.token_file),
             is_read_only=given.is_read_only,
         ),
+        works=given.works,
         on_ready=lambda address: _announce(address, as_json=options.as_json),
     )
 

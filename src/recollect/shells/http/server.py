@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def serve_many(
     open_host: Callable[[], MemoryHost],
     *,
     options: ServeOptions,
+    works: bool,
     on_ready: Callable[[str], None],
 ) -> None:
     """Serve every memory of a database until a signal ends it.
@@ -49,6 +51,7 @@ def serve_many(
     Args:
         open_host: opens the database.
         options: where and to whom; its token is the operator's.
+        works: whether it also embeds what is pushed.
         on_ready: called with the address once the server answers.
 
     Raises:
@@ -56,9 +59,15 @@ def serve_many(
         RecollectError: the database cannot be used.
 
     """
+    from recollect.hosting.work import QueueWorker  # noqa: PLC0415 - only here
+
     with bound(options.host, options.port, options="--host and --port") as listener:
         address = f"{address_of(options.host, listener.getsockname()[1])}/"
-        with open_host() as host:
+        with open_host() as host, contextlib.ExitStack() as stack:
+            if works:
+                worker = QueueWorker(host)
+                worker.start()
+                stack.callback(worker.stop)
             asyncio.run(
                 run_many(
                     host, options=options, listener=listener, on_ready=lambda _: on_ready(address)
@@ -74,6 +83,7 @@ async def run_many(
     on_ready: Callable[[Server], None],
 ) -> None:
     """Serve the memories of a host on a listening socket until a signal."""
+    # Not at the top: a server of one memory needs none of it.
     from recollect.shells.http.many import MANY_OPERATIONS, MemoriesState  # noqa: PLC0415
 
     # Nobody knows the token that keeps others from the counters, unless the operator names one.
