@@ -24,7 +24,6 @@ from recollect.shells.guard import bearer_of
 from recollect.shells.hosted import HostedMemory, HostThreads
 from recollect.shells.http import documents, status
 from recollect.shells.http.errors import RequestError
-from recollect.shells.http.evaluation import evaluation
 from recollect.shells.http.metrics import MEDIA_TYPE, Metrics, gauge
 from recollect.shells.http.operations import (
     AGENT,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 ROOT = "/api/memories/{agent}"
 _OWN = "/api/"
 _OPENAI = "/v1/"
+_MEASURING = "/api/evaluation"  # of cases in a workspace, which these memories do not have
 _MINUTE = 60.0
 _MOST_COUNTED = 100_000  # memories whose requests are counted
 _LOG = logging.getLogger("recollect.http")
@@ -267,7 +267,7 @@ MANY_OPERATIONS = (
     Operation("GET", "/metrics", metrics, NoParameters, None, media_type="text/plain"),
     Operation("GET", "/openapi.json", openapi, NoParameters, OpenApiResponse),
     *(_of_each_memory(each) for each in OPERATIONS
-      if each.path.startswith(_OWN) and each.run is not evaluation),
+      if each.path.startswith(_OWN) and not each.path.startswith(_MEASURING)),
     *(each for each in OPERATIONS if each.path.startswith(_OPENAI)),
     Operation("GET", f"{ROOT}/manifest", documents.manifest, NoParameters,
               documents.PushedListResponse, errors=(409,)),
