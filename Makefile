@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak clients faults fuzz test-postgres test-ha agents bench bench-large bench-peers \
+.PHONY: help install test lint types unit demo stress soak clients faults fuzz test-postgres test-ha load-postgres agents bench bench-large bench-peers \
 	screenshots lock licences sbom audit clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make fuzz         every parser, fed by a fuzzer; every command on hostile clones: two hours"
 	@echo "make test-postgres  every test of the store in PostgreSQL, on a server from its wheel"
 	@echo "make test-ha      the leader of three servers under Patroni is killed under load: five minutes"
+	@echo "make load-postgres  a thousand memories in PostgreSQL, written and searched at once: half an hour"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make bench        how fast, at 10,000 chunks, beside the peers that are installed: minutes"
 	@echo "make bench-large  the same, also at 100,000 and 1,000,000 chunks: hours, 20 GB"
@@ -108,6 +109,10 @@ $(ETCD):
 $(PATRONI):
 	$(PYTHON) -m venv $(VENV)/patroni
 	$(VENV)/patroni/bin/pip install --quiet 'patroni[etcd3]==4.1.5' 'psycopg[binary]>=3.2,<4'
+
+load-postgres: $(TESTED)
+	$(BIN)/python -m bench.postgres.nearest
+	$(BIN)/python -m bench.postgres.load $(LOAD)
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

@@ -164,6 +164,14 @@ class DatabaseStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class BuiltIndexes:
+    """What `store index` did in a database."""
+
+    built: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
 class CopiedMemory:
     """What was copied from one store to another."""
 

@@ -128,6 +128,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "store copy": (("file:", BAD), (BAD, "file:")),
     "store init": ((BAD,),),
     "store migrate": ((BAD,),),
+    "store index": ((), (BAD,)),
     "store status": ((), (BAD,)),
     "tokens create": ((BAD,),),
     "tokens list": ((), (BAD,)),

@@ -13,6 +13,7 @@ from recollect.stores.postgres import PostgresStore, open_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     Statement = tuple[str, Sequence[object]]
 
@@ -22,8 +23,13 @@ _numbers = itertools.count()
 @pytest.fixture(scope="session")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a database with the tables, for the role of an agent."""
-    run = tmp_path_factory.getbasetemp()
-    return database(run.parent if os.environ.get("PYTEST_XDIST_WORKER") else run)
+    return database(shared_folder(tmp_path_factory))
+
+
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes of a test run share."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if os.environ.get("PYTEST_XDIST_WORKER") else own
 
 
 @pytest.fixture

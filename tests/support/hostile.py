@@ -95,6 +95,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("status",): [[]],
     ("store", "copy"): [["file:", NO_SERVER]],
     ("store", "init"): [[NO_SERVER]],
+    ("store", "index"): [[NO_SERVER]],
     ("store", "migrate"): [[NO_SERVER]],
     ("store", "status"): [[], [NO_SERVER]],
     ("tokens", "create"): [["memory"]],

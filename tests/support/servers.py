@@ -75,9 +75,15 @@ def system_user() -> dict[str, Any]:
 def own_folder() -> Path:
     """Return a new folder that belongs to the user who runs servers."""
     folder = Path(tempfile.mkdtemp(prefix="recollect-server-"))
-    if user := system_user().get("user"):
-        shutil.chown(folder, user, user)
+    adopt(folder)
     return folder
+
+
+def adopt(path: Path) -> None:
+    """Give a file or folder to the user who runs servers."""
+    if user := system_user().get("user"):
+        shutil.chown(path, user, user)
+        path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 class Server:
@@ -200,6 +206,10 @@ class Server:
         self.run("pg_basebackup", "-D", replica.data, "-d", source, "-R", "-c", "fast", "-N")
         replica.start()
         return replica
+
+    def wait_until_writable(self) -> None:
+        """Wait for the end of a recovery."""
+        wait_until(lambda: self.execute("SELECT pg_is_in_recovery()") == [(False,)])
 
     def promote(self) -> None:
         """Make a replica the primary."""

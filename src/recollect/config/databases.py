@@ -9,6 +9,7 @@ from recollect.errors import ConfigError, StoreError
 from recollect.stores.copy import copy_store, differences
 from recollect.stores.registry import (
     describe_database,
+    index_database,
     open_store,
     parse_address,
     prepare_database,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.config import Setup
     from recollect.reports import CopiedMemory
 
-__all__ = ["copy_memory", "database_of", "describe_database", "prepare_database"]
+__all__ = ["copy_memory", "database_of", "describe_database", "index_database", "prepare_database"]
 
 _FILE = "file:"
 _SHOWN = 5  # differences in an error

@@ -19,7 +19,7 @@ from recollect.stores.base import EngineCheck
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recollect.reports import DatabaseStatus
+    from recollect.reports import BuiltIndexes, DatabaseStatus
     from recollect.stores.base import Store, VectorCache
     from recollect.stores.pushed import MemoryLimits, StoreHost
 
@@ -108,6 +108,14 @@ def describe_database(address: str) -> DatabaseStatus:
         from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
 
     return admin.describe_database(address)
+
+
+def index_database(address: str) -> BuiltIndexes:
+    """Build vector indexes for the memories of a database that have become large."""
+    with _needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
+    return admin.index_database(address)
 
 
 def open_host(address: str, *, limits: MemoryLimits) -> StoreHost:

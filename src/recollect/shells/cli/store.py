@@ -1,4 +1,4 @@
-"""Databases that many agents share: `store init`, `migrate`, `status`, `copy`."""
+"""Databases that many agents share: `store init`, `migrate`, `status`, `index`, `copy`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from recollect.config.databases import (
     copy_memory,
     database_of,
     describe_database,
+    index_database,
     prepare_database,
 )
 from recollect.shells.cli.shared import Group, SharedOptions, shared_options
@@ -49,6 +50,18 @@ def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
     status = describe_database(database_of(_setup(options), address))
     options.print(render.database_json(status), render.database_text(status))
+
+
+@store_command.command("index")
+@click.argument("address", required=False)
+@shared_options
+def index_vectors(options: SharedOptions, *, address: str | None) -> None:
+    """Build vector indexes for the memories that have become large.
+
+    Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
+    """
+    done = index_database(database_of(_setup(options), address))
+    options.print(render.indexed_json(done), render.indexed_text(done))
 
 
 @store_command.command("copy")

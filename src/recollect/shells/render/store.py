@@ -9,7 +9,7 @@ from recollect.shells.render.shared import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.reports import CopiedMemory, DatabaseStatus
+    from recollect.reports import BuiltIndexes, CopiedMemory, DatabaseStatus
 
 _AGENT_ROLE = "recollect_agent"
 
@@ -50,6 +50,16 @@ def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
     done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
     role = f"Agents need a role of their own: CREATE ROLE … LOGIN IN ROLE {_AGENT_ROLE}"
     return f"{done}\n{role}\n{database_text(status)}"
+
+
+def indexed_json(done: BuiltIndexes) -> dict[str, object]:
+    """Return the JSON of `store index`."""
+    return {"built": done.built, "dropped": done.dropped}
+
+
+def indexed_text(done: BuiltIndexes) -> str:
+    """Return the line of `store index`."""
+    return f"Vector indexes: {done.built} built, {done.dropped} dropped."
 
 
 def copied_json(copied: CopiedMemory, *, agent: str) -> dict[str, object]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from recollect.reports import DatabaseStatus
+from recollect.reports import BuiltIndexes, DatabaseStatus
 from recollect.stores.postgres.connect import connected, shown, translated
+from recollect.stores.postgres.near import build_indexes
 from recollect.stores.postgres.schema import MIGRATIONS, migrate, require_server, version_of
 
 _EXTENSIONS = """
@@ -21,6 +22,18 @@ def prepare_database(address: str, *, citus: bool = False) -> list[str]:
     """
     with translated(shown(address)), connected(address) as connection:
         return migrate(connection, citus=citus)
+
+
+def index_database(address: str) -> BuiltIndexes:
+    """Build vector indexes for the memories that have become large.
+
+    Raises:
+        StoreError: the server cannot be used, or the role does not see all memories.
+
+    """
+    with translated(shown(address)), connected(address) as connection:
+        version_of(connection)  # tells of missing tables
+        return BuiltIndexes(*build_indexes(connection))
 
 
 def describe_database(address: str) -> DatabaseStatus:

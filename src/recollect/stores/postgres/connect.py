@@ -25,6 +25,7 @@ from recollect.errors import (
     StoreUnreachableError,
 )
 from recollect.stores.postgres.adapt import register
+from recollect.stores.postgres.near import EFFORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +55,7 @@ _SEARCH_PATH = "-c search_path=recollect,public"
 # beside an HNSW index finds too little unless the scan goes on.
 _SETTINGS = (
     "SET LOCAL citus.propagate_set_commands = 'local'; "
-    "SET LOCAL hnsw.iterative_scan = 'relaxed_order'"
+    f"SET LOCAL hnsw.iterative_scan = 'relaxed_order'; SET LOCAL hnsw.ef_search = {EFFORT}"
 )
 # An error while connecting has no code, only the server's words.
 _NO_SLOT = ("too many clients", "too many connections", "connection slots are reserved")
@@ -140,6 +141,8 @@ class Session:
         self.location = f"{shown(address)} ({tenant})"
         self.tables: set[str] = set()
         """Tables of spaces that were seen: they are never dropped."""
+        self.indexes: dict[str, tuple[bool, float]] = {}
+        """Whether an index of vectors is there, and until when that is believed."""
         self._pool: ConnectionPool[Connection] | None = _taken_pool(address)
         self._current: Connection | None = None
 

@@ -187,8 +187,9 @@ _GUARD_ALL = "; ".join(f"SELECT guard('{SCHEMA}.{table}')" for table in _FIRST_T
 # Tokens and the queue span tenants, so they are not for the role of agents.
 _HOSTING = f"""
 DO $$ BEGIN
-    CREATE ROLE {SERVER_ROLE} NOLOGIN NOBYPASSRLS IN ROLE {AGENT_ROLE};
-EXCEPTION WHEN duplicate_object THEN NULL;
+    IF to_regrole('{SERVER_ROLE}') IS NULL THEN
+        CREATE ROLE {SERVER_ROLE} NOLOGIN NOBYPASSRLS IN ROLE {AGENT_ROLE};
+    END IF;
 END $$;
 CREATE TABLE pushed (
     tenant text NOT NULL,
@@ -272,8 +273,9 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
 
 _PREPARE = f"""
 DO $$ BEGIN
-    CREATE ROLE {AGENT_ROLE} NOLOGIN NOBYPASSRLS;
-EXCEPTION WHEN duplicate_object THEN NULL;
+    IF to_regrole('{AGENT_ROLE}') IS NULL THEN  -- an owner that may not create roles finds it there
+        CREATE ROLE {AGENT_ROLE} NOLOGIN NOBYPASSRLS;
+    END IF;
 END $$;
 CREATE EXTENSION IF NOT EXISTS vector;
 CREATE SCHEMA IF NOT EXISTS {SCHEMA};

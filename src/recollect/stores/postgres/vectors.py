@@ -1,14 +1,18 @@
-"""Vectors: a table for each space; a question is compared with all vectors of its tenant."""
+"""Vectors: a table for each space; a question is compared with all of its tenant, or by index."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
+
+from psycopg import sql
 
 from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
+from recollect.stores.postgres.near import EFFORT, index_of
 from recollect.stores.postgres.rows import scope_condition
-from recollect.stores.postgres.schema import space_key
+from recollect.stores.postgres.schema import SCHEMA, space_key
 from recollect.stores.postgres.tenant import TenantTables, table_of
 from recollect.stores.vectors import check_vectors
 from recollect.types import Background, ChunkKey, Fingerprint
@@ -16,8 +20,10 @@ from recollect.types import Background, ChunkKey, Fingerprint
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from recollect.stores.postgres.connect import Connection
+    from recollect.stores.postgres.connect import Connection, Row
     from recollect.types import Scope, Vector, Vectors
+
+_LOOK_AGAIN_SECONDS = 60.0  # whether there is an index
 
 _SPACE = """
     SELECT dimensions, mean, deviation, is_published FROM spaces
@@ -53,6 +59,22 @@ _NEAREST = """
     JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE v.tenant = %s AND {condition}
     ORDER BY v.vector <#> %s, c.id LIMIT %s
+"""
+# The index orders by half precision, so what it proposes is ordered again. The tenant is in the
+# text: a plan for any tenant could not use the index of one.
+_NEAREST_BY_INDEX = """
+    WITH near AS MATERIALIZED (
+        SELECT v.digest, v.vector FROM {table} v WHERE v.tenant = {tenant}
+        ORDER BY v.vector::halfvec({width}) <#> %s::vector::halfvec({width}) LIMIT %s
+    )
+    SELECT c.id, -(n.vector <#> %s) FROM near n
+    JOIN chunks c ON c.tenant = {tenant} AND c.digest = n.digest
+    JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
+    WHERE {condition}
+    ORDER BY n.vector <#> %s, c.id LIMIT %s
+"""
+_IS_INDEXED = """
+    SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid
 """
 
 
@@ -176,13 +198,35 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             if table is None:
                 return VectorPool((), ())
             condition = scope_condition(connection, scope, tenant=self._tenant)
-            statement = _NEAREST.format(table=table, condition=condition)
             asked = VectorParameter(vector)
-            values = (asked, self._tenant, *condition.values, asked, limit)
-            rows = run(connection, statement, values).fetchall()
+            rows: list[Row] = []
+            # With a filter, comparing what it lets through is exact and cheap.
+            if scope.is_open and self._is_indexed(connection, fingerprint):
+                statement = _NEAREST_BY_INDEX.format(
+                    table=table,
+                    condition=condition,
+                    width=len(vector),
+                    tenant=sql.Literal(self._tenant).as_string(connection).replace("%", "%%"),
+                )
+                values = (asked, EFFORT, asked, *condition.values, asked, limit)
+                rows = run(connection, statement, values).fetchall()
+            # Vectors of texts that are gone may have taken the places of others.
+            if len(rows) < limit:
+                statement = _NEAREST.format(table=table, condition=condition)
+                exact = (asked, self._tenant, *condition.values, asked, limit)
+                rows = run(connection, statement, exact).fetchall()
         return VectorPool(
             tuple(ChunkKey(key) for key, _ in rows), tuple(cosine for _, cosine in rows)
         )
+
+    def _is_indexed(self, connection: Connection, fingerprint: Fingerprint) -> bool:
+        """Tell whether this memory has an index; one that is built later is noticed later."""
+        name = f"{SCHEMA}.{index_of(fingerprint, self._tenant)}"
+        known = self._session.indexes.get(name)
+        if known is None or known[1] < time.monotonic():
+            found = run(connection, _IS_INDEXED, (name,)).fetchone() is not None
+            known = self._session.indexes[name] = (found, time.monotonic() + _LOOK_AGAIN_SECONDS)
+        return known[0]
 
     def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
         with self._session.reading() as connection:

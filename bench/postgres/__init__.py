@@ -1,0 +1,1 @@
+"""How the store in PostgreSQL behaves with many memories and with large ones."""
