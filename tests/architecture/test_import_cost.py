@@ -28,7 +28,7 @@ MOST_MODULES = {
     "--version": 3,
     "search -h": 32,
     "config show": 58,
-    "search kettle": 128,
+    "search kettle": 129,
     "recall kettle": 131,
     "status": 131,
     "get MEMORY.md": 133,

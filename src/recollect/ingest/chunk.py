@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.ingest.curated import annotation_of, is_curated, without_annotations
+from recollect.ingest.front_matter import describe
 from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.graphemes import split_line
@@ -21,10 +22,12 @@ from recollect.types import HEADING_SEPARATOR, Chunk
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from recollect.ingest.front_matter import Described
     from recollect.ingest.markdown import Block
     from recollect.ingest.options import ChunkOptions
     from recollect.types import Document
 
+_FENCE_CHARS = 3
 _MIN_LIMIT = 32
 """Below this weight chunks would be fragments of words; the same as in OpenClaw."""
 
@@ -40,10 +43,13 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
     if has_entries:
         texts = [without_annotations(line) for line in texts]
     found = blocks(texts, first=document.body_line)
+    described = describe(_front_lines(document, texts))
     packer = ChunkPacker(
         document,
+        title=described.title,
         lines=[Line(number, text, weigh(text) + 1) for number, text in enumerate(texts, 1)],
         starts={block.start for block in found},
+        closers={block.end for block in found if _is_closed(block, texts)},
         limit=max(_MIN_LIMIT, options.tokens * CHARS_PER_TOKEN),
         overlap=max(0, options.overlap) * CHARS_PER_TOKEN,
     )
@@ -60,7 +66,38 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
             else:
                 packer.place_lines(block, is_opening=last > block.end)
     chunks = packer.close()
-    return [_annotated(each, document) for each in chunks] if has_entries else chunks
+    annotated = [_annotated(each, document) for each in chunks] if has_entries else chunks
+    return _described(annotated or _front(document, texts), described)
+
+
+def _is_closed(block: Block, texts: Sequence[str]) -> bool:
+    """Tell whether a block is code that ends with a fence; without one it may still go on."""
+    last = texts[block.end - 1].strip()
+    is_fence = len(last) >= _FENCE_CHARS and set(last) in ({"`"}, {"~"})
+    return block.kind is BlockKind.FENCE and block.end > block.start and is_fence
+
+
+def _described(chunks: list[Chunk], described: Described) -> list[Chunk]:
+    """Return the chunks, the first to be found by what the front matter says as well."""
+    if not (chunks and described.words):
+        return chunks
+    triggers = f"{chunks[0].triggers} {described.words}".strip()
+    return [replace(chunks[0], triggers=triggers), *chunks[1:]]
+
+
+def _front_lines(document: Document, texts: Sequence[str]) -> Sequence[str]:
+    """Return the lines of the front matter, between its fences."""
+    return texts[1 : max(document.body_line - 2, 1)]
+
+
+def _front(document: Document, texts: Sequence[str]) -> list[Chunk]:
+    """Return the chunk of a note that has nothing but front matter, if it has any."""
+    lines = _front_lines(document, texts)
+    if not any(map(str.strip, lines)):
+        return []
+    text = "\n".join(lines)
+    end = document.body_line - 2
+    return [Chunk(document.path, document.source, 2, end, text=text, when=document.when)]
 
 
 def _annotated(made: Chunk, document: Document) -> Chunk:
@@ -113,12 +150,14 @@ class Line(NamedTuple):
 class ChunkPacker:
     """Fills chunks with lines: what fits stays together, a cut leaves an overlap."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what to pack, and the limits
         self,
         document: Document,
         *,
+        title: str,
         lines: Sequence[Line],
         starts: Collection[int],
+        closers: Collection[int],
         limit: int,
         overlap: int,
     ) -> None:
@@ -126,8 +165,10 @@ class ChunkPacker:
 
         Args:
             document: where the lines are from.
+            title: what its front matter calls it; a heading above all others.
             lines: all of them, weighed.
             starts: numbers of the lines with which blocks begin.
+            closers: numbers of the lines with which code blocks end.
             limit: what a chunk may weigh.
             overlap: what a chunk may repeat of the one before.
 
@@ -135,7 +176,9 @@ class ChunkPacker:
         self._document = document
         self._all = lines
         self._sums = [0, *accumulate(line.weight for line in lines)]
+        self._title = title
         self._starts = starts
+        self._closers = closers
         self._limit = limit
         # More than half would repeat the chunk before rather than lead over from it.
         self._overlap = min(overlap, limit // 2)
@@ -218,8 +261,11 @@ class ChunkPacker:
             return
         # A heading keeps its first line even if both are more than the limit.
         stays = not self._has_body and self._weight(self._from(number), number) <= self._limit
-        if not stays and not self._fits(number, number):
-            self._turn(number, number)
+        # The line before the end of a code block goes with it: no chunk begins with the end.
+        last = number + 1 if number + 1 in self._closers else number
+        last = last if self._weight(number, last) <= self._limit else number
+        if not stays and not self._fits(number, last):
+            self._turn(number, last)
         self._extend(number, number)
 
     def _place_pieces(self, number: int) -> None:
@@ -255,7 +301,7 @@ class ChunkPacker:
             room -= body[kept].weight
         whole = (at for at in range(kept, len(body)) if body[at].number in self._starts)
         kept = next(whole, kept)
-        while kept < len(body) and body[kept].is_blank:
+        while kept < len(body) and (body[kept].is_blank or body[kept].number in self._closers):
             kept += 1
         return body[kept:]
 
@@ -280,13 +326,19 @@ class ChunkPacker:
         first, last = lines[0].number, lines[-1].number
         titled = [heading for heading in self._path if heading.title]
         unseen = [heading.title for heading in titled if not first <= heading.start <= last]
+        above = () if self._is_shown([each.title for each in titled]) else (self._title,)
         return Chunk(
             path=self._document.path,
             source=self._document.source,
             start_line=first,
             end_line=last,
             text="\n".join(line.text for line in lines),
-            heading=tuple(heading.title for heading in titled),
-            prefix=HEADING_SEPARATOR.join(unseen),
+            heading=(*above, *(heading.title for heading in titled)),
+            prefix=HEADING_SEPARATOR.join((*above, *unseen)),
             when=self._document.when,
         )
+
+    def _is_shown(self, headings: Sequence[str]) -> bool:
+        """Tell whether the title is one of the headings, or there is none."""
+        title = self._title.casefold()
+        return not title or any(title == heading.casefold() for heading in headings)

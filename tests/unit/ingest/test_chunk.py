@@ -384,3 +384,45 @@ def test_editing_one_section_leaves_the_others_as_they_were() -> None:
     after = chunks("# One\na\n# Two\nchanged\n# Three\nc")
 
     assert [before[0].digest, before[2].digest] == [after[0].digest, after[2].digest]
+
+
+def test_front_matter_says_what_a_note_is_about() -> None:
+    front = (
+        '---\ntitle: "Lisbon trip"\naliases: [Portugal, "the big one"]\ntags:\n  - travel/europe\n'
+        "created: 2026-02-01\nstatus: paused\n---\n"
+    )
+    first, second = chunks(f"{front}We went.\n\n## Hotel\n\nNice.\n", body_line=9)
+
+    assert "Portugal the big one #travel/europe paused" == first.triggers
+    assert ("Lisbon trip",) == first.heading
+    assert ("", ("Lisbon trip", "Hotel"), "Lisbon trip") == (
+        second.triggers,
+        second.heading,
+        second.prefix,
+    )
+
+
+def test_a_title_that_is_also_a_heading_is_shown_once() -> None:
+    found = chunks("---\ntitle: Tea\n---\n# Tea\n\nGreen.\n", body_line=4)
+
+    assert [("Tea",)] == [each.heading for each in found]
+
+
+def test_a_note_of_front_matter_alone_is_found() -> None:
+    [found] = chunks("---\ntitle: Tea\nstatus: paused\n---\n", body_line=5)
+
+    assert (2, 3, "title: Tea\nstatus: paused") == (found.start_line, found.end_line, found.text)
+
+
+@pytest.mark.parametrize("overlap", [0, 8, 40])
+def test_no_chunk_begins_with_the_end_of_a_code_block(overlap: int) -> None:
+    code = "".join(f"line{number} = compute({number})\n" for number in range(40))
+    text = f"intro\n\n```python\n{code}```\n\nafter it\n"
+
+    firsts = {
+        each.text.split("\n")[0]
+        for tokens in range(16, 80)
+        for each in chunks(text, tokens=tokens, overlap=overlap)
+    }
+
+    assert "```" not in firsts
