@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 import psycopg
 import pytest
 from tests.support.notes import chunk_of, document_of
+from tests.support.postgres import host_of
 
+from recollect.errors import NotFoundError
+from recollect.hosting.tokens import create_token
 from recollect.stores.postgres.schema import TABLES, space_key
+from recollect.stores.pushed import PushedChange
 from recollect.types import Fingerprint, Scope, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from recollect.hosting.host import MemoryHost
     from recollect.stores.postgres import PostgresStore
 
     Open = Callable[[str], PostgresStore]
@@ -24,9 +30,15 @@ VECTORS = f"vectors_{space_key(SPACE)}"
 
 
 @pytest.fixture
-def theirs(opened: Open, tenant: str) -> str:
-    """Another agent with a note, a vector and everything else an agent has."""
+def theirs(opened: Open, tenant: str, host: MemoryHost) -> str:
+    """Another agent with a note, a vector, pushed documents, a token and all else there is."""
     other = opened(f"{tenant}-other")
+    with host.memory(f"{tenant}-other") as memory:
+        for text in (b"Their secret.", b"Their newer secret."):
+            memory.pushed.write([PushedChange("memory/pushed.md", text)])
+        memory.facts.remember("Their secret boat.")
+    with host.tokens() as tokens:
+        create_token(tokens, f"{tenant}-other", now=datetime.now(tz=UTC))
     other.put(document_of("memory/secret.md"), [chunk_of("memory/secret.md", "secret")], recipe="r")
     other.put_vectors(SPACE, digests=[digest_of(b"secret")], vectors=np.eye(1, 8, dtype=np.float32))
     other.claim("/their/folder")
@@ -86,11 +98,55 @@ def test_a_row_for_another_is_refused(
 
 
 @pytest.mark.usefixtures("theirs")
-def test_without_a_tenant_nothing_is_seen(address: str) -> None:
-    with psycopg.connect(address, options="-c search_path=recollect,public") as connection:
-        seen = connection.execute("SELECT count(*) FROM documents").fetchone()
+@pytest.mark.parametrize("role", [str, host_of])
+def test_without_a_tenant_nothing_is_seen(address: str, role: Callable[[str], str]) -> None:
+    """Not even by a server, whose role may see the tokens of all."""
+    with psycopg.connect(role(address), options="-c search_path=recollect,public") as connection:
+        for table in ("documents", "pushed", "pushed_versions"):
+            assert [] == connection.execute(f"TABLE {table}".encode()).fetchall()
 
-    assert (0,) == seen
+
+@pytest.mark.usefixtures("theirs")
+@pytest.mark.parametrize("table", ["tokens", "queue"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM TABLE",
+        "UPDATE TABLE SET tenant = 'mine'",
+        "DELETE FROM TABLE",
+        "TRUNCATE TABLE",
+        "INSERT INTO TABLE SELECT * FROM TABLE",
+    ],
+)
+def test_tokens_and_the_queue_are_not_for_agents(
+    raw: psycopg.Connection[tuple[object, ...]], table: str, statement: str
+) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        raw.execute(statement.replace("TABLE", table).encode())
+
+
+@pytest.mark.usefixtures("theirs")
+def test_a_memory_of_the_server_sees_nothing_of_another(host: MemoryHost, tenant: str) -> None:
+    with host.memory(tenant) as memory:
+        assert [] == memory.pushed.listed()
+        assert [] == memory.facts.all()
+        assert () == memory.search("secret boat").hits
+        for path in ("memory/pushed.md", "memory/secret.md", "memory/facts/other.md"):
+            for read in (memory.get, memory.pushed.read, memory.pushed.versions):
+                with pytest.raises(NotFoundError):
+                    read(path)
+            with pytest.raises(NotFoundError):
+                memory.pushed.write([PushedChange(path, None)])
+        memory.pushed.write([PushedChange("memory/pushed.md", b"Mine.")])
+        memory.reset()
+    with host.memory(f"{tenant}-other") as other:
+        assert 2 == other.status().store.by_source["memory"][0]
+
+
+def test_a_tenant_can_be_named_in_any_way_and_stays_one_value(host: MemoryHost) -> None:
+    for name in ("'; SELECT set_config('recollect.tenant', 'x', false); --", "a\\'b", '"', "$$"):
+        with host.memory(name) as memory:
+            assert [] == memory.pushed.listed()
 
 
 @pytest.mark.parametrize(
@@ -99,6 +155,9 @@ def test_without_a_tenant_nothing_is_seen(address: str) -> None:
         "ALTER TABLE documents DISABLE ROW LEVEL SECURITY",
         "DROP POLICY own_tenant ON documents",
         "SET ROLE postgres",
+        "SET ROLE recollect_server",
+        "GRANT recollect_server TO agent",
+        "ALTER TABLE pushed DISABLE ROW LEVEL SECURITY",
         "CREATE TABLE recollect.mine (a int)",
         "SELECT add_space('x; DROP TABLE documents', 8)",
     ],
