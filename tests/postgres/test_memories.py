@@ -10,6 +10,7 @@ import pytest
 from tests.postgres.serving import Served, serving
 
 from recollect.shells.http.many import MANY_OPERATIONS, ROOT
+from recollect.shells.mcp.tools import tools_for
 from recollect.stores.postgres.connect import shown
 
 if TYPE_CHECKING:
@@ -248,3 +249,50 @@ def test_the_counters_are_for_the_operator(host: MemoryHost, tenant: str) -> Non
 
     assert [401, 200, 200] == [each.status_code for each in got]
     assert 401 == memory.status_code
+
+
+def call(client: httpx.Client, agent: str, tool: str, **given: object) -> Any:
+    """Call a tool; return the status, or what the tool answers."""
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": given},
+    }
+    accepted = {"Accept": "application/json, text/event-stream"}
+    path = f"{ROOT.replace('{agent}', agent)}/mcp"
+    answer = client.post(path, json=message, headers=accepted)
+    return answer.text if answer.status_code == 200 else answer.status_code
+
+
+TOOLS: dict[str, dict[str, object]] = {
+    "memory_search": {"query": "zanzibar lighthouse"},
+    "memory_get": {"path": "memory/secret.md"},
+    "memory_remember": {"text": "The boat is called Otter."},
+    "memory_forget": {"id": NO_FACT},
+    "memory_status": {},
+    "search": {"query": "zanzibar lighthouse"},
+    "fetch": {"id": "memory/secret.md"},
+}
+
+
+def test_the_tools_of_a_memory_need_its_token_and_see_no_other(served: Served, tenant: str) -> None:
+    other = f"{tenant}-other"
+    place = f"{ROOT.replace('{agent}', other)}/documents/memory/secret.md"
+    with served.client(served.token(other)) as theirs:
+        theirs.put(place, json={"text": "The zanzibar lighthouse."})
+        seen = call(theirs, other, "memory_search", query="lighthouse")
+    with served.client(served.token(tenant)) as mine, served.client(None) as anyone:
+        own = {tool: call(mine, tenant, tool, **given) for tool, given in TOOLS.items()}
+        refused = {call(mine, other, tool, **given) for tool, given in TOOLS.items()}
+        nobody = {call(anyone, tenant, tool, **given) for tool, given in TOOLS.items()}
+        listed = mine.get(f"{ROOT.replace('{agent}', tenant)}/mcp").status_code
+    with served.client(served.token(tenant, read_only=True)) as reader:
+        written = call(reader, tenant, "memory_remember", text="No.")
+
+    assert {tool.name for tool in tools_for(read_only=False)} == set(TOOLS)
+    assert "The zanzibar" in seen
+    assert [] == [tool for tool, text in own.items() if "The zanzibar" in str(text)]
+    assert "Otter" in own["memory_remember"]
+    assert ({403}, {401}, 405) == (refused, nobody, listed)
+    assert "Unknown tool" in str(written)

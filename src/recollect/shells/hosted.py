@@ -80,6 +80,16 @@ class HostedMemory:
         self._scopes = scopes
         self._call_seconds = call_seconds
 
+    def limited_to(self, scopes: frozenset[str], *, call_seconds: float) -> HostedMemory:
+        """Return the same memory, limited to facts of these scopes, and to a time for each call."""
+        return HostedMemory(
+            self._host,
+            self._agent,
+            threads=self._threads,
+            scopes=scopes,
+            call_seconds=call_seconds,
+        )
+
     async def run(self, work: Callable[[Memory], Answer]) -> Answer:
         """Run a function with the memory, in a thread.
 

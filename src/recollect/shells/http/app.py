@@ -13,6 +13,7 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
     from recollect.shells.http.state import ServerState
 
 _LOG = logging.getLogger("recollect.http")
-_ROUTE = "recollect.route"  # where a request's scope holds the path of its operation, for /metrics
+ROUTE = "recollect.route"
+"""Where a request's scope holds the path of its operation, for /metrics."""
+_NONE: Mapping[str, ASGIApp] = MappingProxyType({})
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -93,14 +96,25 @@ def build_app(
     guard: Guard,
     limits: ServerLimits,
     operations: Sequence[Operation] = OPERATIONS,
+    more: Mapping[str, ASGIApp] = _NONE,
 ) -> ASGIApp:
-    """Return the application that serves a memory, or many."""
+    """Return the application that serves a memory, or many.
+
+    Args:
+        state: of the server.
+        guard: which requests are accepted.
+        limits: how much is done for clients.
+        operations: what the server can do.
+        more: other applications behind the same guard, by their paths.
+
+    """
     ordered = sorted(operations, key=lambda each: each.path)
     routes = [
         Route(path.replace("{path}", "{path:path}"), Endpoint(own, state=state, limits=limits))
         for path, own in groupby(ordered, key=lambda each: each.path)
     ]
-    known = {each.path for each in operations}
+    routes += [Route(path, app) for path, app in more.items()]
+    known = {each.path for each in operations} | more.keys()
     router = Router(routes, redirect_slashes=False, default=partial(_not_found, known))
     public = [each.path.partition("{") for each in operations if each.is_public]
     public += [(start, "{", "") for start in state.admits]
@@ -143,12 +157,12 @@ class GuardedApp:
         if refusal is None:
             await self._app(scope, receive, send_secured)
         else:
-            scope[_ROUTE] = "refused"
+            scope[ROUTE] = "refused"
             await refusal(scope, receive, send_secured)
         if statuses:
             method = scope["method"]
             self._state.metrics.count_request(
-                route=scope.get(_ROUTE, "unmatched"),
+                route=scope.get(ROUTE, "unmatched"),
                 method=method if method in _METHODS else "other",
                 status=statuses[0],
                 seconds=time.perf_counter() - started,
@@ -206,7 +220,7 @@ class Endpoint:
             allowed = {*self._operations, *({"HEAD"} if "GET" in self._operations else ())}
             response = error_response(unknown_method(method, allowed), path=scope["path"])
         else:
-            scope[_ROUTE] = operation.path
+            scope[ROUTE] = operation.path
             try:
                 response = await self._respond(operation, scope, receive)
             except DisconnectedError:

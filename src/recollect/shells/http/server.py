@@ -84,18 +84,27 @@ async def run_many(
 ) -> None:
     """Serve the memories of a host on a listening socket until a signal."""
     # Not at the top: a server of one memory needs none of it.
-    from recollect.shells.http.many import MANY_OPERATIONS, MemoriesState  # noqa: PLC0415
+    from recollect.shells.http.many import MANY_OPERATIONS, ROOT, MemoriesState  # noqa: PLC0415
+    from recollect.shells.mcp.many import ManyMcp  # noqa: PLC0415
 
     # Nobody knows the token that keeps others from the counters, unless the operator names one.
     token = options.token or (None if is_loopback(options.host) else secrets.token_hex(32))
     guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=token)
     state = MemoriesState(host, is_read_only=options.is_read_only)
-    app = build_app(state, guard=guard, limits=options.limits, operations=MANY_OPERATIONS)
+    tools = ManyMcp(state)
+    app = build_app(
+        state,
+        guard=guard,
+        limits=options.limits,
+        operations=MANY_OPERATIONS,
+        more={f"{ROOT}/mcp": tools},
+    )
     server = Server(app, options.limits)
     try:
-        with server.capture_signals():  # before anyone knows that it can be stopped
-            on_ready(server)
-            await server.serve(sockets=[listener])
+        async with tools.running():
+            with server.capture_signals():  # before anyone knows that it can be stopped
+                on_ready(server)
+                await server.serve(sockets=[listener])
     finally:
         state.close()
 

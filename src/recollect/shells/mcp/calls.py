@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.facts.remember import Remembered
     from recollect.memory import Memory
     from recollect.reports import Excerpt
+    from recollect.shells.hosted import HostedMemory
     from recollect.shells.mcp.arguments import Arguments
     from recollect.shells.mcp.render import ToolResult
     from recollect.shells.mcp.tools import Tool
@@ -47,7 +48,7 @@ _LOG = logging.getLogger(__name__)
 class Calls:
     """The tools of one server."""
 
-    def __init__(self, served: ServedMemory, *, scopes: frozenset[str]) -> None:
+    def __init__(self, served: ServedMemory | HostedMemory, *, scopes: frozenset[str]) -> None:
         self._served = served
         self._own_scope = next(iter(scopes)) if len(scopes) == 1 else GLOBAL
         self._visible = VisibleScopes(scopes)

@@ -87,6 +87,11 @@ def make_options(
     )
 
 
+def hosted_instructions() -> str:
+    """Return what a model is told of a memory that was not looked into."""
+    return f"The user's memory. {_USAGE}"
+
+
 def _instructions(seen: Peek) -> str:
     """Return what a model is told: what the memory contains, what is missing, how to use it."""
     name = on_one_line(seen.workspace.name)[:_WORKSPACE_CHARS] or "without a name"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp.server.lowlevel.server import Server as McpServer
+    from starlette.applications import Starlette
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -76,7 +77,7 @@ def parse_address(text: str) -> tuple[str, int]:
 async def _serve(options: McpOptions, *, guard: Guard, listener: socket.socket) -> None:
     served = serve_memory(options)
     server = make_server(served, options)
-    app = guarded(with_whole_bodies(_app(server), limits=_LIMITS), guard)
+    app = guarded(with_whole_bodies(stateless_app(server), limits=_LIMITS), guard)
     served.prepare()
     sys.stderr.write(f"MCP at {address_of(guard.host, guard.port)}{PATH}. Stop with Ctrl-C.\n")
     sys.stderr.flush()
@@ -86,7 +87,8 @@ async def _serve(options: McpOptions, *, guard: Guard, listener: socket.socket) 
         await served.close_or_exit(seconds=CLOSE_SECONDS, exit_code=0)
 
 
-def _app(server: McpServer[Any]) -> ASGIApp:
+def stateless_app(server: McpServer[Any]) -> Starlette:
+    """Return a server as an application at PATH that remembers no client."""
     # Our own guard comes first and also checks tokens.
     unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     return server.streamable_http_app(

@@ -15,6 +15,7 @@ from recollect.text.safe import neutralised, on_one_line
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
+    from recollect.shells.hosted import HostedMemory
     from recollect.shells.serving import ServedMemory
 
 MARKDOWN = "text/markdown"
@@ -55,7 +56,7 @@ def path_of(uri: str) -> str | None:
 class Resources:
     """The files of one memory."""
 
-    def __init__(self, served: ServedMemory) -> None:
+    def __init__(self, served: ServedMemory | HostedMemory) -> None:
         self._served = served
 
     async def page(self, cursor: str | None) -> dict[str, object]:

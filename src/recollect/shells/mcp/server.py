@@ -19,9 +19,12 @@ from recollect.text.safe import on_one_line
 from recollect.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp.server.context import ServerRequestContext
 
     from recollect.async_memory import AsyncMemory
+    from recollect.shells.hosted import HostedMemory
     from recollect.shells.mcp.handshake import McpOptions
 
     Context = ServerRequestContext[Any, Any]
@@ -49,25 +52,43 @@ def serve_memory(options: McpOptions) -> ServedMemory:
     return ServedMemory(open_memory, call_seconds=CALL_SECONDS)
 
 
+class McpMemory:
+    """What a client may use of one memory: its tools and its files."""
+
+    def __init__(
+        self, served: ServedMemory | HostedMemory, *, scopes: frozenset[str], read_only: bool
+    ) -> None:
+        self.tools = {tool.name: tool for tool in tools_for(read_only=read_only)}
+        self.calls = Calls(served, scopes=scopes)
+        self.resources = Resources(served)
+
+    def listed(self) -> list[types.Tool]:
+        """Return the tools as clients see them."""
+        return [types.Tool.model_validate(tool_json(tool)) for tool in self.tools.values()]
+
+
 def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
     """Return a server over a memory that may not be open yet."""
-    tools = {tool.name: tool for tool in tools_for(read_only=options.read_only)}
-    listed = [types.Tool.model_validate(tool_json(tool)) for tool in tools.values()]
-    calls = Calls(served, scopes=options.scopes)
-    resources = Resources(served)
+    memory = McpMemory(served, scopes=options.scopes, read_only=options.read_only)
+    return server_of(lambda _context: memory, instructions=options.instructions)
+
+
+def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -> Server[Any]:
+    """Return a server; what a request may use is decided for each."""
 
     async def list_tools(
-        _context: Context, _params: types.PaginatedRequestParams | None
+        context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed)
+        return types.ListToolsResult(tools=memory_of(context).listed())
 
     async def call_tool(
-        _context: Context, params: types.CallToolRequestParams
+        context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = tools.get(params.name)
+        memory = memory_of(context)
+        tool = memory.tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, on_one_line(f"Unknown tool: {params.name}"))
-        result = await calls.call(tool, params.arguments or {})
+        result = await memory.calls.call(tool, params.arguments or {})
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=result.text)],
             structured_content=result.structured,
@@ -75,9 +96,9 @@ def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
         )
 
     async def list_resources(
-        _context: Context, params: types.PaginatedRequestParams | None
+        context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        page = await resources.page(params.cursor if params else None)
+        page = await memory_of(context).resources.page(params.cursor if params else None)
         return types.ListResourcesResult.model_validate(page)
 
     async def list_templates(
@@ -86,9 +107,9 @@ def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
         return types.ListResourceTemplatesResult.model_validate(TEMPLATES)
 
     async def read_resource(
-        _context: Context, params: types.ReadResourceRequestParams
+        context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        text = await resources.text(str(params.uri))
+        text = await memory_of(context).resources.text(str(params.uri))
         contents = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -96,7 +117,7 @@ def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
         NAME,
         version=__version__,
         title=TITLE,
-        instructions=options.instructions,
+        instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
