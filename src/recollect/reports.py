@@ -392,6 +392,18 @@ class MapPoint:
     end_line: int
     heading: tuple[str, ...]
     date: date | None
+    group: int | None = None
+    """Index of its group on the map; None if it was added for a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapGroup:
+    """Points of the map that are together, named by the words that tell them apart."""
+
+    words: tuple[str, ...]
+    x: float
+    y: float
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,8 +435,9 @@ class ChunkMap:
     points: tuple[MapPoint, ...]
     total: int
     """Chunks with a vector; if there are more than points, the points are an even sample."""
-    spread: float
-    """Share of the vectors' variance on the two axes: 1 is all of it."""
+    trust: float
+    """Trustworthiness: 1 if points that are close have close meanings, 0.5 if they are random."""
+    groups: tuple[MapGroup, ...] = ()
     query: tuple[float, float] | None = None
     nearest: tuple[int, ...] = ()
     """Indexes into `points` of the chunks nearest to the query, best first."""

@@ -43,7 +43,7 @@ def test_the_map_shows_a_part_and_says_so(opened: Callable[..., Tab], big_server
     expect(tab.find(".map-head")).to_contain_text(f"5,000 of {vault.BIG_CHUNKS:,} chunks shown")
     without = tab.find("canvas").evaluate("canvas => canvas.toDataURL()")
     tab.box.fill("where is the lantern")
-    expect(tab.find(".near li")).to_have_count(12)
+    expect(tab.find(".near a")).to_have_count(12)
 
     assert without != tab.find("canvas").evaluate("canvas => canvas.toDataURL()")
 

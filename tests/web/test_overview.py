@@ -12,8 +12,9 @@ from tests.web.vault import copy_sample
 
 from recollect import Memory
 from recollect.errors import QueryError, UsageError
-from recollect.search.overview import _plane_of
-from recollect.types import Leg
+from recollect.search.labels import LabelText, name_groups
+from recollect.search.layout import grouped, lay_out, trust, widest
+from recollect.types import Leg, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,34 +38,62 @@ def wren(
         yield memory
 
 
-def test_the_axes_are_those_of_an_exact_decomposition() -> None:
+def test_a_map_starts_on_the_axes_of_an_exact_decomposition() -> None:
     rng = np.random.default_rng(1)
-    vectors = rng.normal(size=(300, 40)) * np.linspace(3, 1, 40) + 5
-    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    _, sizes, exact = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
-    plane = _plane_of(vectors)
+    vectors = (rng.normal(size=(300, 40)) * np.linspace(3, 1, 40) + 5).astype(np.float32)
+    centred = vectors - vectors.mean(axis=0)
+    _, _, exact = np.linalg.svd(centred, full_matrices=False)
+    found = np.corrcoef(widest(vectors).T, (centred @ exact[:2].T).T)
 
-    assert pytest.approx([1, 1], abs=1e-3) == np.abs((plane.axes * exact[:2]).sum(axis=1))
-    assert pytest.approx((sizes[:2] ** 2).sum() / (sizes**2).sum(), rel=1e-3) == plane.spread
-
-
-def test_what_all_vectors_share_does_not_move_the_picture() -> None:
-    rng = np.random.default_rng(2)
-    differing = rng.normal(size=(50, 8)).astype(np.float32)
-    moved = differing + np.float32(100)
-
-    assert pytest.approx(_plane_of(differing).place(differing), abs=1e-3) == _plane_of(moved).place(
-        moved
-    )
+    assert pytest.approx([1, 1], abs=1e-3) == np.abs([found[0, 2], found[1, 3]])
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_a_few_vectors_have_a_plane_too(count: int) -> None:
+def test_a_map_keeps_neighbours_that_two_axes_do_not(wren: Memory) -> None:
+    fingerprint = wren._store.published()
+    keys = wren._store.embedded(fingerprint, scope=Scope())  # type: ignore[arg-type]
+    _, vectors = wren._store.places(keys.tolist(), fingerprint=fingerprint)  # type: ignore[arg-type]
+
+    straight = trust(vectors, widest(vectors))
+    laid_out = trust(vectors, lay_out(vectors).places)
+
+    assert straight < 0.8
+    assert laid_out > straight + 0.08
+
+
+def test_trust_is_one_for_a_perfect_map_and_a_half_for_a_random_one() -> None:
+    rng = np.random.default_rng(3)
+    flat = rng.normal(size=(300, 2)).astype(np.float32)
+    flat /= np.linalg.norm(flat, axis=1, keepdims=True)
+    flat -= flat.mean(axis=0)
+    around = flat / np.linalg.norm(flat, axis=1, keepdims=True)
+
+    assert trust(flat, around.astype(np.float64)) > 0.999
+    assert pytest.approx(0.5, abs=0.05) == trust(flat, rng.normal(size=(300, 2)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_a_few_vectors_have_places_too(count: int) -> None:
     vectors = np.eye(5, dtype=np.float32)[:count]
-    places = _plane_of(vectors).place(vectors)
+    places = lay_out(vectors).places
 
     assert (count, 2) == places.shape
     assert np.isfinite(places).all()
+    assert count == len(grouped(places))
+
+
+def test_groups_are_named_by_the_words_that_tell_them_apart() -> None:
+    def texts(*bodies: str) -> list[LabelText]:
+        return [LabelText("Notes", body) for body in bodies]
+
+    named = name_groups(
+        [
+            texts("The backups are nightly", "Restore a backup first", "Our backup failed"),
+            texts("The cat eats herring", "Herring again", "No herrings"),
+            texts("我们的自行车", "自行车坏了"),
+        ]
+    )
+
+    assert [("backup",), ("herring",), ("自行车",)] == [words[:1] for words in named]
 
 
 def test_texts_about_one_thing_lie_nearer_to_each_other_than_to_the_rest(wren: Memory) -> None:
@@ -84,7 +113,9 @@ def test_a_map_is_the_same_every_time_and_within_bounds(wren: Memory) -> None:
     assert first == again
     assert all(abs(point.x) <= 1 and abs(point.y) <= 1 for point in first.points)
     assert len(first.points) == first.total == wren.status().store.chunks
-    assert 0 < first.spread < 1
+    assert 0.8 < first.trust < 1
+    assert len(first.points) == sum(group.size for group in first.groups)
+    assert all(group.words for group in first.groups)
 
 
 def test_a_query_lies_among_its_nearest_and_they_are_those_of_the_vector_leg(

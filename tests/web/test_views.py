@@ -30,6 +30,7 @@ def test_a_day_tells_notes_from_conversations_and_opens_its_documents(tab: Tab) 
     expect(day.locator(".swatch")).to_have_count(2)
     day.click()
     expect(tab.find(".documents .tag")).to_have_text(["memory", "sessions"], ignore_case=True)
+    expect(tab.find(".as-of")).to_have_text("No fact was valid on this day")
     tab.find(".documents a").first.click()
 
     expect(tab.find("h1")).to_have_text("memory/2026-09-15.md")
@@ -49,6 +50,9 @@ def test_bars_by_month_are_as_high_as_the_months_are_full(tab: Tab, sample_serve
     wanted = [max(1, 64 * count / fullest) for _, count in sorted(months.items()) if count]
 
     assert pytest.approx(wanted) == heights
+    # March 2025 and September 2026 are not seventeen empty bars apart.
+    expect(tab.find(".gap-of")).to_have_count(1)
+    expect(tab.find(".bars figcaption")).to_contain_text("17 months later: September 2026")
 
 
 def test_the_map_draws_all_chunks_and_the_question_among_its_nearest(
@@ -57,9 +61,17 @@ def test_the_map_draws_all_chunks_and_the_question_among_its_nearest(
     answer = sample_server.ask("/api/map", query="what does the cat eat")
     tab.open("map")
     expect(tab.find(".map-head")).to_contain_text(f"{answer['total']} chunks")
+    expect(tab.find(".near li")).to_have_count(len(answer["groups"]))
     without = tab.find("canvas").evaluate(DRAWN)
+    tab.find(".near button").first.click()
+    zoomed = tab.find("canvas").evaluate(DRAWN)
+    tab.page.get_by_role("button", name="Show all").click()
+
+    assert without != zoomed
+    assert without == tab.find("canvas").evaluate(DRAWN)
+
     tab.box.fill("what does the cat eat")
-    expect(tab.find(".near li")).to_have_count(len(answer["nearest"]))
+    expect(tab.find(".near a")).to_have_count(len(answer["nearest"]))
     expect(tab.find(".near li").first).to_contain_text("MEMORY.md:38")
 
     assert without != tab.find("canvas").evaluate(DRAWN)
@@ -96,14 +108,17 @@ def test_pointing_at_the_map_names_a_chunk_and_a_click_opens_it(tab: Tab) -> Non
     expect(tab.find(".row").first).to_be_visible()
 
 
-def test_the_map_is_coloured_by_age_on_request(tab: Tab) -> None:
+def test_the_map_is_coloured_by_age_and_by_folder_on_request(tab: Tab) -> None:
     tab.open("map")
-    before = tab.find("canvas").evaluate(DRAWN)
-    tab.page.get_by_label("age").check()
-    expect(tab.find(".map-head .legend")).to_contain_text("newest")
+    drawn = {tab.find("canvas").evaluate(DRAWN)}
+    for name, word in (("age", "newest"), ("folder", "memory/projects")):
+        tab.page.get_by_label(name).check()
+        expect(tab.find(".map-head .legend")).to_contain_text(word)
+        drawn.add(tab.find("canvas").evaluate(DRAWN))
 
-    assert before != tab.find("canvas").evaluate(DRAWN)
-    assert "colour=age" in tab.page.url
+        assert f"colour={name}" in tab.page.url
+
+    assert 3 == len(drawn)
 
 
 def test_facts_say_what_a_choice_would_show(tab: Tab) -> None:

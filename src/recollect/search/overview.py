@@ -1,9 +1,4 @@
-"""A memory seen from above: its documents, its days, and a map of its chunks by meaning.
-
-The map projects the vectors that searches use. Vectors of texts share a large common part, which
-says only that they are texts; so the centre of the space is subtracted first, and the two axes are
-the directions in which the rest differs most (PCA).
-"""
+"""A memory seen from above: its documents, its days, related notes, and a map by meaning."""
 
 from __future__ import annotations
 
@@ -15,8 +10,18 @@ import numpy as np
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
 from recollect.records import dataclass
-from recollect.reports import ChunkMap, DaySummary, MapPoint, Related, RelatedNote, Timeline
+from recollect.reports import (
+    ChunkMap,
+    DaySummary,
+    MapGroup,
+    MapPoint,
+    Related,
+    RelatedNote,
+    Timeline,
+)
 from recollect.search.choose import StoredSpaces, choose_provider
+from recollect.search.labels import LabelText, name_groups
+from recollect.search.layout import MAX_LAID_OUT, PlaneLayout, evenly, grouped, lay_out, trust
 from recollect.search.legs import embed_question, retrieve
 from recollect.search.question import make_query, source_kind, term_question
 from recollect.stores.synchronized import synchronized
@@ -34,16 +39,13 @@ if TYPE_CHECKING:
     from recollect.providers.chain import Chain
     from recollect.reports import Documents
     from recollect.stores.base import ChunkPlace
-    from recollect.types import ChunkKey, Fingerprint, Vector, Vectors
+    from recollect.types import ChunkKey, Fingerprint, Vectors
 
     Floats = npt.NDArray[np.float64]
 
 MAX_POINTS = 20_000  # beyond this a screen has fewer pixels than there are points
 MAX_DOCUMENTS = 1000  # on one page
-_MEASURED = 5000  # vectors that set the axes: more would not turn them visibly
-_BLOCK = 8  # directions followed at once, to be sure of two
-_ROUNDS = 12  # until they no longer turn
-_SEED = 20260201  # any number; fixed, so that the same vectors give the same map
+_READ_FOR_NAMES = 40  # texts of a group whose words may become its name
 _NEAREST = 12  # chunks named beside a query
 MAX_RELATED = 50
 _PASSAGES = 8  # of a document, whose neighbours are looked for
@@ -59,28 +61,14 @@ _NO_PROVIDER = Degradation(
 
 
 @dataclass(frozen=True, slots=True)
-class _Plane:
-    """A projection: the centre of the space and the two directions it spreads most in."""
+class _Map:
+    """A map without a query, and what it was made from."""
 
-    centre: Vector
-    axes: Floats
-    scale: float
-    """Puts the measured vectors between -1 and 1; the same for both axes, to keep distances."""
-    spread: float
-    """Part of the variance that the axes carry."""
-
-    def place(self, vectors: Vectors) -> Floats:
-        """Return a point for each vector."""
-        return (vectors - self.centre) @ self.axes.T / self.scale
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """A map without a query."""
-
-    plane: _Plane
+    layout: PlaneLayout
     keys: tuple[ChunkKey, ...]
     drawn: ChunkMap
+    origin: object
+    """Differs if the map would."""
 
 
 @explains_system_failures
@@ -112,8 +100,8 @@ class Overview:
         self._chain = chain
         self._audience = audience
         self._now = now
-        self._layout: _Layout | None = None
-        self._layout_state: object = None
+        self._map: _Map | None = None
+        self._map_state: object = None
 
     @synchronized
     @rebuilds
@@ -178,7 +166,7 @@ class Overview:
         scope = self._scope(scopes)
         own = self._store.embedded(fingerprint, scope=replace(scope, path=escaped(path)))
         _, vectors = self._store.places(
-            own[_evenly(len(own), _PASSAGES)].tolist(), fingerprint=fingerprint
+            own[evenly(len(own), _PASSAGES)].tolist(), fingerprint=fingerprint
         )
         cosines: dict[ChunkKey, float] = {}
         for vector in vectors:
@@ -211,16 +199,16 @@ class Overview:
         if query is None:
             if fingerprint is None:
                 return _empty_map(self._why_none())
-            return self._layout_of(fingerprint, scope=scope, most=most).drawn
+            return self._map_of(fingerprint, scope=scope, most=most).drawn
         spaces = StoredSpaces.of(self._store, chain=self._chain)
         serving = choose_provider(spaces, chain=self._chain, progress=silent)
         fingerprint = serving.provider.fingerprint if serving.provider else fingerprint
         if fingerprint is None:
             return _empty_map(serving.degradation or self._why_none())
-        layout = self._layout_of(fingerprint, scope=scope, most=most)
+        found = self._map_of(fingerprint, scope=scope, most=most)
         if serving.provider is None:
             why = serving.degradation or _NO_PROVIDER
-            return replace(layout.drawn, degraded={Leg.VECTOR: why})
+            return replace(found.drawn, degraded={Leg.VECTOR: why})
         asked = make_query(query, max_results=_NEAREST, scope=scope, legs=[Leg.VECTOR])
         pools = retrieve(
             asked,
@@ -230,56 +218,95 @@ class Overview:
             pool=_NEAREST,
         )
         if pools.vector is None or pools.query_vectors is None:
-            return replace(layout.drawn, degraded=pools.degraded or None)
+            return replace(found.drawn, degraded=pools.degraded or None)
         return self._with_query(
-            layout, pools.query_vectors[:1], nearest=pools.vector.keys, fingerprint=fingerprint
+            found, pools.query_vectors[:1], nearest=pools.vector.keys, fingerprint=fingerprint
         )
 
     def _with_query(
         self,
-        layout: _Layout,
+        found: _Map,
         vector: Vectors,
         *,
         nearest: Sequence[ChunkKey],
         fingerprint: Fingerprint,
     ) -> ChunkMap:
-        """Place the query, and those of its nearest chunks that the layout left out."""
-        at = {key: place for place, key in enumerate(layout.keys)}
+        """Place the query, and those of its nearest chunks that the map left out."""
+        at = {key: place for place, key in enumerate(found.keys)}
         chunks, vectors = self._store.places(
             [key for key in nearest if key not in at], fingerprint=fingerprint
         )
-        added = _points(chunks, layout.plane.place(vectors)) if chunks else ()
-        at |= {chunk.key: len(layout.keys) + place for place, chunk in enumerate(chunks)}
-        ((x, y),) = layout.plane.place(vector)
+        added = _points(chunks, found.layout.place(vectors)) if chunks else ()
+        at |= {chunk.key: len(found.keys) + place for place, chunk in enumerate(chunks)}
+        ((x, y),) = found.layout.place(vector)
         return replace(
-            layout.drawn,
-            points=(*layout.drawn.points, *added),
+            found.drawn,
+            points=(*found.drawn.points, *added),
             query=(float(x), float(y)),
             nearest=tuple(at[key] for key in nearest if key in at),
         )
 
-    def _layout_of(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Layout:
-        """Return the layout of the present state, drawn again only if that has changed."""
+    def _map_of(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Map:
+        """Return the map of the present state, drawn again only if that has changed."""
         # To the minute: a fact may start or stop holding without anything being written.
         minute = self._now().replace(second=0, microsecond=0)
         state = (fingerprint, self._store.version(), scope.audience, most, minute)
-        if self._layout is None or self._layout_state != state:
-            self._layout = self._draw(fingerprint, scope=scope, most=most)
-            self._layout_state = state
-        return self._layout
-
-    def _draw(self, fingerprint: Fingerprint, *, scope: Scope, most: int) -> _Layout:
+        if self._map is not None and self._map_state == state:
+            return self._map
         keys = self._store.embedded(fingerprint, scope=scope)
+        origin = (fingerprint, self._store.version(), most, keys.tobytes())
+        if self._map is None or self._map.origin != origin:
+            self._map = self._draw(fingerprint, keys=keys, most=most, origin=origin)
+        self._map_state = state
+        return self._map
+
+    def _draw(
+        self, fingerprint: Fingerprint, *, keys: npt.NDArray[np.int64], most: int, origin: object
+    ) -> _Map:
         chunks, vectors = self._store.places(
-            keys[_evenly(len(keys), most)].tolist(), fingerprint=fingerprint
+            keys[evenly(len(keys), most)].tolist(), fingerprint=fingerprint
         )
         if not chunks:
-            nowhere = _Plane(np.zeros(0, np.float32), np.zeros((2, 0)), 1.0, 0.0)
-            return _Layout(nowhere, (), _empty_map(_NO_SPACE))
-        plane = _plane_of(vectors)
-        points = _points(chunks, plane.place(vectors))
-        drawn = ChunkMap(points, total=len(keys), spread=plane.spread)
-        return _Layout(plane, tuple(chunk.key for chunk in chunks), drawn)
+            nowhere = PlaneLayout(
+                np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 2))
+            )
+            return _Map(nowhere, (), _empty_map(_NO_SPACE), origin)
+        chosen = evenly(len(vectors), MAX_LAID_OUT)
+        layout = lay_out(vectors[chosen])
+        places = layout.places if len(chosen) == len(vectors) else layout.place(vectors)
+        groups = grouped(places)
+        drawn = ChunkMap(
+            _points(chunks, places, groups),
+            total=len(keys),
+            trust=trust(vectors, places),
+            groups=self._named(chunks, places, groups),
+        )
+        return _Map(layout, tuple(chunk.key for chunk in chunks), drawn, origin)
+
+    def _named(
+        self, chunks: Sequence[ChunkPlace], places: Floats, groups: npt.NDArray[np.intp]
+    ) -> tuple[MapGroup, ...]:
+        """Return the groups with the words that tell them apart, of some of their texts."""
+        members = [np.flatnonzero(groups == number) for number in range(int(groups.max()) + 1)]
+        read = [own[evenly(len(own), _READ_FOR_NAMES)].tolist() for own in members]
+        wanted = [chunks[place].key for own in read for place in own]
+        loaded = self._store.load(wanted, terms=(), fingerprint=None)
+        texts = {
+            # A title that repeats the name of the file says nothing about a group.
+            key: LabelText(
+                " ".join(part for part in chunk.heading if not chunk.path.endswith(part)),
+                chunk.text,
+            )
+            for key, chunk in zip(loaded.keys, loaded.chunks, strict=True)
+        }
+        names = name_groups(
+            [[texts[key] for at in own if (key := chunks[at].key) in texts] for own in read]
+        )
+        middles = [places[own].mean(axis=0) for own in members]
+        return tuple(
+            MapGroup(words, x=float(x), y=float(y), size=len(own))
+            for words, (x, y), own in zip(names, middles, members, strict=True)
+        )
 
     def _scope(self, scopes: Iterable[str]) -> Scope:
         return Scope(audience=self._audience(scopes), as_of=self._now())
@@ -288,44 +315,10 @@ class Overview:
         return _NO_SPACE if self._chain.expected(None) else _NO_PROVIDER
 
 
-def _plane_of(vectors: Vectors) -> _Plane:
-    """Return the plane through the centre of the vectors along their two widest directions.
-
-    By subspace iteration (Halko, Martinsson and Tropp 2011): an exact SVD takes seconds if a model
-    has thousands of dimensions.
-    """
-    measured = vectors[_evenly(len(vectors), _MEASURED)]
-    centre = measured.mean(axis=0, dtype=np.float64).astype(np.float32)
-    centred = measured - centre
-    width = vectors.shape[1]
-    basis = np.random.default_rng(_SEED).normal(size=(width, min(_BLOCK, width)))
-    basis = basis.astype(np.float32)
-    for _ in range(_ROUNDS):
-        basis, _ = np.linalg.qr(centred.T @ (centred @ basis))
-    _, sizes, turned = np.linalg.svd(centred @ basis, full_matrices=False)
-    found = (turned @ basis.T)[:2]
-    axes = np.zeros((2, width))
-    axes[: len(found)] = found
-    # A direction and its opposite are equally right: make the largest part of each positive.
-    largest = np.abs(axes).argmax(axis=1)
-    axes[axes[np.arange(2), largest] < 0] *= -1
-    total = float(np.square(centred, dtype=np.float64).sum())
-    return _Plane(
-        centre=centre,
-        axes=axes,
-        scale=float(np.abs(centred @ axes.T).max()) or 1.0,
-        spread=min(1.0, float(np.square(sizes[:2]).sum()) / total) if total else 1.0,
-    )
-
-
-def _evenly(count: int, most: int) -> npt.NDArray[np.intp]:
-    """Return up to `most` places out of `count`, spread evenly from the first to the last."""
-    if count <= most:
-        return np.arange(count)
-    return np.linspace(0, count - 1, most).round().astype(np.intp)
-
-
-def _points(chunks: Sequence[ChunkPlace], places: Floats) -> tuple[MapPoint, ...]:
+def _points(
+    chunks: Sequence[ChunkPlace], places: Floats, groups: Iterable[int] | None = None
+) -> tuple[MapPoint, ...]:
+    numbers = [None] * len(chunks) if groups is None else [int(number) for number in groups]
     return tuple(
         MapPoint(
             x=float(x),
@@ -336,8 +329,9 @@ def _points(chunks: Sequence[ChunkPlace], places: Floats) -> tuple[MapPoint, ...
             end_line=chunk.end_line,
             heading=chunk.heading,
             date=chunk.when,
+            group=number,
         )
-        for chunk, (x, y) in zip(chunks, places, strict=True)
+        for chunk, (x, y), number in zip(chunks, places, numbers, strict=True)
     )
 
 
@@ -365,7 +359,7 @@ def _closest(
 
 def _empty_map(why: Degradation) -> ChunkMap:
     degraded: Mapping[str, Degradation] = {Leg.VECTOR: why}
-    return ChunkMap((), total=0, spread=0.0, degraded=degraded)
+    return ChunkMap((), total=0, trust=0.0, degraded=degraded)
 
 
 def _check(value: int, *, name: str, low: int, high: int | None) -> None:

@@ -33,12 +33,17 @@ def matched_words(text: str, *, question: str) -> tuple[str, ...]:
 def _matched(text: str, wanted: frozenset[str]) -> Iterator[str]:
     if not wanted:
         return
-    for kind, chars in groupby(text, key=_kind):
-        run = "".join(chars)
+    for kind, run in runs_of(text):
         if kind == "unspaced":
             yield from _matched_parts(run, wanted)
         elif kind == "word" and not wanted.isdisjoint(terms(run)):
             yield run
+
+
+def runs_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the runs of a text with their kinds: `word`, `unspaced` script, `between` words."""
+    for kind, chars in groupby(text, key=_kind):
+        yield kind, "".join(chars)
 
 
 def _matched_parts(run: str, wanted: frozenset[str]) -> Iterator[str]:

@@ -140,7 +140,7 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(
         terms=tuple(found),
         identifiers=tuple(term for term in identifiers if term in found),
-        stop=_stop_terms().intersection(found),
+        stop=stop_terms().intersection(found),
     )
 
 
@@ -239,7 +239,8 @@ def _korean_pattern() -> re.Pattern[str]:
 
 
 @cache
-def _stop_terms() -> frozenset[str]:
+def stop_terms() -> frozenset[str]:
+    """Return the terms without a topic."""
     return frozenset(stem(word) for word in _STOP_WORDS.split())
 
 

@@ -142,6 +142,14 @@ class PointModel(PlaceModel):
     heading: list[str]
     source: SourceName
     date: date | None
+    group: int | None
+
+
+class GroupModel(PlaceModel):
+    """Points that are together, named by the words that tell them apart."""
+
+    words: list[str]
+    size: int
 
 
 class MapResponse(ResponseModel):
@@ -152,7 +160,8 @@ class MapResponse(ResponseModel):
     nearest: list[int]
     shown: int
     total: int
-    spread: float
+    trust: float
+    groups: list[GroupModel]
     degraded: DegradedModel | None
 
 

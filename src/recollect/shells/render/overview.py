@@ -80,7 +80,16 @@ def map_json(drawn: ChunkMap) -> Json:
         "nearest": list(drawn.nearest),
         "shown": len(drawn.points),
         "total": drawn.total,
-        "spread": round(drawn.spread, _DIGITS),
+        "trust": round(drawn.trust, _DIGITS),
+        "groups": [
+            {
+                "words": list(group.words),
+                "x": round(group.x, _DIGITS),
+                "y": round(group.y, _DIGITS),
+                "size": group.size,
+            }
+            for group in drawn.groups
+        ],
         "degraded": degraded_json(drawn.degraded),
     }
 
@@ -106,4 +115,5 @@ def _point_json(point: MapPoint) -> Json:
         "heading": list(point.heading),
         "source": point.source.value,
         "date": point.date.isoformat() if point.date else None,
+        "group": point.group,
     }

@@ -17,6 +17,7 @@ export function open(root) {
   const box = searchBox("Search the facts");
   const superseded = h("input", { type: "checkbox" });
   const category = h("select", {}, h("option", { value: "" }, "all categories"));
+  const asOf = h("input", { type: "date" });
   const list = h("div", {}, waiting("Loading …"));
   const detail = h("section", { class: "history", "aria-label": "History of the fact" });
   const outcome = h("div", { class: "outcome" });
@@ -26,7 +27,7 @@ export function open(root) {
       h("p", { class: "lead" }, "Short statements and when they are valid. Superseded facts are kept."), add),
     outcome,
     h("form", { role: "search", on: { submit: (event) => event.preventDefault() } }, box,
-      h("div", { class: "filters" }, field("Category", category),
+      h("div", { class: "filters" }, field("Category", category), field("As of", asOf),
         field("include superseded", superseded, "row"))),
     h("div", { class: "columns" }, list, detail),
   );
@@ -39,13 +40,16 @@ export function open(root) {
     superseded.checked = params.has("superseded");
     offerCategories([params.get("category") ?? ""]);
     category.value = params.get("category") ?? "";
-    const key = link("facts", { text, superseded: params.has("superseded"), category: category.value });
+    asOf.value = params.get("asOf") ?? "";
+    const key = link("facts", {
+      text, superseded: params.has("superseded"), category: category.value, asOf: asOf.value,
+    });
     return requests.run(async (request) => {
       if (key !== shown || again) {
         const found = await request("/api/facts", {
           params: {
             text: text.trim() || null, includeSuperseded: superseded.checked || null,
-            category: category.value || null,
+            category: category.value || null, asOf: asOf.value || null,
           },
         });
         shown = key;
@@ -134,7 +138,8 @@ export function open(root) {
   }
 
   const address = () => ({
-    text: box.value, category: category.value, superseded: superseded.checked ? 1 : "",
+    text: box.value, category: category.value, asOf: asOf.value,
+    superseded: superseded.checked ? 1 : "",
   });
   const typed = debounced(PAUSE_MS, () => go("facts", address(), { replace: true }));
 
@@ -146,6 +151,7 @@ export function open(root) {
   box.addEventListener("input", typed);
   superseded.addEventListener("change", settled);
   category.addEventListener("change", settled);
+  asOf.addEventListener("change", settled);
   return {
     update,
     close() {
@@ -165,7 +171,7 @@ function emptyNote(isFiltered) {
 function statement(fact, params, decide) {
   const target = {
     text: params.get("text"), category: params.get("category"),
-    superseded: params.get("superseded"), id: fact.id,
+    superseded: params.get("superseded"), asOf: params.get("asOf"), id: fact.id,
   };
   return h(
     "li", { class: fact.supersededBy ? "is-superseded" : null },

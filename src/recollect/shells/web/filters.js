@@ -21,8 +21,9 @@ export function searchForm() {
   const before = h("input", { type: "date" });
   const path = h("input", { type: "text", placeholder: "memory/**", size: "14", spellcheck: "false" });
   const scope = h("input", { type: "text", placeholder: "user:ada", size: "12", spellcheck: "false" });
+  const asOf = h("input", { type: "date" });
   const superseded = h("input", { type: "checkbox" });
-  const inputs = { source, since, before, path, scope };
+  const inputs = { source, since, before, path, scope, asOf };
   const quick = Object.entries(QUICK).map(([words, days]) => h("button", {
     type: "button", class: "small",
     on: {
@@ -47,7 +48,7 @@ export function searchForm() {
     "div", { class: "filters", role: "group", "aria-label": "Filters" },
     field("Source", source), field("Since", since), field("Before", before),
     h("div", { class: "quick", role: "group", "aria-label": "Quick dates" }, ...quick),
-    field("Path", path), field("Scope", scope),
+    field("Path", path), field("Scope", scope), field("Facts as of", asOf),
     field("include superseded", superseded, "row"), clear,
   );
   const fold = h("details", { class: "fold" }, h("summary", {}, "Filters"), filters);

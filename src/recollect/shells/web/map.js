@@ -1,30 +1,42 @@
-// Chunks as points on a map: the closer, the more similar their meaning. A question can be added.
+// Chunks as points on a map: the closer, the more similar their meaning. Groups have names; a question can be
+// added.
 
 import { latestOnly } from "./api.js";
 import { fileLink, go } from "./address.js";
 import {
-  announce, count, debounced, failureNote, h, remarks, searchBox, swatch, tag, waiting,
+  announce, count, debounced, failureNote, h, remarks, searchBox, tag, waiting,
 } from "./dom.js";
 import { tooLong } from "./failures.js";
-import { draw, pick, projection } from "./plane.js";
+import { colourChoice } from "./colours.js";
+import { draw, fullView, moved, pick, projection, zoomed } from "./plane.js";
 import { plain, reveal } from "./text.js";
 
 export const title = "Map";
 export const takesQuestion = true;
 
 const PAUSE_MS = 300;
-const LISTED = 25; // points named beside a map without a question
+const ZOOM = 1.6; // of one press
+const GROUP_ZOOM = 4;
+const DRAG = 4; // pixels from where a press becomes a drag
 
 export function open(root) {
   const box = searchBox("Place a question on the map");
-  const canvas = h("canvas", { class: "plane", role: "img", "aria-label": "Map of chunks by meaning" });
+  const canvas = h("canvas", {
+    class: "plane", role: "img", tabindex: "0", "aria-label": "Map of chunks by meaning",
+  });
+  const labels = h("div", { class: "labels", "aria-hidden": "true" });
   const tip = h("div", { class: "tip", "aria-hidden": "true", hidden: true });
   const summary = h("p", { class: "soft numbers" });
   const notes = h("div", {});
   const list = h("ol", { class: "near" });
   const head = h("h2", {});
   const colours = colourChoice();
-  const stage = h("div", { class: "stage" }, canvas, tip);
+  const zoomButton = (sign, words, factor) => h("button", {
+    type: "button", "aria-label": words, title: words, on: { click: () => zoomBy(factor) },
+  }, sign);
+  const stage = h("div", { class: "stage" }, canvas, labels, tip,
+    h("div", { class: "zoom", role: "group", "aria-label": "Zoom" },
+      zoomButton("+", "Zoom in", ZOOM), zoomButton("−", "Zoom out", 1 / ZOOM), zoomButton("⤢", "Show all", 0)));
   const content = h("div", { class: "map", hidden: true }, stage,
     h("section", { class: "beside", "aria-label": "Chunks of the map" }, head, list));
   const status = h("div", {}, waiting("Loading …"));
@@ -39,6 +51,8 @@ export function open(root) {
   let current = null; // the response, and the question it was for
   let plane = null; // where the points are on the canvas
   let highlighted = -1; // the point under the pointer or the focus
+  let view = fullView();
+  let drag = null; // where the pointer was pressed, and how far it has moved
 
   async function update(params, { again = false } = {}) {
     const question = params.get("q") ?? "";
@@ -79,10 +93,12 @@ export function open(root) {
     const amount = current.shown < current.total
       ? `${current.shown.toLocaleString("en")} of ${current.total.toLocaleString("en")} chunks shown`
       : `${count(current.total, "chunk")}`;
-    const share = `; the two axes show ${Math.round(current.spread * 100)}% of their differences`;
+    const share = `; ${Math.round(current.trust * 100)}% trustworthy`;
     summary.textContent = current.total ? amount + share : "";
-    list.replaceChildren(...entries());
-    head.textContent = current.query ? "Nearest to the question" : "Some of the chunks";
+    summary.title = "100%: points that are close here have close meanings; 50%: they are random.";
+    view = fullView();
+    list.replaceChildren(...(current.nearest.length ? entries() : groupEntries()));
+    head.textContent = current.nearest.length ? "Nearest to the question" : "Groups";
     canvas.setAttribute("aria-label",
       `Map of chunks by meaning: ${amount}${current.query ? ", with the question" : ""}. `
       + "The list beside it names them.");
@@ -90,15 +106,17 @@ export function open(root) {
     announce(current.total ? amount : "");
   }
 
-  // The points that the list names: the nearest to the question, or an even sample.
-  function listedPoints() {
-    if (current.nearest.length) return current.nearest;
-    const length = Math.min(LISTED, current.points.length);
-    return Array.from({ length }, (_, place) => Math.floor((place * current.points.length) / length));
+  const groupName = ({ words }) => words.join(" · ") || "others";
+
+  function groupEntries() {
+    return current.groups.filter(({ size }) => size).map((group) => h("li", {},
+      h("button", { type: "button", class: "group-name", dir: "auto", on: { click: () => zoomTo(group) } },
+        reveal(groupName(group))),
+      h("p", { class: "place" }, count(group.size, "chunk"))));
   }
 
   function entries() {
-    return listedPoints().map((place) => {
+    return current.nearest.map((place) => {
       const point = current.points[place];
       const onPoint = () => highlight(place);
       return h("li", {},
@@ -111,8 +129,42 @@ export function open(root) {
 
   function paint() {
     if (!current || content.hidden) return;
-    plane = projection(canvas, current);
+    plane = projection(canvas, current, view);
     draw(canvas, plane, current, { colourOf: colours.colourOf(current), highlighted });
+    showLabels();
+  }
+
+  // The names of the groups, the largest first, as far as they do not cover each other.
+  function showLabels() {
+    const largest = [...current.groups].sort((one, other) => other.size - one.size);
+    labels.replaceChildren(...largest.filter(({ words }) => words.length).map((group) => h(
+      "span", { class: "group-label", dir: "auto" }, reveal(groupName(group)),
+    )));
+    const taken = [];
+    largest.filter(({ words }) => words.length).forEach((group, place) => {
+      const label = labels.children[place];
+      const [x, y] = plane.at(group);
+      const box = { x: x - label.offsetWidth / 2, y: y - label.offsetHeight / 2, w: label.offsetWidth, h: label.offsetHeight };
+      const isOutside = box.x < 0 || box.y < 0 || box.x + box.w > plane.width || box.y + box.h > plane.height;
+      const isCovered = taken.some((other) => box.x < other.x + other.w && other.x < box.x + box.w
+        && box.y < other.y + other.h && other.y < box.y + box.h);
+      label.hidden = isOutside || isCovered;
+      if (label.hidden) return;
+      taken.push(box);
+      label.style.left = `${box.x}px`;
+      label.style.top = `${box.y}px`;
+    });
+  }
+
+  function zoomBy(factor, at = [plane.width / 2, plane.height / 2]) {
+    if (!plane) return;
+    view = factor ? zoomed(view, plane, factor, at) : fullView();
+    highlight(-1);
+  }
+
+  function zoomTo({ x, y }) {
+    view = { zoom: GROUP_ZOOM, x, y };
+    highlight(-1);
   }
 
   function highlight(place) {
@@ -133,9 +185,30 @@ export function open(root) {
 
   function onMove(event) {
     if (!current || !plane) return;
+    if (drag) {
+      view = moved(view, plane, event.offsetX - drag.x, event.offsetY - drag.y);
+      drag = { x: event.offsetX, y: event.offsetY, far: drag.far + Math.abs(event.movementX) + Math.abs(event.movementY) };
+      if (drag.far > DRAG) {
+        highlight(-1);
+        return;
+      }
+    }
     const place = pick(plane, current.points, event.offsetX, event.offsetY);
     if (place !== highlighted) highlight(place);
     canvas.classList.toggle("is-over", place >= 0);
+  }
+
+  function onCanvasKey(event) {
+    const factor = { "+": ZOOM, "=": ZOOM, "-": 1 / ZOOM, 0: 0 }[event.key];
+    const step = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }[event.key];
+    if (factor === undefined && !step) return;
+    event.preventDefault();
+    if (step) {
+      view = moved(view, plane, ...step);
+      highlight(-1);
+    } else {
+      zoomBy(factor);
+    }
   }
 
   const address = () => ({ q: box.value, colour: colours.chosen() });
@@ -149,10 +222,24 @@ export function open(root) {
   box.addEventListener("input", typed);
   colours.fieldset.addEventListener("change", settled);
   canvas.addEventListener("mousemove", onMove);
-  canvas.addEventListener("mouseleave", () => highlight(-1));
-  canvas.addEventListener("click", () => {
-    if (highlighted >= 0) location.hash = fileLink(current.points[highlighted]);
+  canvas.addEventListener("mousedown", (event) => { drag = { x: event.offsetX, y: event.offsetY, far: 0 }; });
+  canvas.addEventListener("mouseleave", () => {
+    drag = null;
+    highlight(-1);
   });
+  canvas.addEventListener("click", () => {
+    const isDragged = drag !== null && drag.far > DRAG;
+    drag = null;
+    if (highlighted >= 0 && !isDragged) location.hash = fileLink(current.points[highlighted]);
+  });
+  canvas.addEventListener("dblclick", (event) => zoomBy(ZOOM, [event.offsetX, event.offsetY]));
+  // The wheel alone scrolls the page.
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    zoomBy(event.deltaY < 0 ? ZOOM : 1 / ZOOM, [event.offsetX, event.offsetY]);
+  }, { passive: false });
+  canvas.addEventListener("keydown", onCanvasKey);
   document.addEventListener("theme", paint);
   const resized = new ResizeObserver(paint);
   resized.observe(stage);
@@ -165,58 +252,4 @@ export function open(root) {
       document.removeEventListener("theme", paint);
     },
   };
-}
-
-function colourChoice() {
-  const choice = (value, words) => h("label", {},
-    h("input", { type: "radio", name: "colour", value, checked: value === "source" }), words);
-  const fieldset = h("fieldset", { class: "choices" }, h("legend", {}, "Colour by"),
-    choice("source", "source"), choice("age", "age"));
-  const legend = h("div", { class: "legend" });
-  const value = () => fieldset.querySelector("input:checked").value;
-
-  function swatches() {
-    const names = value() === "age"
-      ? { age0: "oldest", age1: "", age2: "", age3: "newest", ageless: "undated" }
-      : { memory: "memory", sessions: "sessions", facts: "facts" };
-    legend.replaceChildren(...Object.entries(names).map(([name, word]) =>
-      h("span", { "data-name": name }, swatch(name), word)));
-  }
-
-  // A canvas does not know the theme: the points take the colours of the legend's swatches.
-  function colourOf({ points }) {
-    const byName = Object.fromEntries([...legend.children].map((each) =>
-      [each.dataset.name, getComputedStyle(each.firstChild).backgroundColor]));
-    if (value() === "source") return (point) => byName[point.source];
-    const dates = points.map((point) => point.date).filter(Boolean).sort();
-    return (point) => {
-      if (!point.date) return byName.ageless;
-      const rank = dates.length > 1 ? countBefore(dates, point.date) / (dates.length - 1) : 1;
-      return byName[`age${Math.min(3, Math.floor(rank * 4))}`];
-    };
-  }
-
-  swatches();
-  return {
-    fieldset, legend, colourOf,
-    chosen: () => (value() === "source" ? "" : value()),
-    choose(name) {
-      for (const input of fieldset.querySelectorAll("input")) {
-        input.checked = input.value === (name === "age" ? "age" : "source");
-      }
-      swatches();
-    },
-  };
-}
-
-// How many of the sorted texts come before this one.
-function countBefore(sorted, text) {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle] < text) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,10 +1,32 @@
-// Draws the points of the map on a canvas, and finds the one under the pointer.
+// Draws the points of the map on a canvas, finds the one under the pointer, and moves what is in sight.
 
 const MARGIN = 24; // pixels
 const REACH = 14; // pixels between the pointer and a point that counts as pointed at
 
+const MOST_ZOOM = 20;
+
+// What is in sight: how many times larger than the whole map, around which place of it.
+export function fullView() {
+  return { zoom: 1, x: null, y: null };
+}
+
+// Zooms by a factor; the place at these pixels stays where it is.
+export function zoomed(view, plane, factor, [atX, atY]) {
+  const zoom = Math.min(MOST_ZOOM, Math.max(1, view.zoom * factor));
+  if (zoom === 1) return fullView();
+  const [x, y] = plane.from(atX, atY);
+  const change = view.zoom / zoom;
+  return { zoom, x: x + (plane.middle[0] - x) * change, y: y + (plane.middle[1] - y) * change };
+}
+
+export function moved(view, plane, byX, byY) {
+  if (view.zoom === 1) return view;
+  const [x, y] = plane.from(plane.width / 2 - byX, plane.height / 2 - byY);
+  return { ...view, x, y };
+}
+
 // Where points are on the canvas: one scale for both axes keeps distances comparable.
-export function projection(canvas, { points, query }) {
+export function projection(canvas, { points, query }, view) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -20,14 +42,15 @@ export function projection(canvas, { points, query }) {
     low = Math.min(low, y);
     high = Math.max(high, y);
   }
-  const scale = Math.min(
+  const scale = view.zoom * Math.min(
     (width - 2 * MARGIN) / (right - left || 1), (height - 2 * MARGIN) / (high - low || 1),
   );
-  const middleX = (left + right) / 2;
-  const middleY = (low + high) / 2;
+  const middleX = view.x ?? (left + right) / 2;
+  const middleY = view.y ?? (low + high) / 2;
   return {
-    ratio, width, height,
+    ratio, width, height, middle: [middleX, middleY],
     at: ({ x, y }) => [width / 2 + (x - middleX) * scale, height / 2 - (y - middleY) * scale],
+    from: (x, y) => [middleX + (x - width / 2) / scale, middleY - (y - height / 2) / scale],
   };
 }
 

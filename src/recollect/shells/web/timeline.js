@@ -13,6 +13,8 @@ const SOURCES = ["memory", "sessions", "facts"];
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const HEIGHT = 64; // of the tallest bar
+const LONG_GAP = 6; // empty months; longer gaps are drawn as one, so that one old note does not squeeze the rest
+const FACTS = 12; // of a day
 
 export function open(root) {
   const overview = h("div", {}, waiting("Loading …"));
@@ -47,19 +49,35 @@ export function open(root) {
     detail.replaceChildren(waiting("Loading …"));
     const isDated = iso !== "undated";
     const params = isDated ? { since: iso, before: dayAfter(iso), limit: 200 } : { limit: 1000 };
-    const found = await request("/api/documents", { params });
+    const [found, { facts }] = await Promise.all([
+      request("/api/documents", { params }),
+      isDated ? request("/api/facts", { params: { asOf: iso } }) : { facts: [] },
+    ]);
     const documents = found.documents.filter((each) => isDated || each.date === null);
     detail.replaceChildren(
       h("h2", {}, isDated ? fullDate(iso) : "Undated"),
       documents.length
         ? h("ul", { class: "documents" }, ...documents.map(documentEntry))
         : note("", "Nothing is stored for this day."),
+      ...(isDated ? asOf(iso, facts) : []),
     );
     detail.scrollIntoView({ block: "nearest" });
     announce(`${count(documents.length, "document")}, ${isDated ? day(iso) : "undated"}`);
   }
 
   return { update, close: requests.cancel };
+}
+
+// What memory held to be true on a day.
+function asOf(iso, facts) {
+  return [
+    h("h3", { class: "as-of" }, facts.length ? "Facts valid on this day" : "No fact was valid on this day"),
+    h("ul", { class: "plain facts-of-day" }, ...facts.slice(0, FACTS).map((fact) => h("li", {},
+      h("a", { href: link("facts", { id: fact.id, asOf: iso }), dir: "auto" }, reveal(fact.text))))),
+    h("p", { class: "place" },
+      facts.length > FACTS ? h("a", { href: link("facts", { asOf: iso }) }, `All ${facts.length}`) : null,
+      h("a", { href: link("search", { asOf: iso }) }, "Search as of this day")),
+  ];
 }
 
 function overviewOf({ days, undated }, detail) {
@@ -72,7 +90,7 @@ function overviewOf({ days, undated }, detail) {
     const name = each.date.slice(0, 7);
     months.set(name, [...(months.get(name) ?? []), each]);
   }
-  const all = monthsBetween([...months.keys()]);
+  const slots = slotsOf([...months.keys()]);
   const total = days.reduce((sum, each) => sum + each.chunks, 0);
   const rest = undated.documents
     ? h("p", { class: "soft" }, `${count(undated.documents, "undated document")} `,
@@ -83,7 +101,7 @@ function overviewOf({ days, undated }, detail) {
     h("p", { class: "lead numbers" },
       `${count(days.length, "day")} with ${count(total, "chunk")}`,
       days.length ? `, ${day(days[0].date)} to ${day(days.at(-1).date)}` : ""),
-    days.length ? bars(all, months) : null,
+    days.length ? bars(slots, months) : null,
     h("div", { class: "by-day" },
       h("div", {}, h("div", { class: "months" },
         // The newest first: they are looked at most.
@@ -92,43 +110,66 @@ function overviewOf({ days, undated }, detail) {
   ].filter(Boolean);
 }
 
-// All months from the first to the last of a sorted list.
-function monthsBetween(names) {
-  if (!names.length) return [];
-  const all = [];
-  let [year, month] = names[0].split("-").map(Number);
-  for (let name = names[0]; ; ) {
-    all.push(name);
-    if (name >= names.at(-1)) return all;
-    [year, month] = month === 12 ? [year + 1, 1] : [year, month + 1];
-    name = `${String(year).padStart(4, "0")}-${String(month).padStart(2, "0")}`;
-  }
+// The months from the first to the last of a sorted list; `{ gap }` stands for many empty ones.
+function slotsOf(names) {
+  const number = (name) => Number(name.slice(0, 4)) * 12 + Number(name.slice(5)) - 1;
+  const monthOf = (each) => `${String(Math.floor(each / 12)).padStart(4, "0")}-${String((each % 12) + 1).padStart(2, "0")}`;
+  return names.flatMap((name, place) => {
+    const empty = place ? number(name) - number(names[place - 1]) - 1 : 0;
+    if (empty > LONG_GAP) return [{ gap: empty }, { name }];
+    const between = Array.from({ length: empty }, (_, step) => ({ name: monthOf(number(name) - empty + step) }));
+    return [...between, { name }];
+  });
 }
 
-// One bar per month, its sources stacked; empty months keep their place.
-function bars(all, months) {
-  const sums = all.map((name) => sumOf(months.get(name) ?? []));
+// One bar per month, its sources stacked; short gaps keep their place, long ones are a break.
+function bars(slots, months) {
+  const sums = slots.map(({ name }) => sumOf(months.get(name) ?? []));
   const most = Math.max(...sums.map((sum) => sum.total), 1);
-  const step = 100 / all.length;
+  const step = 100 / slots.length;
   const width = Math.min(step * 0.8, 4);
   const segments = sums.flatMap((sum, place) => {
     let top = HEIGHT;
+    const left = place * step + (step - width) / 2;
+    if (slots[place].gap) {
+      return [svg("line", { class: "gap-of", x1: left + width / 2, x2: left + width / 2, y1: 0, y2: HEIGHT })];
+    }
     return SOURCES.filter((source) => sum[source]).map((source) => {
       const height = Math.max(1, (sum[source] / most) * HEIGHT);
       top -= height;
-      return svg("rect", {
-        class: `bar-of ${source}`, x: place * step + (step - width) / 2, y: top, width, height,
-      });
+      return svg("rect", { class: `bar-of ${source}`, x: left, y: top, width, height });
     });
   });
   return h(
     "figure", { class: "bars" },
     svg("svg", {
       viewBox: `0 0 100 ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
-      "aria-label": `Chunks by month from ${monthName(all[0])} to ${monthName(all.at(-1))}`,
+      "aria-label": `Chunks by month from ${monthName(slots[0].name)} to ${monthName(slots.at(-1).name)}`,
     }, ...segments),
-    h("figcaption", {}, h("span", {}, monthName(all[0])), h("span", {}, monthName(all.at(-1)))),
+    h("figcaption", {}, ...ticks(slots)),
   );
+}
+
+// The ends of every run of months, and how long the gaps between them are.
+function ticks(slots) {
+  const runs = [];
+  for (const [place, { name, gap }] of slots.entries()) {
+    if (gap || !place) runs.push({ gap, from: gap ? null : name, to: null, slots: 0 });
+    const run = runs.at(-1);
+    run.from ??= name ?? null;
+    run.to = name ?? run.to;
+    run.slots += 1;
+  }
+  return runs.map((run) => {
+    const tick = h("span", {}, h("span", {}, run.gap ? `… ${yearsOf(run.gap)} later: ${monthName(run.from)}` : monthName(run.from)),
+      run.to !== run.from ? h("span", {}, monthName(run.to)) : null);
+    tick.style.flexGrow = String(run.slots);
+    return tick;
+  });
+}
+
+function yearsOf(months) {
+  return months < 24 ? count(months, "month") : count(Math.round(months / 12), "year");
 }
 
 function sumOf(days) {
