@@ -39,6 +39,7 @@ MOST_CONNECTIONS = 10
 _POOL_SECONDS = 10.0  # to wait for one of them
 # A pool waits twice as long after each attempt to connect; after this we ask it to start anew.
 _RECONNECT_SECONDS = 2.0
+_MOST_KEPT = 1_000  # counts of terms
 _LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this
 _DEFAULTS = {
     "application_name": "recollect",
@@ -132,6 +133,24 @@ def _give_back_pool(address: str) -> None:
     pool.close()
 
 
+class Frequencies:
+    """In how many chunks of a tenant its frequent terms occur, as of one state of it.
+
+    Counting them takes longer than anything else about a search of a large memory.
+    """
+
+    def __init__(self) -> None:
+        self.changes = -1
+        self.counts: dict[int, int] = {}
+
+    def keep(self, changes: int, counts: dict[int, int]) -> None:
+        """Remember counts; those of another state are forgotten."""
+        if changes != self.changes or len(self.counts) > _MOST_KEPT:
+            self.counts = {}
+        self.changes = changes
+        self.counts |= counts
+
+
 class Session:
     """One tenant's transactions, for one thread. Inner ones join the outer one."""
 
@@ -139,6 +158,7 @@ class Session:
         self.address = address
         self.tenant = tenant
         self.location = f"{shown(address)} ({tenant})"
+        self.frequencies = Frequencies()
         self.tables: set[str] = set()
         """Tables of spaces that were seen: they are never dropped."""
         self.indexes: dict[str, tuple[bool, float]] = {}
