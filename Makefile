@@ -10,12 +10,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 
-.PHONY: help install test lint types unit demo stress soak clients faults fuzz test-postgres test-ha load-postgres agents bench bench-large bench-peers \
+.PHONY: help install wheel test lint types unit demo stress soak clients faults fuzz test-postgres test-ha load-postgres agents bench bench-large bench-peers \
 	screenshots lock licences sbom audit clean
 
 help:
 	@echo "make install      create $(VENV) with the recollect command"
 	@echo "make demo         index the sample workspace and ask it questions"
+	@echo "make wheel        build dist/*.whl, and try it in an empty environment"
 	@echo "make test         lint, types and tests; installs what they need"
 	@echo "make clients      a server with one client and with fifty: a minute"
 	@echo "make stress       many processes, edits and kills on one index: ten minutes"
@@ -52,6 +53,17 @@ $(TESTED): $(INSTALLED) locks/test.txt locks/encrypted.txt
 	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/test.txt
 	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/encrypted.txt --upgrade --target $(VENV)/encrypted
 	@touch $(TESTED)
+
+# Tried where nothing of the checkout is: the wheel alone must hold all that the program needs.
+WHEEL := $(VENV)/wheel
+wheel: $(INSTALLED)
+	rm -rf dist $(WHEEL)
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet --no-deps --require-hashes --requirement locks/install.txt
+	$(WHEEL)/bin/python -m pip install --quiet --no-deps dist/*.whl
+	@cd $(WHEEL) && sh $(CURDIR)/tools/try_wheel.sh bin/recollect $(CURDIR)/examples/workspace
+	@echo "Install it with: pip install $$(ls dist/*.whl)"
 
 test: lint types unit
 
