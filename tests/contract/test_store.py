@@ -528,6 +528,63 @@ def test_loading_gives_vectors_where_there_are_any(store: Store) -> None:
     assert unit(3, 4).tolist() == pytest.approx(loaded.vectors[0].tolist())
 
 
+def put_words(store: Store, space: Fingerprint, **words: bytes) -> None:
+    """Give the chunks whose text is the keyword's name a vector and these word codes."""
+    store.put_vectors(
+        space,
+        digests=[digest_of(text.encode()) for text in words],
+        vectors=np.stack([unit(1)] * len(words)),
+        words=list(words.values()),
+    )
+
+
+def test_word_codes_come_back_for_the_chunks_that_have_some(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "banana", "cherry")
+    put_words(store, SPACE, apple=b"\x01\x02")
+    embed(store, SPACE, banana=unit(1))
+    keys = sorted(store.keyword(["appl", "banana", "cherri"], scope=Scope(), limit=5).keys)
+
+    assert {keys[0]: b"\x01\x02"} == store.word_codes(SPACE, keys=keys)
+    assert {} == store.word_codes(OTHER, keys=keys)
+    without = store.missing(SPACE, limit=5, words=True)
+    assert ["cherry"] == [missing.text for missing in store.missing(SPACE, limit=5)]
+    assert ["banana", "cherry"] == [missing.text for missing in without]
+
+
+def test_word_codes_are_added_to_a_vector_that_is_there_and_then_stay(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    embed(store, SPACE, apple=unit(1))
+    put_words(store, SPACE, apple=b"\x01")
+    put_words(store, SPACE, apple=b"\x02")
+
+    keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
+    assert {keys[0]: b"\x01"} == store.word_codes(SPACE, keys=keys)
+    assert [] == store.audit()
+
+
+@pytest.mark.parametrize("words", [[b""], [b"\x01", b"\x02"]])
+def test_word_codes_that_do_not_fit_are_rejected(store: Store, words: list[bytes]) -> None:
+    put(store, "memory/a.md", "apple")
+    digests = [digest_of(b"apple")]
+
+    with pytest.raises(VectorsRejectedError):
+        store.put_vectors(SPACE, digests=digests, vectors=np.stack([unit(1)]), words=words)
+
+    assert ["apple"] == [missing.text for missing in store.missing(SPACE, limit=5)]
+
+
+def test_word_codes_go_when_the_store_is_cleared(store: Store) -> None:
+    put(store, "memory/a.md", "apple")
+    put_words(store, SPACE, apple=b"\x01")
+
+    store.clear()
+    put(store, "memory/a.md", "apple")
+    embed(store, SPACE, apple=unit(1))
+
+    keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
+    assert {} == store.word_codes(SPACE, keys=keys)
+
+
 def test_loading_leaves_out_what_is_gone_and_keeps_the_order(store: Store) -> None:
     put(store, "memory/a.md", "apple", "banana", "cherry")
     keys = sorted(store.keyword(["appl", "banana", "cherri"], scope=Scope(), limit=5).keys)

@@ -157,7 +157,7 @@ def test_an_answer_of_a_framework_is_made_from_the_notes(
     )
 
     assert "memory/protocols/backups-and-restore.md#L1-L12" in printed
-    assert "Bookings are back within one hour" in printed
+    assert "A drill counts when a person" in printed
 
 
 def test_examples_are_short_and_listed() -> None:

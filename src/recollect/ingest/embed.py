@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 from recollect.ingest.media import load_media
 from recollect.ingest.requests import EmbedRequest, RequestPacker, RequestSizes, WorkerPool
-from recollect.providers.base import Charge, EmbedsMedia, EmbedsPatiently
+from recollect.providers.base import Charge, EmbedsMedia, EmbedsPatiently, word_reader
 from recollect.records import dataclass
 from recollect.stores.base import Missing
 from recollect.text.size import estimate_tokens
@@ -102,7 +102,14 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
         """Yield what has to be embedded; what the cache holds is stored on the way."""
         after = 0
         while max_texts is None or run.seen < max_texts:
-            page = store.missing(provider.fingerprint, limit=_PAGE, after=after, media=media)
+            page = store.missing(
+                provider.fingerprint,
+                limit=_PAGE,
+                after=after,
+                media=media,
+                # An index of an earlier version gets them in a whole run, not during a search.
+                words=max_texts is None and word_reader(provider) is not None,
+            )
             if not page:
                 return
             after = page[-1].number
@@ -158,8 +165,8 @@ def embed_texts(
 class _Vectors(Protocol):
     """Where a run puts the vectors it gets."""
 
-    def put(self, digests: Sequence[str], vectors: Vectors) -> None:
-        """Store vectors that were just embedded."""
+    def put(self, digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None) -> None:
+        """Store vectors that were just embedded, and word codes if there are some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,8 @@ class _Kept:
 
     vectors: dict[str, Vector] = field(default_factory=dict)
 
-    def put(self, digests: Sequence[str], vectors: Vectors) -> None:
+    def put(self, digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None) -> None:
+        del words
         self.vectors.update(zip(digests, vectors, strict=True))
 
 
@@ -180,6 +188,8 @@ class _Embeddings:
     vectors: Vectors | None
     """None if there was nothing to ask for."""
     charge: Charge
+    words: list[bytes] | None = None
+    """Word codes, if the model has them."""
 
 
 class _EmbedRun:
@@ -311,6 +321,10 @@ class _EmbedRun:
     def ask_texts(self, request: EmbedRequest) -> _Embeddings:
         """Return the vectors of a request of texts."""
         texts = [missing.text for missing in request.texts]
+        reader = word_reader(self._provider)
+        if reader is not None and self._role is Role.DOCUMENT:
+            vectors, words = reader.embed_worded(texts)
+            return _Embeddings(request.texts, vectors, self._charge(request), words)
         if isinstance(self._provider, EmbedsPatiently):
             vectors = self._provider.embed_patiently(texts, role=self._role)
         else:
@@ -349,10 +363,17 @@ class _EmbedRun:
         elif isinstance(outcome, BaseException):
             raise outcome
         elif outcome.vectors is not None:
-            self._store(outcome.texts, outcome.vectors, outcome.charge)
+            self._store(outcome.texts, outcome.vectors, outcome.charge, words=outcome.words)
 
-    def _store(self, texts: tuple[Missing, ...], vectors: Vectors, charge: Charge) -> None:
-        self._vectors.put([missing.digest for missing in texts], vectors)
+    def _store(
+        self,
+        texts: tuple[Missing, ...],
+        vectors: Vectors,
+        charge: Charge,
+        *,
+        words: list[bytes] | None = None,
+    ) -> None:
+        self._vectors.put([missing.digest for missing in texts], vectors, words)
         self._unanswered = 0
         self._sizes.taken(len(texts))
         self._report.done += len(texts)

@@ -15,7 +15,7 @@ import numpy as np
 
 from recollect.errors import ProviderError, StoreError
 from recollect.ingest.embed import Embedded, embed_missing, embed_texts
-from recollect.providers.base import OffersBatches
+from recollect.providers.base import OffersBatches, word_reader
 from recollect.providers.calibrate import NOTES, QUESTIONS, background_of
 from recollect.records import dataclass
 from recollect.types import Degradation, Leg, Role, Step
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recollect.providers.chain import Chain
     from recollect.reports import CacheStatus, Report, StoreStatus
     from recollect.stores.base import Store, VectorCache
-    from recollect.types import Background, Fingerprint, Progress, Vectors
+    from recollect.types import Background, Fingerprint, Progress, Vector, Vectors
 
 _BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _POLL_SECONDS = 30.0
@@ -125,7 +125,13 @@ class Embedder:
         # The chain may have chosen another provider than expected: it has texts of its own to do.
         chosen = choice.provider.fingerprint
         deadline = None if seconds is None else time.monotonic() + seconds
-        vectors = CachedVectors(self.store, chosen, cache=self.cache, today=self.today())
+        vectors = CachedVectors(
+            self.store,
+            chosen,
+            cache=self.cache,
+            today=self.today(),
+            with_words=word_reader(choice.provider) is not None,
+        )
         embedded = self._embed(
             choice.provider,
             vectors=vectors,
@@ -245,29 +251,46 @@ class CachedVectors:
     fingerprint: Fingerprint
     cache: VectorCache | None
     today: date
+    with_words: bool = False
+    """Whether the provider has word codes of what it embeds."""
     notice: str | None = field(default=None, init=False)
     """Why the cache was left out."""
 
     def reuse(self, digests: Sequence[str]) -> frozenset[str]:
         """Store the vectors that the cache holds of these texts; return their digests."""
-        found = {}
+        found: dict[str, Vector] = {}
+        words: dict[str, bytes] = {}
         if self.cache is not None:
             try:
+                if self.with_words:  # a vector without them is no help
+                    words = self.cache.words(self.fingerprint, digests=digests)
+                    digests = list(words)
                 found = self.cache.get(self.fingerprint, digests=digests, today=self.today)
             except StoreError as error:
                 self._leave_cache_out(error)
         if found:
             self.store.put_vectors(
-                self.fingerprint, digests=list(found), vectors=np.stack(list(found.values()))
+                self.fingerprint,
+                digests=list(found),
+                vectors=np.stack(list(found.values())),
+                words=[words[digest] for digest in found] if self.with_words else None,
             )
         return frozenset(found)
 
-    def put(self, digests: Sequence[str], vectors: Vectors) -> None:
-        """Store vectors that were just embedded."""
-        self.store.put_vectors(self.fingerprint, digests=digests, vectors=vectors)
+    def put(
+        self, digests: Sequence[str], vectors: Vectors, words: Sequence[bytes] | None = None
+    ) -> None:
+        """Store vectors that were just embedded, and word codes if there are some."""
+        self.store.put_vectors(self.fingerprint, digests=digests, vectors=vectors, words=words)
         if self.cache is not None:
             try:
-                self.cache.put(self.fingerprint, digests=digests, vectors=vectors, today=self.today)
+                self.cache.put(
+                    self.fingerprint,
+                    digests=digests,
+                    vectors=vectors,
+                    today=self.today,
+                    words=words,
+                )
             except StoreError as error:
                 self._leave_cache_out(error)
 

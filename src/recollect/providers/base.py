@@ -90,6 +90,51 @@ class EmbedsPatiently(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionWords:
+    """A question as the model reads it, word by word."""
+
+    words: tuple[str, ...]
+    """The word that each state belongs to: the model reads long words in pieces."""
+    states: Vectors
+    """Of unit length."""
+
+
+@runtime_checkable
+class ReadsWords(Protocol):
+    """A provider whose model has a state for every word of a text, beside the text's vector."""
+
+    @property
+    def word_background(self) -> Background | None:
+        """Return how well the words of unrelated texts match; None if it has no word states."""
+
+    def embed_worded(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        """Return the vectors of documents, as `embed` does, and the codes of their words.
+
+        A code has one bit per dimension, the sign of a word's state. Equal words share one, and
+        function words and punctuation are left out, unless a text has nothing else.
+
+        Raises:
+            ProviderError: the texts could not be embedded.
+
+        """
+
+    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
+        """Return the vector of a question, as `embed` does, and its words.
+
+        Raises:
+            ProviderError: the question could not be embedded.
+
+        """
+
+
+def word_reader(provider: Provider) -> ReadsWords | None:
+    """Return the provider if it has word states."""
+    if isinstance(provider, ReadsWords) and provider.word_background is not None:
+        return provider
+    return None
+
+
 @runtime_checkable
 class ChecksFiles(Protocol):
     """A provider or reranker whose model is in files on this machine with published hashes."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
-from recollect.providers.base import Limits
+from recollect.providers.base import Limits, QuestionWords
 from recollect.providers.gguf import SUFFIX, open_gguf
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
 from recollect.providers.models.files import recheck, resolve
@@ -26,6 +27,7 @@ from recollect.providers.models.onnx_folder import describe, is_own, weights_in
 from recollect.providers.prompts import Prompts
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
+from recollect.text.terms import query_terms
 from recollect.types import Fingerprint, Role, silent
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 _TEXTS = 32  # the most that is lost if the process is killed
 _UNLIMITED = 1_000_000
 _MOST_WINDOWS = 8  # model inputs per text, about 4,000 words; the rest is cut
+_MOST_CODES = 512  # per text: 24 KB
 _TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 _TOKEN_RANK = 3  # text, token, dimension
 
@@ -100,19 +103,25 @@ class LocalProvider:
     def check_files(self) -> None:
         recheck(self._manifest, configured=self._configured, cache=self._cache)
 
+    @property
+    def word_background(self) -> Background | None:
+        return self._manifest.word_background
+
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        if not texts:
+        return self._stacked([each.vector for each in self._read_all(texts, role=role)])
+
+    def embed_worded(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        read = self._read_all(texts, role=Role.DOCUMENT)
+        return self._stacked([each.vector for each in read]), [each.codes() for each in read]
+
+    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
+        [read] = self._read_all([text], role=Role.QUERY)
+        return read.vector, read.question()
+
+    def _stacked(self, vectors: list[Vector]) -> Vectors:
+        if not vectors:
             return np.zeros((0, self._manifest.dimensions or 0), dtype=np.float32)
-        model = self._load()
-        prefix = (
-            self._manifest.query_prefix if role is Role.QUERY else self._manifest.document_prefix
-        )
-        if len(texts) == 1:
-            return np.stack([self._embed_one(model, prefix, texts[0])])
-        with ThreadPoolExecutor(self._threads) as pool:
-            return np.stack(
-                list(pool.map(lambda text: self._embed_one(model, prefix, text), texts))
-            )
+        return np.stack(vectors)
 
     def close(self) -> None:
         self._model = None
@@ -127,20 +136,84 @@ class LocalProvider:
                 self._model = model
             return model
 
-    def _embed_one(self, model: _LoadedModel, prefix: str, text: str) -> Vector:
+    def _read_all(self, texts: Sequence[str], *, role: Role) -> list[_Read]:
+        if not texts:
+            return []
+        model = self._load()
+        prefix = (
+            self._manifest.query_prefix if role is Role.QUERY else self._manifest.document_prefix
+        )
+        if len(texts) == 1:
+            return [self._read(model, prefix, texts[0])]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(lambda text: self._read(model, prefix, text), texts))
+
+    def _read(self, model: _LoadedModel, prefix: str, text: str) -> _Read:
         # A prefix from the settings must leave room for the text.
         lead = model.words.ids(prefix)[: self._manifest.max_tokens // 2]
-        body = model.words.ids(text)
+        words = model.words.words(text)
+        body = [number for _, ids in words for number in ids]
         room = self._manifest.max_tokens - 2 - len(lead)
         windows = [body[at : at + room] for at in range(0, max(len(body), 1), room)]
-        vectors = [self._run(model, [*lead, *window]) for window in windows[:_MOST_WINDOWS]]
+        windows = windows[:_MOST_WINDOWS]
+        runs = [
+            model.run([model.words.cls_id, *lead, *window, model.words.sep_id])
+            for window in windows
+        ]
+        vectors = [self._pooled(tokens) for tokens in runs]
         # Weighted by length: a last window of three words must not count as much as a full one.
-        weights = [max(len(window), 1) for window in windows[:_MOST_WINDOWS]]
-        return _unit(np.average(vectors, axis=0, weights=weights))
+        weights = [max(len(window), 1) for window in windows]
+        return _Read(
+            vector=_unit(np.average(vectors, axis=0, weights=weights)),
+            ids=body,
+            words=[word for word, ids in words for _ in ids],
+            tokens=np.concatenate([tokens[1 + len(lead) : -1] for tokens in runs]),
+        )
 
-    def _run(self, model: _LoadedModel, ids: list[int]) -> npt.NDArray[np.float32]:
-        tokens = model.run([model.words.cls_id, *ids, model.words.sep_id])
+    def _pooled(self, tokens: npt.NDArray[np.float32]) -> Vector:
         return _unit(tokens[0] if self._manifest.pooling == "cls" else tokens.mean(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A text as the model has read it."""
+
+    vector: Vector
+    ids: list[int]
+    words: list[str]
+    """The word that each id is a piece of."""
+    tokens: npt.NDArray[np.float32]
+    """One state per id, of those that fit into the model."""
+
+    def question(self) -> QuestionWords:
+        """Return its words with their states."""
+        states = self.tokens / np.linalg.norm(self.tokens, axis=1, keepdims=True)
+        return QuestionWords(tuple(self.words[: len(states)]), states)
+
+    def codes(self) -> bytes:
+        """Return one bit per dimension for each piece of a word that says something.
+
+        Equal pieces share one, the signs of the sum of their states.
+        """
+        words = self.words[: len(self.tokens)]
+        telling = [place for place, word in enumerate(words) if _is_telling(word)]
+        places = np.array(telling or range(len(words)), dtype=np.intp)
+        if not len(places):
+            return np.packbits(self.vector > 0).tobytes()
+        ids = np.array(self.ids)[places]
+        order = np.argsort(ids, kind="stable")
+        states = self.tokens[places[order]]
+        states = states / np.linalg.norm(states, axis=1, keepdims=True)
+        starts = np.flatnonzero(np.diff(ids[order], prepend=-1))
+        sums = np.add.reduceat(states, starts, axis=0)[:_MOST_CODES]
+        return np.packbits(sums > 0, axis=1).tobytes()
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_telling(word: str) -> bool:
+    """Return whether a word is neither a function word nor punctuation."""
+    found = query_terms(word)
+    return not found.stop.issuperset(found.terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +305,7 @@ def _provider(
     manifest: EmbeddingManifest, options: ProviderOptions, *, cache: Path, identity: str | None
 ) -> LocalProvider:
     return LocalProvider(
-        manifest,
+        manifest if options.word_codes else replace(manifest, word_background=None),
         configured=options.model_path,
         cache=ModelCache.of(options.model_cache, default=cache),
         threads=thread_count(),

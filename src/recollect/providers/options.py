@@ -138,6 +138,12 @@ class ProviderOptions:
         optional(path),
         "folder for downloaded models; unset: the platform's cache folder",
     )
+    word_codes: bool = user_setting(
+        "local.word_codes",
+        True,
+        switch,
+        "compare questions with notes word by word: better ranking, up to 7 KB more a chunk",
+    )
     remote: RemoteOptions = field(default_factory=RemoteOptions)
     variables: Variables = field(default_factory=Variables)
 

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ProviderError, StoreCorruptError, TermsCorruptError
+from recollect.providers.base import word_reader
 from recollect.records import dataclass
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
+from recollect.search.fuse.calibrated import calibrated
+from recollect.search.options import FusionOptions
 from recollect.search.question import term_question
 from recollect.stores.base import VectorPool
 from recollect.stores.bm25 import bm25
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.providers.base import Provider
+    from recollect.providers.base import Provider, QuestionWords
     from recollect.search.dates import Window
     from recollect.stores.base import Corpus, KeywordPool, Loaded, Store
     from recollect.text.terms import QueryTerms
@@ -92,6 +95,8 @@ class AskedVectors:
     provider: Provider
     vectors: Vectors | None = None
     """None if nothing was asked, or if it was in vain."""
+    words: QuestionWords | None = None
+    """The question word by word, if the model reads it so."""
     degradation: Degradation | None = None
     took_ms: float = 0.0
 
@@ -106,10 +111,23 @@ def embed_question(query: Query, provider: Provider) -> AskedVectors:
     reworded = [text for text in query.rewordings if provider.reads(text) >= _READS_ENOUGH]
     started = time.perf_counter()
     try:
-        vectors = provider.embed([query.imagined or query.text, *reworded], role=Role.QUERY)
+        vectors, words = _embed_wordings(query, reworded, provider)
     except ProviderError as error:
         return AskedVectors(provider, degradation=Degradation(error.message, error.action))
-    return AskedVectors(provider, vectors, took_ms=(time.perf_counter() - started) * 1000)
+    return AskedVectors(provider, vectors, words, took_ms=(time.perf_counter() - started) * 1000)
+
+
+def _embed_wordings(
+    query: Query, reworded: list[str], provider: Provider
+) -> tuple[Vectors, QuestionWords | None]:
+    reader = word_reader(provider)
+    if reader is None:
+        texts = [query.imagined or query.text, *reworded]
+        return provider.embed(texts, role=Role.QUERY), None
+    own, words = reader.embed_question(query.text)
+    imagined = [query.imagined] if query.imagined else []
+    others = provider.embed([*imagined, *reworded], role=Role.QUERY)
+    return (others if imagined else np.vstack([own, others])), words
 
 
 def retrieve(
@@ -223,7 +241,43 @@ def weigh_evidence(
     if days is not None and legs:
         inside = np.array([days.holds(day) for day in loaded.days], dtype=np.bool_)
         legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
+    if asked is not None and VECTOR in legs:
+        legs[VECTOR] = _compare_words(
+            legs, pools=pools, question=question, loaded=loaded, store=store, asked=asked
+        )
     return Evidence(question, loaded, pools.keyword.corpus, legs)
+
+
+def _compare_words(  # noqa: PLR0913 - the parts of an answer
+    legs: Mapping[Leg, LegScores],
+    *,
+    pools: Pools,
+    question: QueryTerms,
+    loaded: Loaded,
+    store: Store,
+    asked: AskedVectors,
+) -> LegScores:
+    """Return the vector leg with the words of the best candidates compared, if all have codes.
+
+    Of an index that an earlier version made, some may have none until the next index run. Then no
+    words are compared: those that have some would pass the others for nothing.
+    """
+    leg, reader = legs[VECTOR], word_reader(asked.provider)
+    if asked.words is None or reader is None or pools.fingerprint is None:
+        return leg
+    from recollect.search.words import COMPARED, word_matches, word_weights  # noqa: PLC0415
+
+    promising = np.where(leg.present, calibrated(legs, options=FusionOptions()).scores, -1.0)
+    best = np.argsort(-promising, kind="stable")[:COMPARED]
+    best = best[leg.present[best]]
+    keys = [loaded.keys[row] for row in best.tolist()]
+    codes = store.word_codes(pools.fingerprint, keys=keys)
+    if len(codes) < len(keys):
+        return leg
+    weights = word_weights(asked.words, question=question, corpus=pools.keyword.corpus)
+    words = np.full(len(loaded.keys), np.nan)
+    words[best] = word_matches(asked.words, weights, [codes[key] for key in keys])
+    return replace(leg, words=words, word_background=reader.word_background)
 
 
 def _require_same_chunks(loaded: Loaded, pools: Pools) -> None:

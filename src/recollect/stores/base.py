@@ -243,7 +243,13 @@ class VectorIndex(Protocol):
     """Stores vectors by space and text digest, and finds chunks by vector."""
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
+        self,
+        fingerprint: Fingerprint,
+        *,
+        limit: int,
+        after: int = 0,
+        media: bool = False,
+        words: bool = False,
     ) -> Sequence[Missing]:
         """Return texts without a vector in this space, each once, in the order of their numbers.
 
@@ -252,13 +258,25 @@ class VectorIndex(Protocol):
             limit: the most texts to return.
             after: continue after the text with this number.
             media: return media files instead, which only some providers can embed.
+            words: return texts without word codes, too.
 
         """
 
     def put_vectors(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+        self,
+        fingerprint: Fingerprint,
+        *,
+        digests: Sequence[str],
+        vectors: Vectors,
+        words: Sequence[bytes] | None = None,
     ) -> None:
         """Store vectors by the digest of their text, in one step; those that are there stay.
+
+        Args:
+            fingerprint: the space.
+            digests: of the texts.
+            vectors: one for each text.
+            words: the word codes of each text, if the model has them.
 
         Raises:
             VectorsRejectedError: they do not fit the space; nothing was stored.
@@ -287,6 +305,11 @@ class VectorIndex(Protocol):
         self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
     ) -> VectorPool:
         """Return the chunks in scope whose vectors in this space are nearest."""
+
+    def word_codes(
+        self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
+    ) -> Mapping[ChunkKey, bytes]:
+        """Return the word codes of these chunks in this space, of those that have some."""
 
 
 class EmbeddingLog(Protocol):
@@ -506,10 +529,19 @@ class VectorCache(Protocol):
     ) -> dict[str, Vector]:
         """Return the cached vectors by digest, and record that they were used today."""
 
+    def words(self, fingerprint: Fingerprint, *, digests: Sequence[str]) -> dict[str, bytes]:
+        """Return the cached word codes by digest, of those that have some."""
+
     def put(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors, today: date
+        self,
+        fingerprint: Fingerprint,
+        *,
+        digests: Sequence[str],
+        vectors: Vectors,
+        today: date,
+        words: Sequence[bytes] | None = None,
     ) -> None:
-        """Cache vectors, in one step."""
+        """Cache vectors and word codes, in one step; word codes are added to cached vectors."""
 
     def background(self, fingerprint: Fingerprint) -> Background | None:
         """Return the measured background of a space."""

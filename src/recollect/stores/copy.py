@@ -107,8 +107,15 @@ def _copy_vectors(source: Store, target: Store, space: Fingerprint, *, scope: Sc
     keys = [ChunkKey(int(key)) for key in source.embedded(space, scope=scope)]
     for start in range(0, len(keys), _VECTORS):
         loaded = source.load(keys[start : start + _VECTORS], terms=(), fingerprint=space)
-        digests = [chunk.digest for chunk in loaded.chunks]
-        target.put_vectors(space, digests=digests, vectors=loaded.vectors)
+        worded = source.word_codes(space, keys=loaded.keys)
+        for has_words in (True, False):
+            rows = [row for row, key in enumerate(loaded.keys) if (key in worded) == has_words]
+            target.put_vectors(
+                space,
+                digests=[loaded.chunks[row].digest for row in rows],
+                vectors=loaded.vectors[rows],
+                words=[worded[loaded.keys[row]] for row in rows] if has_words else None,
+            )
     stored = source.space(space)
     if stored is not None and stored.background is not None:
         target.put_background(space, stored.background)

@@ -33,7 +33,7 @@ from recollect.stores.base import (
 )
 from recollect.stores.summary import summarize
 from recollect.stores.synchronized import synchronized
-from recollect.stores.vectors import check_vectors, top
+from recollect.stores.vectors import check_vectors, check_words, top
 from recollect.text.globs import matches
 from recollect.text.phrases import contains
 from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
@@ -79,6 +79,8 @@ class _Contents:
     numbers: dict[str, int] = field(default_factory=dict)
     """Texts in the order they were first stored, by digest."""
     vectors: dict[tuple[str, str], Vector] = field(default_factory=dict)
+    words: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    """Word codes, by the same keys as vectors."""
     dimensions: dict[Fingerprint, int] = field(default_factory=dict)
     backgrounds: dict[Fingerprint, Background] = field(default_factory=dict)
     published: Fingerprint | None = None
@@ -262,7 +264,13 @@ class RamStore(Store):
 
     @synchronized
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
+        self,
+        fingerprint: Fingerprint,
+        *,
+        limit: int,
+        after: int = 0,
+        media: bool = False,
+        words: bool = False,
     ) -> Sequence[Missing]:
         rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == media]
         first = {row.digest: row.chunk for row in reversed(rows)}
@@ -270,7 +278,10 @@ class RamStore(Store):
             self._missing(digest, first[digest])
             for digest in sorted(first, key=self._all.numbers.__getitem__)
             if self._all.numbers[digest] > after
-            and (str(fingerprint), digest) not in self._all.vectors
+            and (
+                (str(fingerprint), digest) not in self._all.vectors
+                or (words and not media and (str(fingerprint), digest) not in self._all.words)
+            )
         )
         return list(itertools.islice(wanted, limit))
 
@@ -283,16 +294,33 @@ class RamStore(Store):
 
     @synchronized
     def put_vectors(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+        self,
+        fingerprint: Fingerprint,
+        *,
+        digests: Sequence[str],
+        vectors: Vectors,
+        words: Sequence[bytes] | None = None,
     ) -> None:
         known = self._all.dimensions.get(fingerprint) or fingerprint.dimensions
-        check_vectors(vectors, count=len(digests), dimensions=known or vectors.shape[-1])
+        width = known or vectors.shape[-1]
+        check_vectors(vectors, count=len(digests), dimensions=width)
+        check_words(words or (), count=len(digests) if words else 0, dimensions=width)
         if len(digests):
             self._all.dimensions[fingerprint] = vectors.shape[-1]
         for digest, vector in zip(digests, vectors, strict=True):
             if (str(fingerprint), digest) not in self._all.vectors:
                 self._all.vectors[str(fingerprint), digest] = vector.copy()
                 self._all.changes += 1
+        for digest, codes in zip(digests, words or (), strict=bool(words)):
+            self._all.words.setdefault((str(fingerprint), digest), codes)
+
+    @synchronized
+    def word_codes(
+        self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
+    ) -> Mapping[ChunkKey, bytes]:
+        rows = ((key, self._all.rows[key]) for key in keys if key in self._all.rows)
+        found = ((key, self._all.words.get((str(fingerprint), row.digest))) for key, row in rows)
+        return {key: codes for key, codes in found if codes is not None}
 
     @synchronized
     def space(self, fingerprint: Fingerprint) -> Space | None:
@@ -325,6 +353,7 @@ class RamStore(Store):
         unused = [key for key in self._all.vectors if key[0] not in kept or key[1] not in used]
         for key in unused:
             del self._all.vectors[key]
+            self._all.words.pop(key, None)
         for fingerprint in set(self._all.dimensions) - set(keep):
             del self._all.dimensions[fingerprint]
             self._all.backgrounds.pop(fingerprint, None)
@@ -554,6 +583,7 @@ class RamStore(Store):
         self._all.days.clear()
         self._all.rows.clear()
         self._all.vectors.clear()
+        self._all.words.clear()
         self._all.dimensions.clear()
         self._all.backgrounds.clear()
         self._all.batches.clear()

@@ -9,6 +9,8 @@ import numpy as np
 from recollect.errors import VectorsRejectedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from recollect.types import Vector, Vectors
@@ -36,6 +38,27 @@ def check_vectors(vectors: Vectors, *, count: int, dimensions: int) -> None:
         f"The embedding provider returned {problem}.",
         action="Check the provider's model and dimensions. Nothing was stored.",
     )
+
+
+def check_words(words: Sequence[bytes], *, count: int, dimensions: int) -> None:
+    """Reject word codes that do not have one bit per dimension.
+
+    Raises:
+        VectorsRejectedError: there are not as many as texts, or they are of another length.
+
+    """
+    width = code_bytes(dimensions)
+    if len(words) == count and all(codes and not len(codes) % width for codes in words):
+        return
+    raise VectorsRejectedError(
+        "The embedding provider returned word codes of the wrong length.",
+        action="Check the provider's model and dimensions. Nothing was stored.",
+    )
+
+
+def code_bytes(dimensions: int) -> int:
+    """Return how many bytes a word code has: one bit per dimension."""
+    return -(-dimensions // 8)
 
 
 def dots(vectors: Vectors, others: Vectors | Vector) -> npt.NDArray[np.float32]:

@@ -13,6 +13,7 @@ import pytest
 from recollect.providers.local import LocalProvider
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S
+from recollect.search.words import word_matches
 from recollect.types import Role
 
 if TYPE_CHECKING:
@@ -48,6 +49,36 @@ def test_a_vector_does_not_depend_on_its_neighbours(provider: LocalProvider) -> 
     among = documents(provider, "x", "The ferry leaves at nine.", "a much longer text " * 40)
 
     assert (alone[0] == among[1]).all()
+
+
+def test_vectors_are_the_same_with_and_without_word_codes(provider: LocalProvider) -> None:
+    texts = ["The ferry leaves at nine, the ferry.", "a longer text " * 400, "of the", ""]
+
+    vectors, words = provider.embed_worded(texts)
+
+    assert (documents(provider, *texts) == vectors).all()
+    # "The", "at" and the full stop say nothing, if there is anything else.
+    assert [3, 2, 2, 1] == [len(codes) / 48 for codes in words]
+
+
+def test_a_question_is_read_word_by_word(provider: LocalProvider) -> None:
+    vector, asked = provider.embed_question("When does the ferryboat leave?")
+
+    assert (provider.embed(["When does the ferryboat leave?"], role=Role.QUERY)[0] == vector).all()
+    assert ("when", "does", "the", "ferryboat", "ferryboat", "leave", "?") == asked.words
+    lengths = np.linalg.norm(asked.states, axis=1)
+    assert [1.0] * 7 == pytest.approx(lengths.tolist(), abs=1e-5)
+
+
+def test_the_codes_of_words_match_the_words_that_mean_the_same(provider: LocalProvider) -> None:
+    _, asked = provider.embed_question("When does the boat leave?")
+    weights = np.array([word in ("boat", "leave") for word in asked.words]) / 2
+    notes = ["The ferry departs at nine from the pier.", "Mika is allergic to peanuts."]
+
+    _, codes = provider.embed_worded(notes)
+
+    ferry, peanuts = word_matches(asked, weights, codes)
+    assert ferry > peanuts + 0.1
 
 
 def test_a_question_is_nearest_to_the_text_that_answers_it(provider: LocalProvider) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.search.fuse import FUSIONS, LegScores, fuse
 from recollect.search.fuse.base import KEYWORD, VECTOR
@@ -204,3 +207,40 @@ def test_a_min_score_of_the_user_replaces_the_fusions_own_floor(name: str) -> No
     fused = fuse(legs, options=FusionOptions(fusion=name, min_score=0.99))
 
     assert not fused.eligible[1]
+
+
+def worded(raw: list[float], words: list[float]) -> LegScores:
+    return replace(
+        vector(*raw), words=np.array(words), word_background=Background(mean=0.5, deviation=0.05)
+    )
+
+
+def test_words_that_match_better_are_evidence_beside_the_cosine() -> None:
+    leg = worded([0.4, 0.4, 0.4], [0.5, 0.7, math.nan])
+
+    alike, better, unseen = fuse({VECTOR: leg}, options=FusionOptions()).normalised[VECTOR]
+
+    near = 0.03 * math.log1p(math.exp(2.0))
+    assert [near + 0.06 * math.log(2), near + 0.06 * math.log1p(math.exp(4.0)), near] == (
+        pytest.approx([alike, better, unseen])
+    )
+
+
+@given(
+    weak=st.lists(st.floats(0.0, 10.0), min_size=4, max_size=4),
+    strong=st.lists(st.floats(-0.2, 1.0), min_size=4, max_size=4),
+)
+def test_a_weak_leg_never_pushes_down_the_clear_best_hit_of_the_other(
+    weak: list[float], strong: list[float]
+) -> None:
+    """Clear: by more than all that the other leg has to say."""
+    for legs in (
+        {KEYWORD: keyword(*weak), VECTOR: vector(*strong)},
+        {KEYWORD: keyword(*weak), VECTOR: worded(strong, strong)},
+    ):
+        fused = fuse(legs, options=FusionOptions())
+        for name, other in ((VECTOR, KEYWORD), (KEYWORD, VECTOR)):
+            ahead = np.sort(fused.normalised[name])[::-1]
+            spread = np.ptp(fused.normalised[other])
+            if ahead[0] - ahead[1] > spread + 1e-9:
+                assert int(np.argmax(fused.scores)) == int(np.argmax(fused.normalised[name]))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from recollect.errors import ProviderBusyError
-from recollect.providers.base import Limits
+from recollect.providers.base import Limits, QuestionWords
 from recollect.search.fuse.base import VECTOR
 from recollect.search.legs import embed_question, retrieve, weigh_evidence
 from recollect.search.options import SearchOptions
@@ -30,7 +32,7 @@ from recollect.types import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.types import Progress, Role, Vectors
+    from recollect.types import Progress, Role, Vector, Vectors
 
 SPACE = Fingerprint("test", "compass", 4, "plain")
 NORTH, EAST, SOUTH, UP = np.eye(4, dtype=np.float32)
@@ -114,6 +116,49 @@ def test_all_wordings_that_the_model_reads_are_embedded_in_one_request() -> None
     raw(stored(a=(1, 0, 0, 0)), provider, "reworded", "一")
 
     assert [["question", "reworded"]] == provider.asked
+
+
+@dataclass
+class Reader(Compass):
+    """A compass that reads words, too: each points north."""
+
+    word_background: Background | None = field(default_factory=lambda: Background(0.0, 0.1))
+
+    def embed_worded(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        raise NotImplementedError
+
+    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
+        return VECTORS[text], QuestionWords((text,), VECTORS[text][np.newaxis])
+
+    def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        assert "query" == role
+        return np.array([VECTORS[text] for text in texts], dtype=np.float32).reshape(-1, 4)
+
+
+def compared(store: RamStore, provider: Compass) -> list[float] | None:
+    """Return how well the words of each chunk match, if they are compared."""
+    query = Query("question", max_results=5)
+    question = term_question(query.text)
+    asked = embed_question(query, provider)
+    pools = retrieve(query, question=question, store=store, asked=asked, pool=10)
+    leg = weigh_evidence(pools, question=question, days=None, store=store, asked=asked).legs[VECTOR]
+    return None if leg.words is None else leg.words.tolist()
+
+
+def test_words_are_compared_where_every_candidate_has_codes() -> None:
+    store = stored(a=(0.6, 0.8, 0, 0), b=(0.8, 0.6, 0, 0))
+    provider = Reader()
+    assert compared(store, provider) is None
+
+    for path, codes in (("a", b"\x80"), ("b", b"\x00")):
+        assert compared(store, provider) is None
+        digest = digest_of(path.encode())
+        vectors = np.array([(1, 0, 0, 0)], dtype=np.float32)
+        store.put_vectors(SPACE, digests=[digest], vectors=vectors, words=[codes])
+
+    scale = math.sqrt(math.pi / 8)
+    assert [scale, -scale] == pytest.approx(compared(store, provider))
+    assert compared(store, Compass()) is None
 
 
 def test_a_provider_that_fails_is_not_asked_again_when_single_characters_are_looked_up() -> None:

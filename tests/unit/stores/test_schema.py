@@ -22,7 +22,7 @@ from recollect.types import Fingerprint, Scope
 INDEXES = Path(__file__).parent.parent.parent / "fixtures" / "indexes"
 VERSIONS = range(1, len(MIGRATIONS) + 1)
 FIRST_WITH_DAYS, FIRST_WITH_MEDIA, FIRST_WITH_FACTS = 2, 3, 4
-FIRST_WITH_NUMBERS, FIRST_WITH_SEGMENTS = 7, 8
+FIRST_WITH_NUMBERS, FIRST_WITH_SEGMENTS, FIRST_WITH_WORDS = 7, 8, 10
 EVERYONE = Scope(audience=frozenset({"global", "user:ada"}))
 NOTES = 10
 """Chunks of the Markdown files. Later versions also hold a conversation, an image and facts."""
@@ -183,7 +183,7 @@ def test_every_chunk_of_an_older_file_has_its_text_its_day_and_its_vector(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_older_file_is_searched_and_synced_without_embedding_anything_again(
+def test_an_older_file_is_searched_as_it_is_and_gets_word_codes_with_the_next_sync(
     memory_of_old: Memory, version: int
 ) -> None:
     with memory_of_old as memory:
@@ -199,11 +199,14 @@ def test_an_older_file_is_searched_and_synced_without_embedding_anything_again(
         ]
 
         report = memory.sync()
+        again = memory.sync()
         verification = memory.verify()
 
     assert ("assets/harbour.png" in image) == (version >= FIRST_WITH_MEDIA)
     assert ("Ada's deputy is Mireille." in facts) == (version >= FIRST_WITH_FACTS)
     assert any("teal 41" in text for text in said) == (version >= FIRST_WITH_MEDIA)
     # The conversation, the image and the facts are not among the files of the workspace.
-    assert (0, (), NOTES) == (report.embedded, report.failed, report.chunks)
+    read_again = NOTES if version < FIRST_WITH_WORDS else 0
+    assert (read_again, (), NOTES) == (report.embedded, report.failed, report.chunks)
+    assert 0 == again.embedded
     assert (NOTES, 0, ()) == (verification.vectors, verification.pending, verification.differences)

@@ -78,6 +78,10 @@ class WordPiece:
             found.extend(self._word_ids(word))
         return found
 
+    def words(self, text: str) -> list[tuple[str, tuple[int, ...]]]:
+        """Return the words of a text, each with its ids."""
+        return [(word, self._word_ids(word)) for word in _words(text)]
+
     def _pieces(self, word: str) -> tuple[int, ...]:
         """Return the longest pieces from left to right, or unknown if there is a gap."""
         if len(word) > _MAX_WORD_CHARS:

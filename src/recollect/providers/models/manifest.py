@@ -91,6 +91,8 @@ class EmbeddingManifest(Manifest):
     document_prefix: str
     background: Background | None
     """Cosines of unrelated questions and notes, measured: docs/decisions/0005."""
+    word_background: Background | None = None
+    """How the words of unrelated texts match, measured: docs/decisions/0036."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ ARCTIC_S = EmbeddingManifest(
     query_prefix="Represent this sentence for searching relevant passages: ",
     document_prefix="",
     background=Background(mean=0.54, deviation=0.033),
+    word_background=Background(mean=0.45, deviation=0.05),
 )
 
 MS_MARCO_MINILM = Manifest(

@@ -40,6 +40,10 @@ class LegScores:
     """Vector: how much of each chunk the model can read."""
     context: Floats | None = None
     """Vector: the mean raw of the document's chunks in the union."""
+    words: Floats | None = None
+    """Vector: how well the question's words match those of each chunk, NaN where nobody looked."""
+    word_background: Background | None = None
+    """Vector: how well the words of unrelated texts match."""
 
     @property
     def ranks(self) -> npt.NDArray[np.int64]:

@@ -3,9 +3,10 @@
 Keyword evidence comes from the share of the query's information that the chunk carries: bm25
 divided by the score of a chunk about nothing but the query. It grows faster than that share,
 because sharing a little with a question is mostly coincidence. Vector evidence is how far the
-cosine is above that of unrelated texts in this space. Neither depends on what else was found, and
-a silent leg is zero evidence, so it takes nothing away. The score is 1 − e^(−rate·evidence): 0
-without evidence, never quite 1. Chosen by measurement: docs/decisions/0005.
+cosine, and the match of the single words, are above those of unrelated texts in this space. Neither
+depends on what else was found, and a silent leg is zero evidence, so it takes nothing away. The
+score is 1 − e^(−rate·evidence): 0 without evidence, never quite 1. Chosen by measurement:
+docs/decisions/0005 and 0036.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, Fused, LegScores
 
 if TYPE_CHECKING:
@@ -27,19 +29,34 @@ COINCIDENCE_POWER = 1.5
 """How much faster than the shared information keyword evidence grows."""
 EVIDENCE_PER_DEVIATION = 0.04
 """What one deviation of cosine weighs against the whole information of a query."""
+EVIDENCE_BESIDE_WORDS = 0.03
+"""The same where the words were compared, too."""
+EVIDENCE_PER_WORD_DEVIATION = 0.06
+"""What one deviation of the words' match weighs."""
 CONTEXT_SHARE = 0.3
 """How much of a chunk's cosine is its document's."""
 DATE_EVIDENCE = 0.15
 """The worth of being dated on a day the question names."""
 RATE = 3.0
-"""Puts a score of one half where confidence starts."""
-DEFAULT_FLOOR = 0.02
-"""Drops under one percent of the relevant hits on the tuning sets."""
-CONFIDENT = {KEYWORD: 0.165, VECTOR: 0.185}
-"""Evidence of one leg that a question about something never written down rarely reaches."""
-CONFIDENT_TOGETHER = 0.23
-CONFIDENT_DATED = 0.26
-"""Including the date leg: some content must come with the right day."""
+"""Puts a score of about one half where confidence starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """What so much evidence means."""
+
+    floor: float
+    """The least score that is shown; drops under one percent of the relevant hits."""
+    alone: Mapping[Leg, float]
+    """Evidence of one leg that a question about something never written down rarely reaches."""
+    together: float
+    dated: float
+    """Including the date leg: some content must come with the right day."""
+
+
+BY_VECTOR = Levels(0.02, {KEYWORD: 0.165, VECTOR: 0.185}, together=0.23, dated=0.26)
+BY_WORDS = Levels(0.03, {VECTOR: 0.30}, together=0.32, dated=0.35)
+"""Where the words were compared, there is more evidence; rare words alone do not convince."""
 
 
 def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
@@ -50,13 +67,14 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
     total = np.sum(list(evidence.values()), axis=0)
     scores = -np.expm1(-RATE * total)
     shares = scores / np.where(total > 0, total, 1.0)
-    floor = DEFAULT_FLOOR if options.min_score is None else options.min_score
+    levels = BY_VECTOR if all(leg.words is None for leg in legs.values()) else BY_WORDS
+    floor = levels.floor if options.min_score is None else options.min_score
     return Fused(
         scores=scores,
         normalised=evidence,
         contributions={name: own * shares for name, own in evidence.items()},
         eligible=(scores >= floor) & (scores > 0),
-        confident=_is_confident(evidence),
+        confident=_is_confident(evidence, levels),
     )
 
 
@@ -75,7 +93,13 @@ def vector_evidence(leg: LegScores) -> Floats:
     if leg.context is not None:
         cosines = (1 - CONTEXT_SHARE) * leg.raw + CONTEXT_SHARE * leg.context
     deviations = (cosines - leg.background.mean) / leg.background.deviation
-    return leg.trust * EVIDENCE_PER_DEVIATION * np.logaddexp(0.0, deviations)
+    near = np.logaddexp(0.0, deviations)
+    if leg.words is None or leg.word_background is None:
+        return leg.trust * EVIDENCE_PER_DEVIATION * near
+    matched = (leg.words - leg.word_background.mean) / leg.word_background.deviation
+    # Whose words nobody compared is far behind already.
+    worded = np.logaddexp(0.0, np.nan_to_num(matched, nan=-np.inf))
+    return leg.trust * (EVIDENCE_BESIDE_WORDS * near + EVIDENCE_PER_WORD_DEVIATION * worded)
 
 
 def date_evidence(leg: LegScores) -> Floats:
@@ -86,14 +110,14 @@ def date_evidence(leg: LegScores) -> Floats:
 _EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence, DATE: date_evidence}
 
 
-def _is_confident(evidence: Mapping[Leg, Floats]) -> bool:
+def _is_confident(evidence: Mapping[Leg, Floats], levels: Levels) -> bool:
     """Judge by content: a note of the right day may be about something else."""
-    content = {name: own for name, own in evidence.items() if name in CONFIDENT}
-    if any(own.max(initial=0.0) >= CONFIDENT[name] for name, own in content.items()):
+    content = {name: own for name, own in evidence.items() if name is not DATE}
+    if any(own.max(initial=0.0) >= levels.alone.get(name, np.inf) for name, own in content.items()):
         return True
     together = np.sum(list(content.values()), axis=0)
     dated = np.sum(list(evidence.values()), axis=0)
     return bool(
-        np.max(together, initial=0.0) >= CONFIDENT_TOGETHER
-        or np.max(dated, initial=0.0) >= CONFIDENT_DATED
+        np.max(together, initial=0.0) >= levels.together
+        or np.max(dated, initial=0.0) >= levels.dated
     )

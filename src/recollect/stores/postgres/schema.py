@@ -37,7 +37,7 @@ _FIRST_TABLES = (
     "meta",
     "leases",
 )
-TABLES = (*_FIRST_TABLES, "pushed", "pushed_versions")
+TABLES = (*_FIRST_TABLES, "pushed", "pushed_versions", "word_codes")
 """Those with rows of one tenant each, by `tenant`."""
 LEAST_SERVER = 150_000
 """PostgreSQL 15, as `server_version_num`."""
@@ -264,10 +264,22 @@ BEGIN
 END $$;
 """  # noqa: S608 - our own names
 
+_WORDED = f"""
+CREATE TABLE word_codes (
+    tenant text NOT NULL,
+    fingerprint text NOT NULL,
+    digest bytea NOT NULL,
+    codes bytea NOT NULL,
+    PRIMARY KEY (tenant, fingerprint, digest)
+);
+SELECT guard('{SCHEMA}.word_codes');
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", f"{_INITIAL}; {_GUARD_ALL}"),
     ("hosting", _HOSTING),
     ("spaces created at once", _ADD_SPACE),
+    ("word codes", _WORDED),
 )
 """Named steps in order; `migrations` has those applied. Never edit one."""
 

@@ -14,7 +14,7 @@ from recollect.stores.postgres.near import EFFORT, index_of
 from recollect.stores.postgres.rows import scope_condition
 from recollect.stores.postgres.schema import SCHEMA, space_key
 from recollect.stores.postgres.tenant import TenantTables, table_of
-from recollect.stores.vectors import check_vectors
+from recollect.stores.vectors import check_vectors, check_words
 from recollect.types import Background, ChunkKey, Fingerprint
 
 if TYPE_CHECKING:
@@ -41,12 +41,31 @@ _MISSING = """
 _UNLESS = """
     AND NOT EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
 """
+_UNLESS_WORDED = """
+    AND NOT EXISTS (
+        SELECT 1 FROM {table} v
+        JOIN word_codes w ON w.tenant = v.tenant AND w.fingerprint = %s
+            AND w.digest = v.digest
+        WHERE v.tenant = c.tenant AND v.digest = c.digest
+    )
+"""
 _TEXTS = """
     SELECT c.id, c.digest, c.prefix, c.text, d.path, d.size_bytes
     FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE c.tenant = %s AND c.id = ANY(%s) ORDER BY c.id
 """
 _PUT = "INSERT INTO {table} VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
+_PUT_WORDS = "INSERT INTO word_codes VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+_WORDS = """
+    SELECT c.id, w.codes FROM chunks c
+    JOIN word_codes w ON w.tenant = c.tenant AND w.digest = c.digest
+    WHERE c.tenant = %s AND w.fingerprint = %s AND c.id = ANY(%s)
+"""
+_UNUSED_WORDS = """
+    DELETE FROM word_codes w WHERE w.tenant = %s AND (NOT w.fingerprint = ANY(%s) OR NOT EXISTS (
+        SELECT 1 FROM chunks c WHERE c.tenant = w.tenant AND c.digest = w.digest
+    ))
+"""
 _CHANGED = "UPDATE tenants SET changes = changes + %s WHERE tenant = %s"
 _DELETE = "DELETE FROM {table} v WHERE v.tenant = %s"
 _UNUSED = """
@@ -82,15 +101,24 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
     """Stores vectors, and remembers open batches and refused texts."""
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
+        self,
+        fingerprint: Fingerprint,
+        *,
+        limit: int,
+        after: int = 0,
+        media: bool = False,
+        words: bool = False,
     ) -> Sequence[Missing]:
         with self._session.reading() as connection:
             table = self._vector_table(connection, fingerprint)
+            unless = _UNLESS_WORDED if words and not media else _UNLESS
             statement = _MISSING.format(
                 media="" if media else "NOT",
-                unless=_UNLESS.format(table=table) if table else "",
+                unless=unless.format(table=table) if table else "",
             )
-            found = run(connection, statement, (self._tenant, after, limit)).fetchall()
+            asked = (str(fingerprint),) if table and unless is _UNLESS_WORDED else ()
+            values = (self._tenant, *asked, after, limit)
+            found = run(connection, statement, values).fetchall()
             keys = [key for key, _ in found]
             rows = run(connection, _TEXTS, (self._tenant, keys))
             return [
@@ -105,15 +133,21 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             ]
 
     def put_vectors(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+        self,
+        fingerprint: Fingerprint,
+        *,
+        digests: Sequence[str],
+        vectors: Vectors,
+        words: Sequence[bytes] | None = None,
     ) -> None:
         with self._session.writing() as connection:
             self._lock(connection)
             dimensions = self._add_space(connection, fingerprint)
-            check_vectors(vectors, count=len(digests), dimensions=dimensions or vectors.shape[-1])
+            width = dimensions or int(vectors.shape[-1])
+            check_vectors(vectors, count=len(digests), dimensions=width)
+            check_words(words or (), count=len(digests) if words else 0, dimensions=width)
             if not len(digests):
                 return
-            width = int(vectors.shape[-1])
             table = self._vector_table(connection, fingerprint)
             if table is None:
                 # It takes a lock that all tenants share, until the end of this transaction.
@@ -132,6 +166,12 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
                 )
                 if cursor.rowcount:
                     run(connection, _CHANGED, (cursor.rowcount, self._tenant))
+                own = (self._tenant, str(fingerprint))
+                coded = zip(digests, words or (), strict=bool(words))
+                cursor.executemany(
+                    _PUT_WORDS.encode(),
+                    [(*own, bytes.fromhex(digest), codes) for digest, codes in coded],
+                )
 
     def _add_space(self, connection: Connection, fingerprint: Fingerprint) -> int:
         """Return the dimensions of a space, adding it if needed; 0 is unknown."""
@@ -187,6 +227,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
                 if not is_kept:
                     query_gone = "DELETE FROM spaces WHERE tenant = %s AND fingerprint = %s"
                     run(connection, query_gone, (self._tenant, name))
+            run(connection, _UNUSED_WORDS, (self._tenant, sorted(kept)))
         return removed
 
     def nearest(
@@ -227,6 +268,14 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             found = run(connection, _IS_INDEXED, (name,)).fetchone() is not None
             known = self._session.indexes[name] = (found, time.monotonic() + _LOOK_AGAIN_SECONDS)
         return known[0]
+
+    def word_codes(
+        self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
+    ) -> Mapping[ChunkKey, bytes]:
+        with self._session.reading() as connection:
+            values = (self._tenant, str(fingerprint), list(keys))
+            rows = run(connection, _WORDS, values).fetchall()
+        return {ChunkKey(key): bytes(codes) for key, codes in rows}
 
     def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
         with self._session.reading() as connection:

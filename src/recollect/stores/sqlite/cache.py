@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spaces (
     id INTEGER PRIMARY KEY,
@@ -52,17 +52,30 @@ CREATE TABLE IF NOT EXISTS vectors (
     digest BLOB NOT NULL,
     used_on INTEGER NOT NULL,
     vector BLOB NOT NULL,
+    words BLOB,
     PRIMARY KEY (space, digest)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_on);
 CREATE TABLE IF NOT EXISTS totals (vectors INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
 INSERT INTO totals SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM totals);
-CREATE TRIGGER IF NOT EXISTS vector_added AFTER INSERT ON vectors BEGIN
-    UPDATE totals SET vectors = vectors + 1, bytes = bytes + length(new.vector);
+"""
+_TRIGGERS = """
+CREATE TRIGGER vector_added AFTER INSERT ON vectors BEGIN
+    UPDATE totals SET vectors = vectors + 1,
+        bytes = bytes + length(new.vector) + ifnull(length(new.words), 0);
 END;
-CREATE TRIGGER IF NOT EXISTS vector_removed AFTER DELETE ON vectors BEGIN
-    UPDATE totals SET vectors = vectors - 1, bytes = bytes - length(old.vector);
+CREATE TRIGGER words_added AFTER UPDATE OF words ON vectors BEGIN
+    UPDATE totals SET bytes = bytes + length(new.words) - ifnull(length(old.words), 0);
 END;
+CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
+    UPDATE totals SET vectors = vectors - 1,
+        bytes = bytes - length(old.vector) - ifnull(length(old.words), 0);
+END;
+"""
+_FROM_1 = """
+ALTER TABLE vectors ADD COLUMN words BLOB;
+DROP TRIGGER vector_added;
+DROP TRIGGER vector_removed;
 """
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint) VALUES (?)"
 _SPACE = "SELECT id FROM spaces WHERE fingerprint = ?"
@@ -74,7 +87,15 @@ _TOUCH = """
     UPDATE vectors SET used_on = ?3
     WHERE space = ?1 AND digest IN (SELECT unhex(value) FROM json_each(?2))
 """
-_PUT = "INSERT OR IGNORE INTO vectors (space, digest, used_on, vector) VALUES (?, ?, ?, ?)"
+_WORDS = """
+    SELECT v.digest, v.words FROM json_each(?2) asked
+    JOIN vectors v ON v.space = ?1 AND v.digest = unhex(asked.value) WHERE v.words IS NOT NULL
+"""
+_PUT = """
+    INSERT INTO vectors (space, digest, used_on, vector, words) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET words = excluded.words
+    WHERE words IS NULL AND excluded.words IS NOT NULL
+"""
 _DROP_OLDEST = """
     DELETE FROM vectors WHERE (space, digest) IN (
         SELECT space, digest FROM vectors ORDER BY used_on, space, digest LIMIT ?
@@ -123,18 +144,32 @@ class SqliteVectorCache(SqliteFile, VectorCache):
         return {row[0].hex(): vector for row, vector in zip(rows, vectors, strict=True)}
 
     @_starts_over
+    def words(self, fingerprint: Fingerprint, *, digests: Sequence[str]) -> dict[str, bytes]:
+        with self._reading() as connection:
+            space = connection.execute(_SPACE, (str(fingerprint),)).get
+            rows = connection.execute(_WORDS, (space, json.dumps(list(digests))))
+            return {blob_of(digest).hex(): blob_of(words) for digest, words in rows}
+
+    @_starts_over
     def put(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors, today: date
+        self,
+        fingerprint: Fingerprint,
+        *,
+        digests: Sequence[str],
+        vectors: Vectors,
+        today: date,
+        words: Sequence[bytes] | None = None,
     ) -> None:
         day = today.toordinal()
+        coded: Sequence[bytes | None] = words or [None] * len(digests)
         with self._writing() as connection:
             connection.execute(_ADD_SPACE, (str(fingerprint),))
             space = connection.execute(_SPACE, (str(fingerprint),)).get
             connection.executemany(
                 _PUT,
                 [
-                    (space, bytes.fromhex(digest), day, vector.astype(np.float32).tobytes())
-                    for digest, vector in zip(digests, vectors, strict=True)
+                    (space, bytes.fromhex(digest), day, vector.astype(np.float32).tobytes(), codes)
+                    for digest, vector, codes in zip(digests, vectors, coded, strict=True)
                 ],
             )
 
@@ -255,7 +290,10 @@ def _connected(path: Path, *, writable: bool = True) -> apsw.Connection:
 
 def _create_tables(connection: apsw.Connection, *, path: Path) -> None:
     version = connection.pragma("user_version")
-    if version not in (0, _VERSION):
+    if version == 1:  # what was paid for is kept
+        with writing(connection):
+            connection.execute(f"{_FROM_1}{_TRIGGERS} PRAGMA user_version = {_VERSION}")
+    elif version not in (0, _VERSION):
         raise StoreCorruptError(
             f"The cache {path} is of version {version}.", action="It is replaced."
         )
@@ -264,5 +302,5 @@ def _create_tables(connection: apsw.Connection, *, path: Path) -> None:
         connection.pragma("auto_vacuum", 2)
         connection.execute("VACUUM")
         with writing(connection):
-            connection.execute(_SCHEMA)
+            connection.execute(f"{_SCHEMA}{_TRIGGERS}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")

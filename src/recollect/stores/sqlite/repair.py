@@ -62,7 +62,9 @@ _CHUNKS = f"""
 _RECORDS = f"""
     SELECT {CHUNK_COLUMNS} FROM chunks c JOIN documents d ON d.id = c.document
 """  # noqa: S608 - our own column names
-_TAILS = "SELECT tail FROM vectors UNION ALL SELECT tail FROM codes"
+_TAILS = """
+    SELECT tail FROM vectors UNION ALL SELECT tail FROM codes UNION ALL SELECT tail FROM word_codes
+"""
 _TERM_TAILS = "SELECT tail FROM columns UNION ALL SELECT tail FROM postings"
 _ORPHANS = "SELECT count(*) FROM chunks WHERE document NOT IN (SELECT id FROM documents)"
 _NAMELESS = f"""
@@ -72,6 +74,11 @@ _NAMELESS = f"""
 _MISSHAPEN = f"""
     SELECT DISTINCT s.fingerprint FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
     WHERE length(v.vector) != s.dimensions * ?
+"""  # noqa: S608 - our own column names
+_WORDLESS = "SELECT count(*) FROM word_codes WHERE id NOT IN (SELECT id FROM vectors)"
+_MISCODED = f"""
+    SELECT DISTINCT s.fingerprint FROM word_codes w JOIN spaces s ON s.id = w.id >> {TEXT_BITS}
+    WHERE length(w.codes) = 0 OR length(w.codes) % ((s.dimensions + 7) / 8)
 """  # noqa: S608 - our own column names
 _CODED = f"""
     SELECT asked.value, v.vector FROM json_each(?1) asked
@@ -202,6 +209,10 @@ def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
         yield "some vectors have no text or no space"
     for (space,) in connection.execute(_MISCOUNTED):
         yield f"space {space} has the wrong count of vectors"
+    for (fingerprint,) in connection.execute(_MISCODED):
+        yield f"word codes of {fingerprint} have the wrong length"
+    if connection.execute(_WORDLESS).get:
+        yield "some word codes have no vector"
 
 
 def _wrong_codes(connection: apsw.Connection) -> Iterator[str]:

@@ -7,7 +7,7 @@ user's files again. Only a file with page checksums can tell which of its rows a
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -65,6 +65,17 @@ _PUT_VECTOR = """
     INSERT OR IGNORE INTO vectors (id, vector)
     SELECT ?, ? WHERE EXISTS (SELECT 1 FROM texts WHERE id = ? AND digest = ?)
 """
+_WORDS = f"""
+    SELECT w.id, w.codes FROM word_codes w
+    CROSS JOIN spaces s ON s.id = w.id >> {TEXT_BITS}
+    WHERE w.id >= ? AND w.tail = 127 AND typeof(w.codes) = 'blob'
+        AND length(w.codes) > 0 AND length(w.codes) % ((s.dimensions + 7) / 8) = 0
+    ORDER BY w.id
+"""  # noqa: S608 - our own names and numbers
+_PUT_WORDS = """
+    INSERT OR IGNORE INTO word_codes (id, codes)
+    SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM vectors WHERE id = ?1)
+"""
 _MAX_ID = 2**62
 _TABLES = """
     SELECT name FROM main.sqlite_schema
@@ -98,11 +109,13 @@ def salvage(damaged: Path, connection: apsw.Connection, *, engine: Engine) -> in
             )
         spaces = {space for (space,) in connection.execute("SELECT id FROM spaces")}
         count = 0
-        for key, vector, space, text, digest in _sound_vectors(old):
+        for key, vector, space, text, digest in _sound_rows(old, _VECTORS):
             if space in spaces:
                 connection.execute(_PUT_TEXT, (text, digest))
                 connection.execute(_PUT_VECTOR, (key, vector, text, digest))
                 count += connection.changes()
+        for row in _sound_rows(old, _WORDS):
+            connection.execute(_PUT_WORDS, row)
     connection.execute(COUNT_VECTORS)
     for space in spaces:
         engine.rebuild(connection, space=space)
@@ -118,12 +131,12 @@ def _sound(old: apsw.Connection, sql: str, *, check: Callable[..., object]) -> I
                 yield row
 
 
-def _sound_vectors(old: apsw.Connection) -> Iterator[tuple[int, bytes, int, int, bytes]]:
-    """Yield all rows outside damaged pages."""
+def _sound_rows(old: apsw.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
+    """Yield all rows outside damaged pages, in the order of their ids."""
     start, step = 0, 1
     while start < _MAX_ID:
         try:
-            for row in old.execute(_VECTORS, (start,)):
+            for row in old.execute(sql, (start,)):
                 yield row
                 start, step = row[0] + 1, 1
         except (apsw.IOError, apsw.CorruptError):

@@ -226,6 +226,14 @@ ALTER TABLE segments ADD COLUMN stamp INTEGER NOT NULL DEFAULT 0;
 UPDATE segments SET stamp = random() WHERE removed;
 """
 
+_WORDED = """
+CREATE TABLE word_codes (
+    id INTEGER PRIMARY KEY,  -- that of the text's vector
+    codes BLOB NOT NULL,  -- one bit per dimension of each word
+    tail INTEGER NOT NULL DEFAULT 127
+) STRICT;
+"""
+
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("initial", _INITIAL),
     ("published spaces, batches, leases, dated chunks", _SERVED),
@@ -236,6 +244,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("texts by number", _NUMBERED),
     ("postings in segments", _SEGMENTED),
     ("stamps of removals", _STAMPED),
+    ("word codes", _WORDED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
 _CHANGED = re.compile(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")

@@ -81,6 +81,7 @@ _CLEAR = """
     DELETE FROM batches;
     DELETE FROM codes;
     DELETE FROM vectors;
+    DELETE FROM word_codes;
     DELETE FROM texts;
     DELETE FROM spaces;
 """

@@ -13,6 +13,7 @@ from recollect.stores.sqlite.documents import ADD_TEXT
 from recollect.stores.sqlite.rows import (
     TEXT_BITS,
     blob_of,
+    check_tail,
     decoding,
     digests_of,
     ids_in,
@@ -22,8 +23,8 @@ from recollect.stores.sqlite.rows import (
     vector_id,
     whole_of,
 )
-from recollect.stores.vectors import check_vectors
-from recollect.types import Background, Fingerprint
+from recollect.stores.vectors import check_vectors, check_words, code_bytes
+from recollect.types import Background, ChunkKey, Fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
 _SPACE = "SELECT id, dimensions, mean, deviation, is_published FROM spaces WHERE fingerprint = ?"
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)"
 _HAS_VECTOR = f"SELECT 1 FROM vectors v WHERE v.id = {vector_id('?1', 'c.text_id')}"  # noqa: S608
+_HAS_WORDS = _HAS_VECTOR.replace("vectors", "word_codes")
 _MISSING = f"""
     SELECT t.id, t.digest, c.prefix, c.text FROM chunks c JOIN texts t ON t.id = c.text_id
     WHERE c.id IN (
         -- Walks the index of texts alone: chunks are read only for the rows returned.
         SELECT min(c.id) FROM chunks c
         WHERE c.text_id > ?2 AND c.id NOT IN (SELECT chunk FROM media)
-          AND NOT EXISTS ({_HAS_VECTOR})
+          AND (NOT EXISTS ({_HAS_VECTOR}) OR (?4 AND NOT EXISTS ({_HAS_WORDS})))
         GROUP BY c.text_id ORDER BY c.text_id LIMIT ?3
     ) ORDER BY t.id
 """  # noqa: S608 - our own column names
@@ -61,6 +63,14 @@ _PUT = f"""
     INSERT INTO vectors (id, vector) VALUES ({vector_id("?", "?")}, ?)
     ON CONFLICT DO NOTHING RETURNING id
 """  # noqa: S608 - our own column names
+_PUT_WORDS = f"""
+    INSERT OR IGNORE INTO word_codes (id, codes) VALUES ({vector_id("?", "?")}, ?)
+"""  # noqa: S608 - our own column names
+_WORDS = f"""
+    SELECT c.id, w.codes, w.tail FROM json_each(?1) asked
+    CROSS JOIN chunks c ON c.id = asked.value
+    CROSS JOIN word_codes w ON w.id = {vector_id("?2", "c.text_id")}
+"""  # noqa: S608 - our own column names
 _UNUSED = f"""
     SELECT count(*) FROM vectors v JOIN spaces s ON s.id = v.id >> {TEXT_BITS}
     WHERE s.fingerprint NOT IN (SELECT value FROM json_each(?1))
@@ -69,9 +79,13 @@ _UNUSED = f"""
 _OTHERS = "SELECT id FROM spaces WHERE fingerprint NOT IN (SELECT value FROM json_each(?))"
 _DROP_UNUSED = f"""
     DELETE FROM vectors WHERE {text_in("id")} NOT IN (SELECT text_id FROM chunks);
+    DELETE FROM word_codes WHERE {text_in("id")} NOT IN (SELECT text_id FROM chunks);
     DELETE FROM texts WHERE id NOT IN (SELECT text_id FROM chunks);
 """  # noqa: S608 - our own column names
-_DROP_VECTORS = f"DELETE FROM vectors WHERE id BETWEEN {ids_in('?1')}"  # noqa: S608
+_DROP_VECTORS = f"""
+    DELETE FROM vectors WHERE id BETWEEN {ids_in("?1")};
+    DELETE FROM word_codes WHERE id BETWEEN {ids_in("?1")};
+"""  # noqa: S608 - our own column names
 COUNT_VECTORS = f"""
     UPDATE spaces SET vectors = (
         SELECT count(*) FROM vectors v WHERE v.id BETWEEN {ids_in("spaces.id")}
@@ -116,19 +130,34 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         self._engine = engine
 
     def missing(
-        self, fingerprint: Fingerprint, *, limit: int, after: int = 0, media: bool = False
+        self,
+        fingerprint: Fingerprint,
+        *,
+        limit: int,
+        after: int = 0,
+        media: bool = False,
+        words: bool = False,
     ) -> Sequence[Missing]:
         with self._reading() as connection:
-            bindings = (space_id(connection, fingerprint), after, limit)
-            rows = connection.execute(_MISSING_MEDIA if media else _MISSING, bindings)
+            bindings: tuple[int | None, ...] = (space_id(connection, fingerprint), after, limit)
+            if media:
+                return [_missing_of(*row) for row in connection.execute(_MISSING_MEDIA, bindings)]
+            rows = connection.execute(_MISSING, (*bindings, int(words)))
             return [_missing_of(*row) for row in rows]
 
     def put_vectors(
-        self, fingerprint: Fingerprint, *, digests: Sequence[str], vectors: Vectors
+        self,
+        fingerprint: Fingerprint,
+        *,
+        digests: Sequence[str],
+        vectors: Vectors,
+        words: Sequence[bytes] | None = None,
     ) -> None:
         with self._writing() as connection:
             space, dimensions = _add_space(connection, fingerprint)
-            check_vectors(vectors, count=len(digests), dimensions=dimensions or vectors.shape[-1])
+            width = dimensions or vectors.shape[-1]
+            check_vectors(vectors, count=len(digests), dimensions=width)
+            check_words(words or (), count=len(digests) if words else 0, dimensions=width)
             if not len(digests):
                 return
             if not dimensions:
@@ -138,6 +167,11 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             keys = [(bytes.fromhex(digest),) for digest in digests]
             connection.executemany(ADD_TEXT, keys)
             numbers = [connection.execute(_TEXT, key).get for key in keys]
+            if words:
+                coded = zip(numbers, words, strict=True)
+                connection.executemany(
+                    _PUT_WORDS, [(space, number, codes) for number, codes in coded]
+                )
             vectors = vectors.astype(np.float32)
             added = [
                 place
@@ -190,7 +224,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         with self._writing() as connection:
             for (space,) in list(connection.execute(_OTHERS, (kept,))):
                 connection.execute("DELETE FROM codes WHERE space = ?", (space,))
-                connection.execute(_DROP_VECTORS, (space,))
+                connection.execute(_DROP_VECTORS, (space, space))
                 connection.execute("DELETE FROM spaces WHERE id = ?", (space,))
             connection.execute(_DROP_UNUSED)
             connection.execute(COUNT_VECTORS)
@@ -208,6 +242,21 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             return self._engine.nearest(
                 connection, space=space, vector=vector, scope=scope, limit=limit
             )
+
+    def word_codes(
+        self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
+    ) -> Mapping[ChunkKey, bytes]:
+        with self._reading() as connection:
+            row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
+            if row is None:
+                return {}
+            width = code_bytes(whole_of(row[1]))
+            found: dict[ChunkKey, bytes] = {}
+            asked = (json.dumps(list(keys)), whole_of(row[0]))
+            for key, codes, tail in connection.execute(_WORDS, asked):
+                check_tail(tail)
+                found[ChunkKey(whole_of(key))] = blob_of(codes, entry_bytes=width)
+            return found
 
     def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
         with self._reading() as connection:

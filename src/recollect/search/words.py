@@ -1,0 +1,71 @@
+"""Compares a question with the best candidates word by word (MaxSim, late interaction).
+
+A chunk's vector says what it is about as a whole; one sentence in it may be the answer. For each
+word of the question the best matching word of the chunk is found, by the states that the model has
+of both in their contexts, and the matches are averaged by how much each word tells. Of a chunk's
+words one bit per dimension is stored, the sign, which keeps their order: docs/decisions/0036.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.stores.bm25 import term_weights
+from recollect.stores.vectors import code_bytes
+from recollect.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from recollect.providers.base import QuestionWords
+    from recollect.stores.base import Corpus
+    from recollect.text.terms import QueryTerms
+
+    Floats = npt.NDArray[np.float64]
+
+COMPARED = 100
+"""The best candidates by all other evidence, whose words are compared."""
+
+
+def word_weights(asked: QuestionWords, *, question: QueryTerms, corpus: Corpus) -> Floats:
+    """Return the share of each word in what the question tells; they add up to 1."""
+    weights = term_weights(question.terms, stop=question.stop, corpus=corpus)
+    of_term = dict(zip(question.terms, weights.tolist(), strict=True))
+    of_word = {
+        word: max((of_term.get(term, 0.0) for term in terms(word)), default=0.0)
+        for word in set(asked.words)
+    }
+    told = np.array([of_word[word] for word in asked.words], dtype=np.float64)
+    return told / told.sum() if told.any() else np.full(len(told), 1.0 / max(len(told), 1))
+
+
+def word_matches(asked: QuestionWords, weights: Floats, codes: Sequence[bytes]) -> Floats:
+    """Return for each chunk how well its best words match those of the question, at most about 1.
+
+    Args:
+        asked: the question.
+        weights: of its words.
+        codes: the word codes of each chunk.
+
+    """
+    telling = weights > 0
+    states, weights = asked.states[telling], weights[telling]
+    if not len(codes) or not len(states):
+        return np.zeros(len(codes))
+    dimensions = states.shape[1]
+    width = code_bytes(dimensions)
+    packed = np.frombuffer(b"".join(codes), dtype=np.uint8).reshape(-1, width)
+    signs = np.unpackbits(packed, axis=1, count=dimensions).astype(np.float32)
+    # The product with signs of ±1 is twice that with bits of 0 and 1, less the sum.
+    products = 2 * (signs @ states.T) - states.sum(axis=1)
+    starts = np.cumsum([0, *(len(each) // width for each in codes[:-1])])
+    best = np.maximum.reduceat(products, starts, axis=0)
+    # The length of a sign vector seen along a unit vector, on average.
+    scale = math.sqrt(math.pi / (2 * dimensions))
+    matches: Floats = (best @ weights) * scale
+    return matches
