@@ -50,7 +50,7 @@ def inspect(target: list[str], environ: Mapping[str, str], method: str, *options
 def test_it_finds_no_fault_with_the_tools(sample: Path, plain: Mapping[str, str]) -> None:
     listed = inspect(command(sample), plain, "tools/list", "--strict")
 
-    assert 7 == len(listed["tools"])
+    assert 5 == len(listed["tools"])
 
 
 def test_it_calls_tools_and_reads_resources(sample: Path, plain: Mapping[str, str]) -> None:

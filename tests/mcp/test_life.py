@@ -91,7 +91,7 @@ def test_the_handshake_and_the_tools_do_not_wait_for_the_memory(
         listed = server.hear()
         server.process.kill()
 
-    assert 7 == len(listed["result"]["tools"])
+    assert 5 == len(listed["result"]["tools"])
 
 
 def test_instructions_say_what_is_there_and_what_is_missing(

@@ -53,3 +53,10 @@ def test_an_empty_answer_fits_the_schema_of_its_tool(tool: Tool) -> None:
     assert {
         name: {"array": [], "string": ""}[kind] for name, kind in kinds.items()
     } == tool.empty_output()
+
+
+def test_tools_for_connectors_are_marked_and_the_query_says_what_to_write() -> None:
+    assert ["search", "fetch"] == [tool.name for tool in TOOLS if tool.is_for_connectors]
+    queries = [each for tool in TOOLS for each in tool.arguments if each.name == "query"]
+
+    assert {"question" in each.description for each in queries} == {True}

@@ -162,6 +162,11 @@ def _announce(address: str, *, as_json: bool) -> None:
 @click.option("--scope", "scopes", multiple=True, help="Also show facts of this scope: user:ada.")
 @click.option("--read-only", is_flag=True, help="Offer no tools that write.")
 @click.option(
+    "--connector-tools/--no-connector-tools",
+    default=None,
+    help="List the tools `search` and `fetch` that ChatGPT needs.  [default: with --http only]",
+)
+@click.option(
     "--token-file",
     type=click.Path(path_type=Path),
     help="File with the token that HTTP requests must send.  [default: $RECOLLECT_TOKEN]",
@@ -176,6 +181,7 @@ def mcp_command(
     http: str | None,
     scopes: tuple[str, ...],
     read_only: bool,
+    connector_tools: bool | None,
     token_file: Path | None,
     names: tuple[str, ...],
 ) -> None:
@@ -191,6 +197,7 @@ def mcp_command(
         config_file=options.config_file,
         scopes=scopes,
         read_only=read_only,
+        lists_connector_tools=http is not None if connector_tools is None else connector_tools,
     )
     if server.trouble is not None:
         logging.getLogger(__name__).warning(server.trouble)

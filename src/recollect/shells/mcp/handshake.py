@@ -57,6 +57,8 @@ class McpOptions:
     read_only: bool
     instructions: str
     """What models are told about this memory."""
+    lists_connector_tools: bool = False
+    """Whether `search` and `fetch` are listed; they can be called in any case."""
     trouble: str | None = None
     """What the person who starts the server should know."""
 
@@ -68,6 +70,7 @@ def make_options(
     config_file: Path | None,
     scopes: Iterable[str],
     read_only: bool,
+    lists_connector_tools: bool = False,
 ) -> McpOptions:
     """Return the options, with instructions made without opening the memory.
 
@@ -83,6 +86,7 @@ def make_options(
         scopes=frozenset(map(str, map(FactScope.parse, scopes))) - {GLOBAL},
         read_only=read_only,
         instructions=_instructions(seen),
+        lists_connector_tools=lists_connector_tools,
         trouble=seen.trouble,
     )
 

@@ -56,20 +56,35 @@ class McpMemory:
     """What a client may use of one memory: its tools and its files."""
 
     def __init__(
-        self, served: ServedMemory | HostedMemory, *, scopes: frozenset[str], read_only: bool
+        self,
+        served: ServedMemory | HostedMemory,
+        *,
+        scopes: frozenset[str],
+        read_only: bool,
+        lists_connector_tools: bool = True,
     ) -> None:
+        self._lists_connector_tools = lists_connector_tools
         self.tools = {tool.name: tool for tool in tools_for(read_only=read_only)}
         self.calls = Calls(served, scopes=scopes)
         self.resources = Resources(served)
 
     def listed(self) -> list[types.Tool]:
         """Return the tools as clients see them."""
-        return [types.Tool.model_validate(tool_json(tool)) for tool in self.tools.values()]
+        return [
+            types.Tool.model_validate(tool_json(tool))
+            for tool in self.tools.values()
+            if self._lists_connector_tools or not tool.is_for_connectors
+        ]
 
 
 def make_server(served: ServedMemory, options: McpOptions) -> Server[Any]:
     """Return a server over a memory that may not be open yet."""
-    memory = McpMemory(served, scopes=options.scopes, read_only=options.read_only)
+    memory = McpMemory(
+        served,
+        scopes=options.scopes,
+        read_only=options.read_only,
+        lists_connector_tools=options.lists_connector_tools,
+    )
     return server_of(lambda _context: memory, instructions=options.instructions)
 
 

@@ -45,6 +45,8 @@ class Tool:
     destroys: bool = False
     output_schema: Mapping[str, object] = field(default_factory=dict)
     """The schema of its structured result; empty if it is not worth its tokens."""
+    is_for_connectors: bool = False
+    """Whether only ChatGPT's connectors need it; then it is listed for them alone."""
 
     def empty_output(self) -> dict[str, object]:
         """Return the required members of the output schema, all empty."""
@@ -58,7 +60,8 @@ class Tool:
 _QUERY = Argument(
     "query",
     "string",
-    'Any words; only passages with all "quoted phrases" are found',
+    "The question as you would ask a colleague, with names and ids as written; not a list of "
+    'keywords. A "quoted phrase" must occur.',
     aliases="q search text question prompt searchQuery queryText input",
     is_required=True,
 )
@@ -200,6 +203,7 @@ TOOLS = (
         "Same as memory_search, for clients that need this name.",
         (_QUERY,),
         output_schema=_results(_object("id title url", "text")),
+        is_for_connectors=True,
     ),
     Tool(
         "fetch",
@@ -213,6 +217,7 @@ TOOLS = (
             ),
         ),
         output_schema=_object("id title text url", "metadata", metadata={"type": "object"}),
+        is_for_connectors=True,
     ),
 )
 
