@@ -11,7 +11,7 @@ from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, Vec
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.near import EFFORT, index_of
-from recollect.stores.postgres.rows import scope_condition
+from recollect.stores.postgres.rows import Condition, scope_condition
 from recollect.stores.postgres.schema import SCHEMA, space_key
 from recollect.stores.postgres.tenant import TenantTables, table_of
 from recollect.stores.vectors import check_vectors, check_words
@@ -79,19 +79,22 @@ _NEAREST = """
     WHERE v.tenant = %s AND {condition}
     ORDER BY v.vector <#> %s, c.id LIMIT %s
 """
-# The index orders by half precision, so what it proposes is ordered again. The tenant is in the
-# text: a plan for any tenant could not use the index of one.
-_NEAREST_BY_INDEX = """
+# Without a filter the vectors come first, and only the nearest are joined. An index orders by half
+# precision, so what it proposes is ordered again. The tenant is in the text: a plan for any tenant
+# could not use the index of one.
+_NEAREST_FIRST = """
     WITH near AS MATERIALIZED (
         SELECT v.digest, v.vector FROM {table} v WHERE v.tenant = {tenant}
-        ORDER BY v.vector::halfvec({width}) <#> %s::vector::halfvec({width}) LIMIT %s
+        ORDER BY {distance} LIMIT %s
     )
-    SELECT c.id, -(n.vector <#> %s) FROM near n
+    SELECT c.id, -(n.vector <#> %s), (SELECT count(*) FROM near) FROM near n
     JOIN chunks c ON c.tenant = {tenant} AND c.digest = n.digest
     JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE {condition}
     ORDER BY n.vector <#> %s, c.id LIMIT %s
 """
+_DISTANCE = "v.vector <#> %s"
+_INDEXED_DISTANCE = "v.vector::halfvec({width}) <#> %s::vector::halfvec({width})"
 _IS_INDEXED = """
     SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid
 """
@@ -241,24 +244,36 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             condition = scope_condition(connection, scope, tenant=self._tenant)
             asked = VectorParameter(vector)
             rows: list[Row] = []
-            # With a filter, comparing what it lets through is exact and cheap.
-            if scope.is_open and self._is_indexed(connection, fingerprint):
-                statement = _NEAREST_BY_INDEX.format(
-                    table=table,
-                    condition=condition,
-                    width=len(vector),
-                    tenant=sql.Literal(self._tenant).as_string(connection).replace("%", "%%"),
-                )
-                values = (asked, EFFORT, asked, *condition.values, asked, limit)
-                rows = run(connection, statement, values).fetchall()
-            # Vectors of texts that are gone may have taken the places of others.
-            if len(rows) < limit:
+            if scope.is_open:
+                rows = self._nearest_first(connection, fingerprint, asked, condition, limit=limit)
+            # With a filter, comparing what it lets through is exact and cheap. And without one,
+            # vectors of texts that are gone may have taken the places of others.
+            if not rows or (len(rows) < limit and rows[0][2] == EFFORT):
                 statement = _NEAREST.format(table=table, condition=condition)
-                exact = (asked, self._tenant, *condition.values, asked, limit)
-                rows = run(connection, statement, exact).fetchall()
-        return VectorPool(
-            tuple(ChunkKey(key) for key, _ in rows), tuple(cosine for _, cosine in rows)
+                values = (asked, self._tenant, *condition.values, asked, limit)
+                rows = run(connection, statement, values).fetchall()
+        return VectorPool(tuple(ChunkKey(row[0]) for row in rows), tuple(row[1] for row in rows))
+
+    def _nearest_first(
+        self,
+        connection: Connection,
+        fingerprint: Fingerprint,
+        asked: VectorParameter,
+        condition: Condition,
+        *,
+        limit: int,
+    ) -> list[Row]:
+        """Return chunks, cosines, and how many vectors were looked at: EFFORT if there are more."""
+        is_indexed = self._is_indexed(connection, fingerprint)
+        distance = _INDEXED_DISTANCE if is_indexed else _DISTANCE
+        statement = _NEAREST_FIRST.format(
+            table=table_of(fingerprint),
+            condition=condition,
+            distance=distance.format(width=len(asked.vector)),
+            tenant=sql.Literal(self._tenant).as_string(connection).replace("%", "%%"),
         )
+        values = (asked, EFFORT, asked, *condition.values, asked, limit)
+        return run(connection, statement, values).fetchall()
 
     def _is_indexed(self, connection: Connection, fingerprint: Fingerprint) -> bool:
         """Tell whether this memory has an index; one that is built later is noticed later."""
