@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -172,6 +173,9 @@ def test_a_token_is_not_sent_in_the_clear(url: str) -> None:
         RemoteMemory(url, "token")
 
 
+@pytest.mark.skipif(
+    "ALL_QUESTIONS" not in os.environ, reason="takes long: `make test-postgres` runs it"
+)
 def test_the_command_reports_and_needs_a_token(
     served: Served, tenant: str, workspace: Path, environ: dict[str, str], write: Write
 ) -> None:

@@ -83,6 +83,7 @@ class PushedSource:
         self._options = options
         self._left_out = f"{left_out}/"
         self._only = only
+        self._read: dict[str, tuple[PushedDocument, bytes]] = {}
 
     @property
     def recipe(self) -> str:
@@ -101,13 +102,21 @@ class PushedSource:
 
         """
         self._pushed.require_here()
-        some = None if self._only is None else sorted(self._only)
-        listed = self._pushed.listed() if some is None else self._pushed.named(some)
+        if self._only is None:
+            listed = self._pushed.listed()
+        else:
+            self._read = self._pushed.contents(sorted(self._only))
+            listed = [document for document, _ in self._read.values()]
         return [_found(each) for each in listed if not each.path.startswith(self._left_out)], []
 
     def take(self, found: Found) -> Taken:
-        """Read a document."""
-        return taken_note(read_pushed(self._pushed, found), options=self._options.chunk)
+        """Read a document; one of few was read when it was found."""
+        if found.path in self._read:
+            document, content = self._read.pop(found.path)
+            note = document_of(found, content, _stat(document), is_settled=True)
+        else:
+            note = read_pushed(self._pushed, found)
+        return taken_note(note, options=self._options.chunk)
 
 
 def read_pushed(pushed: PushedDocuments, found: Found) -> Document:

@@ -220,7 +220,8 @@ class Syncer:
             paths: of the documents, also of those that are gone.
 
         """
-        stored = (self.store.known_of(path, source=source.kind) for path in paths)
+        with self.store.snapshot():  # one transaction for all
+            stored = [self.store.known_of(path, source=source.kind) for path in paths]
         return sync_documents(
             [source],
             store=self.store,

@@ -99,6 +99,9 @@ class PushedDocuments(Protocol):
 
         """
 
+    def contents(self, paths: Sequence[str]) -> dict[str, tuple[PushedDocument, bytes]]:
+        """Return those of some documents that exist, with their contents, by path."""
+
     def versions(self, path: str) -> list[PushedDocument]:
         """Return the versions that are kept, the newest first; the current one is among them."""
 

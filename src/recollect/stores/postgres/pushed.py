@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from recollect.errors import ChangedError, ElsewhereError, NotFoundError, StorageLimitError
@@ -14,7 +15,7 @@ from recollect.stores.pushed import KEPT_VERSIONS, PUSHED, PushedDocument, Pushe
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from recollect.stores.postgres.connect import Connection, Session
     from recollect.stores.pushed import MemoryLimits, PushedChange
@@ -24,6 +25,9 @@ _LISTED = f"""
     SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND starts_with(path, %s) ORDER BY path
 """  # noqa: S608 - our own names
 _NAMED = f"SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND path = ANY(%s)"  # noqa: S608
+_CONTENTS = f"""
+    SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = ANY(%s)
+"""  # noqa: S608 - our own names
 _CURRENT = f"SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = %s"  # noqa: S608
 _EARLIER = f"""
     SELECT {_COLUMNS}, content FROM pushed_versions WHERE tenant = %s AND path = %s AND version = %s
@@ -39,8 +43,8 @@ _KEEP = f"""
 """  # noqa: S608 - our own names
 _FORGET = "DELETE FROM pushed_versions WHERE tenant = %s AND path = %s AND version <= %s"
 _LAST = """
-    SELECT coalesce(max(version), 0), coalesce(max(changed_ns), 0) FROM pushed_versions
-    WHERE tenant = %s AND path = %s
+    SELECT path, max(version), max(changed_ns) FROM pushed_versions
+    WHERE tenant = %s AND path = ANY(%s) GROUP BY path
 """
 _PUT = f"""
     INSERT INTO pushed (tenant, {_COLUMNS}, content) VALUES (%s, %s, %s, %s, %s, %s, %s)
@@ -94,6 +98,11 @@ class PostgresPushed(TenantTables, PushedDocuments):
             )
         return PushedDocument(*row[:-1]), bytes(row[-1])
 
+    def contents(self, paths: Sequence[str]) -> dict[str, tuple[PushedDocument, bytes]]:
+        with self._session.reading() as connection:
+            rows = run(connection, _CONTENTS, (self._tenant, list(paths))).fetchall()
+        return {row[0]: (PushedDocument(*row[:-1]), bytes(row[-1])) for row in rows}
+
     def versions(self, path: str) -> list[PushedDocument]:
         with self._session.reading() as connection:
             rows = run(connection, _VERSIONS, (self._tenant, path) * 2).fetchall()
@@ -106,42 +115,45 @@ class PostgresPushed(TenantTables, PushedDocuments):
             stored = {each.path: each for each in self.named([each.path for each in changes])}
             for each in changes:
                 _check(each, stored.get(each.path))
-            written = [
-                done
-                for each in changes
-                if (done := self._apply(connection, each, stored.get(each.path))) is not None
-            ]
+            written = [stored[each.path] for each in changes if _is_stored(each, stored)]
+            new = [each for each in changes if not _is_stored(each, stored)]
+            self._retire(connection, [stored[each.path] for each in new if each.path in stored])
+            written += self._put(connection, [each for each in new if each.content is not None])
             if written:
                 self._require_room(connection)
             run(connection, ENQUEUE, (self._tenant,))
-        return written
+        return sorted(written, key=lambda each: each.path)
 
-    def _apply(
-        self, connection: Connection, change: PushedChange, before: PushedDocument | None
-    ) -> PushedDocument | None:
-        key = (self._tenant, change.path)
-        if change.content is not None:
-            digest = digest_of(change.content)
-            if before is not None and before.digest == digest:
-                return before
-        if before is not None:
+    def _retire(self, connection: Connection, documents: Sequence[PushedDocument]) -> None:
+        """Move documents to the earlier versions, and forget the oldest of those."""
+        for each in documents:
+            key = (self._tenant, each.path)
             run(connection, _KEEP, key)
             run(connection, _DELETE, key)
-            run(connection, _FORGET, (*key, before.version - KEPT_VERSIONS))
-        if change.content is None:
-            return None
-        last = run(connection, _LAST, key).fetchone() or (0, 0)
-        document = PushedDocument(
-            change.path,
-            int(last[0]) + 1,
-            digest,
-            len(change.content),
-            # Clocks of servers differ: a version must still look later than the one before.
-            max(time.time_ns(), int(last[1]) + 1),
-        )
-        values = (document.version, digest, document.size_bytes, document.changed_ns)
-        run(connection, _PUT, (*key, *values, change.content))
-        return document
+            run(connection, _FORGET, (*key, each.version - KEPT_VERSIONS))
+
+    def _put(self, connection: Connection, changes: Sequence[PushedChange]) -> list[PushedDocument]:
+        paths = [each.path for each in changes]
+        rows = run(connection, _LAST, (self._tenant, paths)).fetchall()
+        last = {path: (int(version), int(changed)) for path, version, changed in rows}
+        written: list[PushedDocument] = []
+        values: list[tuple[object, ...]] = []
+        for each in changes:
+            assert each.content is not None  # noqa: S101 - chosen by the caller
+            version, changed_ns = last.get(each.path, (0, 0))
+            document = PushedDocument(
+                each.path,
+                version + 1,
+                digest_of(each.content),
+                len(each.content),
+                # Clocks of servers differ: a version must still look later than the one before.
+                max(time.time_ns(), changed_ns + 1),
+            )
+            written.append(document)
+            values.append((self._tenant, *astuple(document), each.content))
+        with connection.cursor() as cursor:
+            cursor.executemany(_PUT.encode(), values)
+        return written
 
     def _require_room(self, connection: Connection) -> None:
         limits = self._limits
@@ -159,6 +171,14 @@ class PostgresPushed(TenantTables, PushedDocuments):
 
     def close(self) -> None:
         self._session.close()
+
+
+def _is_stored(change: PushedChange, stored: Mapping[str, PushedDocument]) -> bool:
+    """Tell whether a document is to be written with the content that it has."""
+    before = stored.get(change.path)
+    if change.content is None or before is None:
+        return False
+    return before.digest == digest_of(change.content)
 
 
 def _check(change: PushedChange, stored: PushedDocument | None) -> None:
