@@ -76,7 +76,7 @@ def _embed_and_search(store: PostgresStore) -> None:
     missing = [*store.missing(SPACE, limit=9), *store.missing(SPACE, limit=9, media=True)][:3]
     digests = [each.digest for each in missing]
     for space in (SPACE, OTHER):
-        store.put_vectors(space, digests=digests, vectors=vectors)
+        store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
         store.missing(space, limit=9)
     store.put_background(SPACE, Background(0.1, 0.1))
     store.publish(SPACE)
@@ -94,6 +94,7 @@ def _embed_and_search(store: PostgresStore) -> None:
         near = store.nearest(SPACE, vector=vectors[0], scope=scope, limit=9).keys
         store.load([*found, *near], terms=["lamp"], fingerprint=SPACE)
         store.load(found, terms=["lamp"], fingerprint=None)
+        store.word_codes(SPACE, keys=found)
         store.documents(scope, limit=9, offset=0)
         store.days(scope)
         store.superseded(scope)

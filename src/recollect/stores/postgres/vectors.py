@@ -63,7 +63,7 @@ _WORDS = """
 """
 _UNUSED_WORDS = """
     DELETE FROM word_codes w WHERE w.tenant = %s AND (NOT w.fingerprint = ANY(%s) OR NOT EXISTS (
-        SELECT 1 FROM chunks c WHERE c.tenant = w.tenant AND c.digest = w.digest
+        SELECT 1 FROM chunks c WHERE c.tenant = %s AND c.digest = w.digest
     ))
 """
 _CHANGED = "UPDATE tenants SET changes = changes + %s WHERE tenant = %s"
@@ -80,15 +80,14 @@ _NEAREST = """
     ORDER BY v.vector <#> %s, c.id LIMIT %s
 """
 # Without a filter the vectors come first, and only the nearest are joined. An index orders by half
-# precision, so what it proposes is ordered again. The tenant is in the text: a plan for any tenant
-# could not use the index of one.
+# precision, so what it proposes is ordered again.
 _NEAREST_FIRST = """
     WITH near AS MATERIALIZED (
         SELECT v.digest, v.vector FROM {table} v WHERE v.tenant = {tenant}
         ORDER BY {distance} LIMIT %s
     )
     SELECT c.id, -(n.vector <#> %s), (SELECT count(*) FROM near) FROM near n
-    JOIN chunks c ON c.tenant = {tenant} AND c.digest = n.digest
+    JOIN chunks c ON c.digest = n.digest
     JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE {condition}
     ORDER BY n.vector <#> %s, c.id LIMIT %s
@@ -230,7 +229,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
                 if not is_kept:
                     query_gone = "DELETE FROM spaces WHERE tenant = %s AND fingerprint = %s"
                     run(connection, query_gone, (self._tenant, name))
-            run(connection, _UNUSED_WORDS, (self._tenant, sorted(kept)))
+            run(connection, _UNUSED_WORDS, (self._tenant, sorted(kept), self._tenant))
         return removed
 
     def nearest(
@@ -264,16 +263,19 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
         limit: int,
     ) -> list[Row]:
         """Return chunks, cosines, and how many vectors were looked at: EFFORT if there are more."""
-        is_indexed = self._is_indexed(connection, fingerprint)
-        distance = _INDEXED_DISTANCE if is_indexed else _DISTANCE
+        distance, tenant, values = _DISTANCE, "%s", [self._tenant]
+        if self._is_indexed(connection, fingerprint):
+            # In the text: a plan for any tenant, which is kept, could not use the index of one.
+            distance, values = _INDEXED_DISTANCE, []
+            tenant = sql.Literal(self._tenant).as_string(connection).replace("%", "%%")
         statement = _NEAREST_FIRST.format(
             table=table_of(fingerprint),
             condition=condition,
             distance=distance.format(width=len(asked.vector)),
-            tenant=sql.Literal(self._tenant).as_string(connection).replace("%", "%%"),
+            tenant=tenant,
         )
-        values = (asked, EFFORT, asked, *condition.values, asked, limit)
-        return run(connection, statement, values).fetchall()
+        given = (*values, asked, EFFORT, asked, *condition.values, asked, limit)
+        return run(connection, statement, given).fetchall()
 
     def _is_indexed(self, connection: Connection, fingerprint: Fingerprint) -> bool:
         """Tell whether this memory has an index; one that is built later is noticed later."""
