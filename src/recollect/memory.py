@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from recollect.search.answer import StartedSearch
     from recollect.search.expand import QueryExpander
     from recollect.search.overview import Overview
+    from recollect.search.recall_log import RecallLog
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
@@ -564,13 +565,14 @@ class Memory:
         """Return the search that `recall` makes."""
         from recollect.search.recall import CANDIDATES
 
-        return SearchRequest(prompt, max_results=CANDIDATES, scopes=tuple(scopes), phrases=False)
+        return SearchRequest(
+            prompt, max_results=CANDIDATES, scopes=tuple(scopes), phrases=False, explain=True
+        )
 
-    @staticmethod
     def recall_from(
-        results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
+        self, results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
     ) -> Recalled:
-        """Return the block of `recall` from the results of its search.
+        """Return the block of `recall` from the results of its search, and log it.
 
         Raises:
             UsageError: the budget is too small for any block; the error names one that is enough.
@@ -578,7 +580,30 @@ class Memory:
         """
         from recollect.search.recall import recall_block
 
-        return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
+        recalled = recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
+        try:
+            if self.recall_log is not None:
+                self.recall_log.add(recalled, at=_now())
+        except OSError as error:
+            notice = f"This recall is not in the log: {error.strerror or error}."
+            results = replace(results, notices=(*recalled.results.notices, notice))
+            recalled = replace(recalled, results=results)
+        return recalled
+
+    @cached_property
+    def recall_log(self) -> RecallLog | None:
+        """What was recalled lately; None if it is not logged.
+
+        Only the owner's recalls from files are: a log shows prompts, and a pushed memory or one
+        limited to scopes has several users.
+        """
+        setup = self._setup
+        is_own = setup.scopes is None and self._pushed is None and self._store.is_shared
+        if not (is_own and self.config.logs_recalls):
+            return None
+        from recollect.search.recall_log import RecallLog
+
+        return RecallLog(setup.places.recalls_of(self.agent))
 
     def finish_in_background(self) -> int:
         """Start a process that does what the last search left; return its id.

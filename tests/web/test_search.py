@@ -22,7 +22,9 @@ def test_before_a_question_the_page_shows_recent_notes_and_questions_that_have_a
     tab: Tab, sample_server: Server
 ) -> None:
     newest = sample_server.ask("/api/documents", limit=1)["documents"][0]
+    sample_server.ask("/api/recall", prompt="what does the cat eat")
     tab.open("search")
+    expect(tab.find(".recalled")).to_contain_text("what does the cat eat")
     expect(tab.find(".recent a").first).to_have_attribute("href", re.compile(newest["date"]))
     expect(tab.find(".state")).to_contain_text(re.compile(r"\d+ notes.*1 conversation.*facts"))
     expect(tab.find(".filters")).not_to_be_visible()
@@ -209,7 +211,7 @@ def test_an_explanation_adds_up_for_the_eye_and_for_the_ear(tab: Tab) -> None:
 
 
 def test_a_question_that_is_not_in_memory_is_not_answered_confidently(tab: Tab) -> None:
-    tab.open("search", q="which dentist does Mika go to")
+    tab.open("search", q="who won the chess olympiad in Dresden")
 
     expect(tab.find(".note.warn")).to_contain_text("No result stands out")
 
@@ -313,7 +315,8 @@ def test_a_question_that_is_too_long_is_told_so_and_not_asked(tab: Tab) -> None:
 def test_filters_that_let_nothing_pass_say_so_and_what_to_do(tab: Tab) -> None:
     tab.open("search", q="certificate", path="nowhere/**")
 
-    expect(tab.find(".note")).to_contain_text("Remove a filter")
+    expect(tab.find(".note").first).to_contain_text("No indexed file matches the path")
+    expect(tab.find(".note").last).to_contain_text("Remove a filter")
     tab.said("No matches for certificate")
 
 

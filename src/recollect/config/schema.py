@@ -72,6 +72,12 @@ class Config:
     sync_on_search: bool = setting(
         "sync.on_search", True, switch, "bring the index up to date before a search"
     )
+    logs_recalls: bool = user_setting(
+        "recall.log",
+        True,
+        switch,
+        "log what was recalled for which prompt, for the page; in the home, for you only",
+    )
     resident_seconds: int = user_setting(
         "resident.idle_seconds",
         0,

@@ -63,5 +63,5 @@ export function editorChoice() {
     ...Object.entries(EDITORS).map(([value, { name }]) => h("option", { value }, name)));
   select.value = localStorage.getItem(EDITOR) ?? "";
   select.addEventListener("change", () => localStorage.setItem(EDITOR, select.value));
-  return h("label", { class: "row soft" }, "Open notes in ", select);
+  return h("label", { class: "soft" }, "Open notes in ", select);
 }

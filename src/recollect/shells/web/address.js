@@ -27,3 +27,9 @@ export function go(view, params, { replace = false } = {}) {
 export function fileLink({ path, startLine, endLine }) {
   return link("file", { path, from: startLine, to: endLine });
 }
+
+// The folder of a path; of a transcript, whose folders are an agent's own, only where it comes from.
+export function folderOf(path) {
+  const folders = path.split("/").slice(0, -1);
+  return (folders[0] === "sessions" ? folders.slice(0, 1) : folders).join("/");
+}

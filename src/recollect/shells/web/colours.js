@@ -1,5 +1,6 @@
 // The colours of the map's points: by source, folder or age, with a legend.
 
+import { folderOf } from "./address.js";
 import { h, swatch } from "./dom.js";
 
 const FOLDERS = 7; // with a colour of their own
@@ -60,10 +61,6 @@ export function colourChoice() {
       swatches();
     },
   };
-}
-
-function folderOf(path) {
-  return path.split("/").slice(0, -1).join("/");
 }
 
 // How many of the sorted texts come before this one.

@@ -1,5 +1,6 @@
 // The search form: the question, the filters below it, and the facets of the results.
 
+import { folderOf } from "./address.js";
 import { field, h, searchBox } from "./dom.js";
 import { reveal } from "./text.js";
 
@@ -82,7 +83,7 @@ export function searchForm() {
 
 // Folders and tags of the results, each a button that narrows the search to it.
 export function facets(hits, controls, change) {
-  const folders = countOf(hits.map(({ path }) => path.split("/").slice(0, -1).join("/")).filter(Boolean));
+  const folders = countOf(hits.map(({ path }) => folderOf(path)).filter(Boolean));
   const tags = countOf(hits.flatMap(({ snippet }) => [...new Set(snippet.match(TAG) ?? [])])
     .filter((name) => !COLOUR.test(name)));
   const { q, path } = controls.asAddress();

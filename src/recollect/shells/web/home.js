@@ -2,12 +2,14 @@
 
 import { fileLink, link } from "./address.js";
 import { editorChoice } from "./actions.js";
+import { recalled } from "./recalls.js";
 import { count, day, h, note, tag } from "./dom.js";
 import { forgetQuestions, lastQuestions } from "./history.js";
 import { summaryOf } from "./health.js";
 import { plain, reveal } from "./text.js";
 
 const LISTED = 6; // recent notes
+const RECALLS = 5;
 const READ = 200; // documents whose headings may become questions
 const QUESTIONS = 6;
 const CHARS = { least: 8, most: 60 }; // of a heading that works as a question
@@ -22,8 +24,9 @@ const CLOCK = /^\d{1,2}[:.]\d{2}(?:\s*[–-]\s*\d{1,2}[:.]\d{2})?\s+/u; // befor
 const UNTELLING = /^[\d\s.:/,–-]*$|^\d{4}-\d{2}-\d{2}/u;
 
 export async function home(request) {
-  const [status, { documents }] = await Promise.all([
+  const [status, { documents }, { recalls }] = await Promise.all([
     request("/api/status"), request("/api/documents", { params: { limit: READ } }),
+    request("/api/recalls", { params: { limit: RECALLS } }),
   ]);
   if (!documents.length) {
     return [healthLine(status), note("", "This memory is empty.",
@@ -40,6 +43,7 @@ export async function home(request) {
         h("h2", {}, "Recent notes"),
         h("ul", { class: "documents" },
           ...documents.filter(({ source }) => source !== "facts").slice(0, LISTED).map(recentNote))),
+      recalled(recalls) ?? "",
       editorChoice()),
   ];
 }
