@@ -298,7 +298,9 @@ PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/api/documents": ({}, {"path": BAD}),
     "/api/timeline": ({},),
     "/api/map": ({},),
+    "/api/related": ({"path": NAME}, {"path": HOSTILE}),
     "/api/evaluation": ({},),
+    "/api/evaluation/progress": ({},),
     "/v1/vector_stores": ({},),
     "/v1/vector_stores/{vector_store_id}": ({"vector_store_id": "x"},),
 }

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
+import httpx
 import psycopg
+import pytest
+from tests.http.servers import Command, commands
 from tests.support.commands import recollect_command
 from tests.support.postgres import host_of, server_of, url_of
 
@@ -115,3 +119,37 @@ def test_the_role_of_an_agent_may_not_see_tokens(
 
     assert 1 == refused.returncode
     assert "recollect_server" in refused.stderr
+
+
+@pytest.mark.skipif(
+    "ALL_QUESTIONS" not in os.environ, reason="takes long: `make test-postgres` runs it"
+)
+def test_a_server_of_many_memories_is_started_pushed_to_asked_and_stopped(
+    address: str, workspace: Path, environ: dict[str, str], tenant: str, write: Write
+) -> None:
+    there = {**environ, "RECOLLECT_STORE": host_of(address), "RECOLLECT_PROVIDER": "none"}
+    write("memory/2026-02-01.md", "# Harbour\n\nThe lighthouse was painted.\n")
+    made = run(there, workspace, "tokens", "create", tenant, "--json")
+    token = json.loads(made.stdout)["token"]
+    with commands() as start:
+        server = start(workspace, there, "--memories", "--port", "0")
+        refused = server.end()  # a workspace is named, which a server of many does not have
+    command = [*recollect_command(), "serve", "--memories", "--port", "0"]
+    with subprocess.Popen(command, env=there, stderr=subprocess.PIPE, text=True) as child:
+        served = Command(child, workspace, there)
+        url = f"{served.url}/api/memories/{tenant}"
+        pushed = run({**there, "RECOLLECT_TOKEN": token}, workspace, "push", str(workspace), url)
+        found = httpx.get(
+            f"{url}/search",
+            params={"query": "lighthouse"},
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=60,
+        )
+        child.terminate()
+        code = served.end()
+
+    assert 2 == refused
+    assert 0 == pushed.returncode, pushed.stderr
+    assert "memory/2026-02-01.md" == found.json()["results"][0]["path"]
+    assert 0 == code
+    assert "Traceback" not in served.output
