@@ -152,7 +152,7 @@ screenshots: $(TESTED)
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $(UPGRADE)
 lock: $(INSTALLED)
 	$(PIP) 'uv>=0.9'
-	$(COMPILE) pyproject.toml --group build --output-file locks/install.txt
+	$(COMPILE) pyproject.toml --extra multilingual --group build --output-file locks/install.txt
 	$(COMPILE) pyproject.toml --group dev --constraint locks/install.txt --output-file locks/test.txt
 	$(COMPILE) --group encrypted --output-file locks/encrypted.txt
 

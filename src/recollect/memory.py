@@ -751,7 +751,12 @@ class Memory:
         expected = self._chain.expected(held)
         space = self._store.space(expected) if expected else None
         audience = self._audience
-        stored = self._store.status(expected, media=config.ingest.takes_media, audience=audience)
+        stored = self._store.status(
+            expected,
+            media=config.ingest.takes_media,
+            audience=audience,
+            beside=self._chain.beside(held),
+        )
         if self._pushed is not None:  # where the server keeps it is not for its clients
             stored = replace(stored, location=self.agent)
         cache, trouble = cache_status_of(self._cache if self._pushed is None else None)
@@ -808,10 +813,12 @@ class Memory:
         """Check that the index equals the files, that all legs know the same chunks, and models."""
         from recollect.ingest.verify import verify
 
+        held = held_space(self._store, chain=self._chain)
         found = verify(
             self._syncer.sources,
             store=self._store,
-            fingerprint=self._chain.expected(held_space(self._store, chain=self._chain)),
+            fingerprint=self._chain.expected(held),
+            beside=self._chain.beside(held),
             progress=progress,
         )
         return replace(

@@ -138,7 +138,7 @@ class StoreStatus:
     by_source: Mapping[str, tuple[int, int]]
     """Documents and chunks per source kind."""
     vectors: int
-    """Chunks with a vector in the space asked about."""
+    """Chunks with a vector in a space asked about."""
     pending: int
     """Chunks without one yet."""
     engine: str
@@ -459,7 +459,7 @@ class ChunkMap:
 
     points: tuple[MapPoint, ...]
     total: int
-    """Chunks with a vector; if there are more than points, the points are an even sample."""
+    """Chunks with a vector; the points are an even sample, of one model's texts."""
     trust: float
     """Trustworthiness: 1 if points that are close have close meanings, 0.5 if they are random."""
     groups: tuple[MapGroup, ...] = ()

@@ -710,6 +710,24 @@ def test_one_space_at_a_time_is_published(store: Store) -> None:
     assert [False, True] == [space_of(store, own).is_published for own in (SPACE, OTHER)]
 
 
+def test_a_text_with_a_vector_in_the_space_beside_is_not_missing(store: Store) -> None:
+    put(store, "memory/a.md", "apple", "数据", "pear")
+    embed(store, SPACE, apple=unit(1))
+    embed(store, OTHER, 数据=unit(2))
+
+    def missing(beside: Fingerprint | None) -> list[str]:
+        return [each.text for each in store.missing(SPACE, limit=5, beside=beside)]
+
+    assert (["pear"], ["数据", "pear"]) == (missing(OTHER), missing(None))
+    assert ["pear"] == [each.text for each in store.missing(OTHER, limit=5, beside=SPACE)]
+    both, one = store.status(SPACE, beside=OTHER), store.status(SPACE)
+    assert (2, 1) == (both.vectors, both.pending)
+    assert (1, 2) == (one.vectors, one.pending)
+    unknown = replace(SPACE, model="never used")
+    assert (3, 0) == (store.status(unknown).pending, store.status(unknown).vectors)
+    assert 2 == store.status(SPACE, beside=unknown).pending
+
+
 def test_a_space_whose_model_decides_is_held_to_its_first_vectors(store: Store) -> None:
     native = Fingerprint("test", "org/any", None, "plain", "1f2e3d4c")
     put(store, "memory/a.md", "apple", "banana")

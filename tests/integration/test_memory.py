@@ -225,12 +225,12 @@ def test_a_model_that_cannot_be_had_degrades_to_keyword_and_says_why(
 def test_a_query_in_a_script_the_model_does_not_read_is_a_keyword_search_that_says_so(
     memory: Memory, write: Callable[[str, str], Path]
 ) -> None:
-    write("memory/zh.md", "我们决定把数据库迁移到新的服务器。\n")
+    write("memory/a.md", "The sign on the door of the server room says 数据库.\n")
     memory.sync()
 
     results = memory.search("数据库")
 
-    assert ["memory/zh.md"] == [hit.path for hit in results.hits]
+    assert ["memory/a.md"] == [hit.path for hit in results.hits]
     assert "keyword" == results.mode
     assert results.degraded is not None
     assert "does not support this writing system" in results.degraded["vector"].reason

@@ -99,9 +99,9 @@ def test_groups_are_named_by_the_words_that_tell_them_apart() -> None:
 def test_texts_about_one_thing_lie_nearer_to_each_other_than_to_the_rest(wren: Memory) -> None:
     points = wren.overview.map().points
     places = np.array([(point.x, point.y) for point in points])
-    foreign = np.array([point.path.startswith(("memory/zh/", "memory/ja/")) for point in points])
-    inside = np.linalg.norm(places[foreign] - places[foreign].mean(axis=0), axis=1).mean()
-    outside = np.linalg.norm(places[~foreign] - places[foreign].mean(axis=0), axis=1).mean()
+    of_one = np.array([point.path == "memory/protocols/backups-and-restore.md" for point in points])
+    inside = np.linalg.norm(places[of_one] - places[of_one].mean(axis=0), axis=1).mean()
+    outside = np.linalg.norm(places[~of_one] - places[of_one].mean(axis=0), axis=1).mean()
 
     assert inside < 0.5 * outside
 
@@ -112,7 +112,10 @@ def test_a_map_is_the_same_every_time_and_within_bounds(wren: Memory) -> None:
 
     assert first == again
     assert all(abs(point.x) <= 1 and abs(point.y) <= 1 for point in first.points)
-    assert len(first.points) == first.total == wren.status().store.chunks
+    assert first.total == wren.status().store.chunks
+    # Those in other scripts have vectors of another model, which cannot be drawn with these.
+    other_scripts = ("memory/zh/", "memory/ja/")
+    assert not any(point.path.startswith(other_scripts) for point in first.points)
     assert 0.8 < first.trust < 1
     assert len(first.points) == sum(group.size for group in first.groups)
     assert all(group.words for group in first.groups)

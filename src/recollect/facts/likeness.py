@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
 from recollect.ingest.vectors import held_space
+from recollect.providers.base import READS_ENOUGH
 from recollect.providers.deadline import within
 from recollect.records import dataclass
 from recollect.text.claims import Wording, claim_key, compare_claims, may_agree
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.85
 """How far the cosine of two duplicates is at least from unrelated texts (0) to equal ones (1)."""
 _SECONDS = 8.0  # like a question's
-_READS_ENOUGH = 0.5  # below this most of a text is noise to the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Meanings:
         vectors: dict[str, Vector] = {}
         if provider is None:
             return None, vectors
-        readable = [fact for fact in facts if provider.reads(fact.text) >= _READS_ENOUGH]
+        readable = [fact for fact in facts if provider.reads(fact.text) >= READS_ENOUGH]
         for start in range(0, len(readable), provider.limits.texts):
             part = readable[start : start + provider.limits.texts]
             embedded = provider.embed([fact.text for fact in part], role=Role.DOCUMENT)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from recollect.ingest.vectors import CachedVectors
     from recollect.providers.base import Provider
     from recollect.stores.base import Store
-    from recollect.types import Progress, Vector, Vectors
+    from recollect.types import Fingerprint, Progress, Vector, Vectors
 
 _PAGE = 1024  # texts fetched from the store at once
 _MOST_UNANSWERED = 3  # requests in a row without an answer: the server is gone
@@ -63,6 +63,8 @@ class Embedded:
     """Why texts were left without a vector."""
     refused: tuple[str, ...] = ()
     """Digests of texts that the provider does not accept."""
+    left: tuple[str, ...] = ()
+    """Digests of texts that are for another provider."""
     is_complete: bool = False
     """Every text was sent and answered, even if the answer was a refusal of that text."""
 
@@ -79,6 +81,8 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
     skipped: frozenset[str] = frozenset(),
     is_awaiting_more: bool = False,
     media_roots: tuple[Path, ...] = (),
+    beside: Fingerprint | None = None,
+    is_for_it: Callable[[str], bool] = lambda _: True,
 ) -> Embedded:
     """Embed every text that has no vector in the provider's space, then every media file.
 
@@ -93,6 +97,8 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
         skipped: digests of texts to leave out: refused before, or expected from a batch.
         is_awaiting_more: whether a batch will still bring some of those.
         media_roots: the folders of media files, the workspace first; empty leaves media alone.
+        beside: the space of another provider, which embeds the other texts.
+        is_for_it: tells whether this provider should embed a text; the others are left alone.
 
     """
     run = _EmbedRun(provider, vectors=vectors, pending=pending, progress=progress)
@@ -109,11 +115,16 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
                 media=media,
                 # An index of an earlier version gets them in a whole run, not during a search.
                 words=max_texts is None and word_reader(provider) is not None,
+                beside=beside,
             )
             if not page:
                 return
             after = page[-1].number
             page = [each for each in page if each.digest not in skipped]
+            if not media:
+                others = [each.digest for each in page if not is_for_it(each.text)]
+                run.leave(others)
+                page = [each for each in page if each.digest not in frozenset(others)]
             if max_texts is not None:
                 page = page[: max_texts - run.seen]
             known = vectors.reuse([each.digest for each in page])
@@ -278,6 +289,10 @@ class _EmbedRun:
         """Count texts without a vector, and those of them that the cache had."""
         self.seen += page
         self._report.reused += reused
+
+    def leave(self, digests: Sequence[str]) -> None:
+        """Leave texts to another provider."""
+        self._report.left += tuple(digests)
 
     @property
     def is_in_time(self) -> bool:

@@ -3,6 +3,9 @@
 Searches are served from one published space at a time. A new model fills its own space beside it,
 and takes its place in one step when nothing is missing any more, so that a change of model never
 leaves a search with half an index.
+
+A text in a script that the model does not read has its vector in a second space, of a model that
+does: the supplement (docs/decisions/0038). Each text is in one of the two.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 
 from recollect.errors import ProviderError, StoreError
 from recollect.ingest.embed import Embedded, embed_missing, embed_texts
-from recollect.providers.base import OffersBatches, word_reader
+from recollect.providers.base import READS_ENOUGH, OffersBatches, word_reader
 from recollect.providers.calibrate import NOTES, QUESTIONS, background_of
 from recollect.records import dataclass
 from recollect.types import Degradation, Leg, Role, Step
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
     from recollect.stores.base import Store, VectorCache
     from recollect.types import Background, Fingerprint, Progress, Vector, Vectors
 
+_UNREAD = (
+    "{count} texts are in a script that the model does not read; keywords find them. "
+    "`pip install 'recollect[multilingual]'` and `recollect index` let meaning find them, too."
+)
 _BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _POLL_SECONDS = 30.0
 
@@ -115,8 +122,10 @@ class Embedder:
         published = self.store.published()
         held = held_space(self.store, chain=self.chain)
         expected = self.chain.expected(held)
-        status = self.store.status(expected, media=takes_media)
-        is_due = retry or status.pending or (status.chunks and published != expected)
+        beside = self.chain.beside(held)
+        status = self.store.status(expected, media=takes_media, beside=beside)
+        waiting = status.pending - (len(self.store.refused(expected)) if expected else 0)
+        is_due = retry or waiting > 0 or (status.chunks and published != expected)
         if not is_due or max_texts == 0 or not may_embed():
             return self._embedding(expected, Embedded(), status)
         choice = self.chain.choose(held, progress=progress, retry=retry)
@@ -132,19 +141,25 @@ class Embedder:
             today=self.today(),
             with_words=word_reader(choice.provider) is not None,
         )
+        beside = self.chain.beside(held)
         embedded = self._embed(
             choice.provider,
+            supplement=self.chain.supplement(held),
             vectors=vectors,
-            pending=self.store.status(chosen, media=takes_media).pending,
+            pending=self.store.status(chosen, media=takes_media, beside=beside).pending,
             max_texts=max_texts,
             deadline=deadline,
             progress=progress,
         )
         if (why := embedded.degradation) is not None:
             embedded = replace(embedded, degradation=choice.with_switch(why))
-        status = self.store.status(chosen, media=takes_media)
-        notices = tuple(each for each in (choice.notice, vectors.notice) if each is not None)
-        return replace(self._embedding(chosen, embedded, status), notices=notices)
+        status = self.store.status(chosen, media=takes_media, beside=beside)
+        unread = _UNREAD.format(count=len(embedded.left)) if embedded.left else None
+        notices = (choice.notice, vectors.notice, unread)
+        return replace(
+            self._embedding(chosen, embedded, status),
+            notices=tuple(each for each in notices if each is not None),
+        )
 
     def _embedding(
         self, fingerprint: Fingerprint | None, embedded: Embedded, status: StoreStatus
@@ -162,6 +177,7 @@ class Embedder:
         self,
         provider: Provider,
         *,
+        supplement: Provider | None,
         vectors: CachedVectors,
         pending: int,
         max_texts: int | None,
@@ -170,6 +186,7 @@ class Embedder:
     ) -> Embedded:
         """Measure the space, collect batches, embed the rest, publish, prune."""
         store, fingerprint = self.store, provider.fingerprint
+        beside = supplement.fingerprint if supplement else None
         is_whole_run = max_texts is None
         try:
             # A search that embeds a few texts in a hurry does not wait for two more requests.
@@ -212,25 +229,79 @@ class Embedder:
             skipped=awaited if is_whole_run else awaited | store.refused(fingerprint),
             is_awaiting_more=bool(awaited),
             media_roots=self.media_roots,
+            beside=beside,
+            is_for_it=lambda text: provider.reads(text) >= READS_ENOUGH,
         )
+        if supplement is not None and direct.left:
+            direct = self._supplemented(
+                direct,
+                provider,
+                supplement,
+                max_texts=max_texts,
+                deadline=deadline,
+                progress=progress,
+            )
         if is_whole_run and direct.is_complete:
-            store.put_refused(fingerprint, direct.refused)
+            store.put_refused(fingerprint, (*direct.refused, *direct.left))
         embedded = replace(
             direct,
             done=direct.done + batched.done,
             reused=direct.reused + batched.reused,
             degradation=direct.degradation or (batched.degradation if awaited else None),
         )
-        self._publish(fingerprint, is_complete=embedded.is_complete)
+        self._publish(fingerprint, is_complete=embedded.is_complete, beside=beside)
         vectors.trim()
         return embedded
 
-    def _publish(self, fingerprint: Fingerprint, *, is_complete: bool) -> None:
+    def _supplemented(  # noqa: PLR0913 - how much to do, and with what
+        self,
+        direct: Embedded,
+        provider: Provider,
+        supplement: Provider,
+        *,
+        max_texts: int | None,
+        deadline: float | None,
+        progress: Progress,
+    ) -> Embedded:
+        """Embed what the provider left with the supplement; return what both did."""
+        own = CachedVectors(
+            self.store, supplement.fingerprint, cache=self.cache, today=self.today()
+        )
+        try:
+            supplement.prepare(progress=progress, retry=False)
+            own.measure_background(supplement, deadline=deadline, progress=progress)
+        except ProviderError as error:
+            why = Degradation(error.message, error.action)
+            return replace(direct, degradation=direct.degradation or why, is_complete=False)
+        added = embed_missing(
+            self.store,
+            provider=supplement,
+            vectors=own,
+            pending=len(direct.left),
+            progress=progress,
+            max_texts=max_texts,
+            deadline=deadline,
+            beside=provider.fingerprint,
+            is_for_it=lambda text: provider.reads(text) < READS_ENOUGH,
+        )
+        return replace(
+            direct,
+            done=direct.done + added.done,
+            reused=direct.reused + added.reused,
+            tokens=direct.tokens + added.tokens,
+            degradation=direct.degradation or added.degradation,
+            left=(),
+            is_complete=direct.is_complete and added.is_complete,
+        )
+
+    def _publish(
+        self, fingerprint: Fingerprint, *, is_complete: bool, beside: Fingerprint | None
+    ) -> None:
         """Serve searches from a complete space, and drop the spaces that nothing needs."""
         previous = self.store.published()
         if is_complete and previous != fingerprint:
             self.store.publish(fingerprint)
-        needed = {fingerprint}
+        needed = {fingerprint} if beside is None else {fingerprint, beside}
         if not is_complete and previous is not None:
             needed.add(previous)
         self.store.prune(keep=needed)

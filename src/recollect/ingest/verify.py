@@ -30,6 +30,7 @@ def verify(
     *,
     store: Store,
     fingerprint: Fingerprint | None,
+    beside: Fingerprint | None,
     progress: Progress,
 ) -> Verification:
     """Compare every file with its chunks, and every leg with the chunks."""
@@ -49,7 +50,7 @@ def verify(
         if key not in present
     ]
     differences += [Difference(store.location, problem, _REDO) for problem in store.audit()]
-    status = store.status(fingerprint)
+    status = store.status(fingerprint, beside=beside)
     return Verification(
         files=len(found),
         chunks=status.chunks,

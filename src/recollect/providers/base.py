@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 
 _MILLION = 1e6
+READS_ENOUGH = 0.5
+"""Below this, most of a text is noise to a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,14 @@ class EmbedsPatiently(Protocol):
             ProviderError: the texts could not be embedded.
 
         """
+
+
+class Supplement(Provider, Protocol):
+    """A provider for texts in languages that another one does not read."""
+
+    @property
+    def background_across(self) -> Background:
+        """Return how cosines of unrelated texts in two languages are distributed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
-from recollect.providers.base import ChecksFiles, EmbedsPatiently
+from recollect.providers.base import READS_ENOUGH, ChecksFiles, EmbedsPatiently
 from recollect.providers.registry import AUTO, AUTO_CHAIN, NONE, open_provider
 from recollect.records import dataclass
 from recollect.reports import Probe
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from recollect.providers.base import Provider
+    from recollect.providers.base import Provider, Supplement
     from recollect.providers.options import ProviderOptions
     from recollect.types import Fingerprint, Progress
 
 
 _TRIAL = "ping"
+_OTHER_SCRIPTS = "数据 данные δεδομένα"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Chain:
         self._choosing = threading.RLock()  # one thread opens and tries a provider, others wait
         self._choice: Choice | None = None
         self._previous: dict[Fingerprint, Provider | Degradation] = {}
+        self._supplement: Supplement | None = None
 
     @property
     def choice(self) -> Choice | None:
@@ -143,8 +145,40 @@ class Chain:
                 self._previous[fingerprint] = self._find_previous(fingerprint)
             return self._previous[fingerprint]
 
+    def supplement(self, held: Fingerprint | None) -> Supplement | None:
+        """Return the provider for texts that the chain's own does not read, if there is one.
+
+        Nothing is loaded yet. None if the chain's own reads every script.
+        """
+        with self._choosing:
+            if self._supplement is None and self._needs_supplement(held):
+                from recollect.providers.multilingual import (  # noqa: PLC0415 - rarely used
+                    open_supplement,
+                )
+
+                self._supplement = open_supplement()
+            return self._supplement
+
+    def beside(self, held: Fingerprint | None) -> Fingerprint | None:
+        """Return the space of the supplement; None if there is none."""
+        supplement = self.supplement(held)
+        return supplement.fingerprint if supplement else None
+
+    def _needs_supplement(self, held: Fingerprint | None) -> bool:
+        names = self._names(held)
+        chosen = self._choice.provider if self._choice is not None else None
+        if chosen is None and not names:
+            return False
+        try:
+            main = chosen or self._open(names[0])
+        except ProviderError:
+            return False  # `choose` reports the reason
+        return main.reads(_OTHER_SCRIPTS) < READS_ENOUGH
+
     def close(self) -> None:
         """Release all providers."""
+        if self._supplement is not None:
+            self._supplement.close()
         if self._choice is not None and self._choice.provider is not None:
             self._choice.provider.close()
         for provider in self._previous.values():

@@ -112,6 +112,11 @@ class Searcher:
         asked = embed_question(query, serving.provider) if serving.provider else None
         if asked is not None and asked.degradation is not None and serving.second is not None:
             asked = embed_question(query, serving.second)
+        supplement = self.chain.supplement(started.spaces.held)
+        if asked is not None and supplement is not None and started.spaces.supplement is not None:
+            beside = embed_question(query, supplement)
+            across = supplement.background_across
+            asked = replace(asked, supplement=replace(beside, background_across=across))
         return EmbeddedSearch(query, serving, asked, unexpanded)
 
     def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:

@@ -28,11 +28,16 @@ class StoredSpaces:
     """The complete one that searches use."""
     held: Fingerprint | None
     """The same, or one that a run began to fill."""
+    supplement: Fingerprint | None = None
+    """The one of texts that the model of the others does not read."""
 
     @classmethod
     def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:
         """Look them up."""
-        return cls(store.published(), held_space(store, chain=chain))
+        held = held_space(store, chain=chain)
+        beside = chain.beside(held)
+        has_some = beside is not None and store.space(beside) is not None
+        return cls(store.published(), held, beside if has_some else None)
 
 
 @dataclass(frozen=True, slots=True)

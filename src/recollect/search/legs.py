@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ProviderError, StoreCorruptError, TermsCorruptError
-from recollect.providers.base import word_reader
+from recollect.providers.base import READS_ENOUGH, word_reader
 from recollect.records import dataclass
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, LegScores
 from recollect.search.fuse.calibrated import calibrated
@@ -22,7 +22,7 @@ from recollect.text.terms import terms
 from recollect.types import Degradation, Leg, Mode, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _DATED = 50  # chunks that a leg may propose from the days a question names
 _AGREEING = 2  # nearest wordings of a question that count: docs/decisions/0012
-_READS_ENOUGH = 0.5  # below this most of a query is noise to the model
 _NOT_READ = Degradation(
     reason="The embedding model does not support this writing system.",
     action="Nothing is broken: ask with words that occur in the notes, or set "
@@ -71,6 +70,8 @@ class Pools:
     """The distribution of cosines of unrelated texts in this space."""
     dated: tuple[ChunkKey, ...] = ()
     """Chunks of the days the question names."""
+    supplement: Pools | None = None
+    """What the space of other scripts proposed."""
 
     @property
     def mode(self) -> Mode:
@@ -83,8 +84,9 @@ class Pools:
     def keys(self) -> list[ChunkKey]:
         """Return the union of all proposals, in a fixed order."""
         proposed = {*self.keyword.keys, *self.dated}
-        if self.vector is not None:
-            proposed.update(self.vector.keys)
+        for pools in (self, self.supplement):
+            if pools is not None and pools.vector is not None:
+                proposed.update(pools.vector.keys)
         return sorted(proposed)
 
 
@@ -99,6 +101,10 @@ class AskedVectors:
     """The question word by word, if the model reads it so."""
     degradation: Degradation | None = None
     took_ms: float = 0.0
+    supplement: AskedVectors | None = None
+    """The same question in the space of texts that this provider does not read."""
+    background_across: Background | None = None
+    """Of a supplement: the background of cosines between two languages."""
 
 
 def embed_question(query: Query, provider: Provider) -> AskedVectors:
@@ -106,9 +112,9 @@ def embed_question(query: Query, provider: Provider) -> AskedVectors:
     # A query without a letter or digit means nothing: its vector would find noise.
     if VECTOR not in query.legs or not term_question(query.text).terms:
         return AskedVectors(provider)
-    if provider.reads(query.text) < _READS_ENOUGH:
+    if provider.reads(query.text) < READS_ENOUGH:
         return AskedVectors(provider, degradation=_NOT_READ)
-    reworded = [text for text in query.rewordings if provider.reads(text) >= _READS_ENOUGH]
+    reworded = [text for text in query.rewordings if provider.reads(text) >= READS_ENOUGH]
     started = time.perf_counter()
     try:
         vectors, words = _embed_wordings(query, reworded, provider)
@@ -142,7 +148,22 @@ def retrieve(
     pools = Pools(keyword, None, None, asked.provider.fingerprint, {})
     if not keyword.corpus.chunks:
         return pools
-    return _ask_vector_leg(pools, asked, query=query, store=store, pool=pool)
+    pools = _ask_vector_leg(pools, asked, query=query, store=store, pool=pool)
+    if asked.supplement is None:
+        return pools
+    beside = _ask_vector_leg(
+        Pools(keyword, None, None, asked.supplement.provider.fingerprint, {}),
+        asked.supplement,
+        query=query,
+        store=store,
+        pool=pool,
+    )
+    if beside.vector is None:
+        return pools
+    if asked.vectors is not None:
+        # The provider reads the question, but not these texts: they are in another language.
+        beside = replace(beside, background=asked.supplement.background_across)
+    return beside if pools.vector is None else replace(pools, supplement=beside)
 
 
 def _ask_vector_leg(
@@ -195,11 +216,12 @@ def propose_dated(
     """Add the best chunks of the days the question names, however low they rank."""
     scope = replace(query.scope, since=days.first, before=days.end + timedelta(days=1))
     keys = store.keyword(question.terms, scope=scope, limit=_DATED, stop=question.stop).keys
-    if pools.query_vectors is not None and pools.fingerprint is not None:
-        nearest = _nearest(
-            store, pools.fingerprint, vectors=pools.query_vectors, scope=scope, limit=_DATED
-        )
-        keys += nearest.keys
+    for each in (pools, pools.supplement):
+        if each is not None and each.query_vectors is not None and each.fingerprint is not None:
+            nearest = _nearest(
+                store, each.fingerprint, vectors=each.query_vectors, scope=scope, limit=_DATED
+            )
+            keys += nearest.keys
     return replace(pools, dated=keys)
 
 
@@ -229,15 +251,11 @@ def weigh_evidence(
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
         legs[KEYWORD] = LegScores(raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound)
+    beside = asked.supplement if asked is not None else None
+    if beside is not None and beside.provider.fingerprint == pools.fingerprint:
+        asked = beside  # which alone reads the question
     if asked is not None and pools.vector is not None and pools.query_vectors is not None:
-        cosines = _agreed((loaded.vectors @ pools.query_vectors.T).astype(np.float64))
-        legs[VECTOR] = LegScores(
-            raw=cosines,
-            present=loaded.has_vector,
-            background=pools.background,
-            trust=np.array([asked.provider.reads(text) for text in loaded.texts]),
-            context=_by_document(cosines, loaded),
-        )
+        legs[VECTOR] = _weigh_vectors(pools, loaded=loaded, provider=asked.provider, store=store)
     if days is not None and legs:
         inside = np.array([days.holds(day) for day in loaded.days], dtype=np.bool_)
         legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
@@ -246,6 +264,33 @@ def weigh_evidence(
             legs, pools=pools, question=question, loaded=loaded, store=store, asked=asked
         )
     return Evidence(question, loaded, pools.keyword.corpus, legs)
+
+
+def _weigh_vectors(pools: Pools, *, loaded: Loaded, provider: Provider, store: Store) -> LegScores:
+    """Return what the vectors say of the whole union."""
+    cosines, present = _cosines(pools, loaded), loaded.has_vector
+    trust = np.array([provider.reads(text) for text in loaded.texts])
+    others, background = pools.supplement, pools.background
+    if others is not None and others.background is not None and background is not None:
+        second = store.load(pools.keys, terms=(), fingerprint=others.fingerprint)
+        _require_same_chunks(second, others)
+        # On the scale of the first space: equally far from what is unrelated.
+        apart = (_cosines(others, second) - others.background.mean) / others.background.deviation
+        is_other = second.has_vector & (trust < READS_ENOUGH)
+        cosines = np.where(is_other, background.mean + apart * background.deviation, cosines)
+        present, trust = present | is_other, np.where(is_other, 1.0, trust)
+    return LegScores(
+        raw=cosines,
+        present=present,
+        background=background,
+        trust=trust,
+        context=_by_document(cosines, present, loaded.paths),
+    )
+
+
+def _cosines(pools: Pools, loaded: Loaded) -> npt.NDArray[np.float64]:
+    assert pools.query_vectors is not None  # noqa: S101 - its vectors proposed something
+    return _agreed((loaded.vectors @ pools.query_vectors.T).astype(np.float64))
 
 
 def _compare_words(  # noqa: PLR0913 - the parts of an answer
@@ -269,7 +314,7 @@ def _compare_words(  # noqa: PLR0913 - the parts of an answer
 
     promising = np.where(leg.present, calibrated(legs, options=FusionOptions()).scores, -1.0)
     best = np.argsort(-promising, kind="stable")[:COMPARED]
-    best = best[leg.present[best]]
+    best = best[loaded.has_vector[best]]
     keys = [loaded.keys[row] for row in best.tolist()]
     codes = store.word_codes(pools.fingerprint, keys=keys)
     if len(codes) < len(keys):
@@ -324,13 +369,13 @@ def _agreed(cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return agreed
 
 
-def _by_document(cosines: npt.NDArray[np.float64], loaded: Loaded) -> npt.NDArray[np.float64]:
+def _by_document(
+    cosines: npt.NDArray[np.float64], present: npt.NDArray[np.bool_], paths: Sequence[str]
+) -> npt.NDArray[np.float64]:
     """Return for each chunk the mean cosine of its document's chunks in the union."""
     numbers: dict[str, int] = {}
-    owner = np.array(
-        [numbers.setdefault(path, len(numbers)) for path in loaded.paths], dtype=np.intp
-    )
-    weights = loaded.has_vector.astype(np.float64)
+    owner = np.array([numbers.setdefault(path, len(numbers)) for path in paths], dtype=np.intp)
+    weights = present.astype(np.float64)
     sums = np.bincount(owner, weights=cosines * weights)
     counts = np.bincount(owner, weights=weights)
     means: npt.NDArray[np.float64] = (sums / np.maximum(counts, 1.0))[owner]

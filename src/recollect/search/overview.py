@@ -19,7 +19,7 @@ from recollect.reports import (
     RelatedNote,
     Timeline,
 )
-from recollect.search.choose import StoredSpaces, choose_provider
+from recollect.search.choose import Serving, StoredSpaces, choose_provider
 from recollect.search.labels import LabelText, name_groups
 from recollect.search.layout import MAX_LAID_OUT, PlaneLayout, evenly, grouped, lay_out, trust
 from recollect.search.legs import embed_question, retrieve
@@ -160,11 +160,12 @@ class Overview:
 
         """
         _check(limit, name="limit", low=1, high=MAX_RELATED)
-        fingerprint = self._store.published()
+        scope = self._scope(scopes)
+        within = replace(scope, path=escaped(path))
+        fingerprint = self._fullest_space(within)
         if fingerprint is None:
             return Related((), {Leg.VECTOR: self._why_none()})
-        scope = self._scope(scopes)
-        own = self._store.embedded(fingerprint, scope=replace(scope, path=escaped(path)))
+        own = self._store.embedded(fingerprint, scope=within)
         _, vectors = self._store.places(
             own[evenly(len(own), _PASSAGES)].tolist(), fingerprint=fingerprint
         )
@@ -195,13 +196,16 @@ class Overview:
         """
         _check(most, name="most", low=1, high=MAX_POINTS)
         scope = self._scope(scopes)
-        fingerprint = self._store.published()
+        fingerprint = self._fullest_space(scope)
         if query is None:
             if fingerprint is None:
                 return _empty_map(self._why_none())
             return self._map_of(fingerprint, scope=scope, most=most).drawn
         spaces = StoredSpaces.of(self._store, chain=self._chain)
-        serving = choose_provider(spaces, chain=self._chain, progress=silent)
+        if fingerprint is not None and fingerprint == spaces.supplement:
+            serving = Serving(self._chain.supplement(spaces.held))
+        else:
+            serving = choose_provider(spaces, chain=self._chain, progress=silent)
         fingerprint = serving.provider.fingerprint if serving.provider else fingerprint
         if fingerprint is None:
             return _empty_map(serving.degradation or self._why_none())
@@ -222,6 +226,20 @@ class Overview:
         return self._with_query(
             found, pools.query_vectors[:1], nearest=pools.vector.keys, fingerprint=fingerprint
         )
+
+    def _fullest_space(self, scope: Scope) -> Fingerprint | None:
+        """Return the space with most vectors in scope: two cannot be drawn together."""
+        sizes = self._sizes(scope)
+        return max(sizes, key=sizes.__getitem__, default=None)
+
+    def _sizes(self, scope: Scope) -> dict[Fingerprint, int]:
+        """Return how many chunks in scope have vectors in each space that searches use."""
+        spaces = StoredSpaces.of(self._store, chain=self._chain)
+        return {
+            each: len(self._store.embedded(each, scope=scope))
+            for each in (spaces.published, spaces.supplement)
+            if each is not None
+        }
 
     def _with_query(
         self,
@@ -254,18 +272,18 @@ class Overview:
         if self._map is not None and self._map_state == state:
             return self._map
         keys = self._store.embedded(fingerprint, scope=scope)
-        origin = (fingerprint, self._store.version(), most, keys.tobytes())
+        total = sum(self._sizes(scope).values())
+        origin = (fingerprint, self._store.version(), most, keys.tobytes(), total)
         if self._map is None or self._map.origin != origin:
-            self._map = self._draw(fingerprint, keys=keys, most=most, origin=origin)
+            drawn = keys[evenly(len(keys), most)]
+            self._map = self._draw(fingerprint, keys=drawn, total=total, origin=origin)
         self._map_state = state
         return self._map
 
     def _draw(
-        self, fingerprint: Fingerprint, *, keys: npt.NDArray[np.int64], most: int, origin: object
+        self, fingerprint: Fingerprint, *, keys: npt.NDArray[np.int64], total: int, origin: object
     ) -> _Map:
-        chunks, vectors = self._store.places(
-            keys[evenly(len(keys), most)].tolist(), fingerprint=fingerprint
-        )
+        chunks, vectors = self._store.places(keys.tolist(), fingerprint=fingerprint)
         if not chunks:
             nowhere = PlaneLayout(
                 np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 2))
@@ -277,7 +295,7 @@ class Overview:
         groups = grouped(places)
         drawn = ChunkMap(
             _points(chunks, places, groups),
-            total=len(keys),
+            total=total,
             trust=trust(vectors, places),
             groups=self._named(chunks, places, groups),
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ProviderError
+from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
 from recollect.search.exact import LIFTED
 from recollect.search.fuse.calibrated import RATE
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 RERANK = "rerank"
 """Names this stage in `degraded`."""
-_READS_ENOUGH = 0.5  # below this most of a text is noise to the model
 _SURE = 0.5  # the model was trained to score answers above this, everything else below
 _NOT_READ = Degradation(
     reason="The rerank model does not support this writing system.",
@@ -65,12 +65,12 @@ def rerank(
     question: str, *, standing: Standing, reranker: Reranker, options: RerankOptions
 ) -> Reranked:
     """Let the model's opinion of the best candidates raise their scores."""
-    if reranker.reads(question) < _READS_ENOUGH:
+    if reranker.reads(question) < READS_ENOUGH:
         return Reranked(standing.scores, _NOT_READ)
     asked = [
         row
         for row in standing.order[: options.candidates]
-        if reranker.reads(standing.chunks[row].text) >= _READS_ENOUGH
+        if reranker.reads(standing.chunks[row].text) >= READS_ENOUGH
     ]
     try:
         reranker.prepare(progress=silent, retry=False)

@@ -242,7 +242,7 @@ class KeywordIndex(Protocol):
 class VectorIndex(Protocol):
     """Stores vectors by space and text digest, and finds chunks by vector."""
 
-    def missing(
+    def missing(  # noqa: PLR0913 - what to leave out
         self,
         fingerprint: Fingerprint,
         *,
@@ -250,6 +250,7 @@ class VectorIndex(Protocol):
         after: int = 0,
         media: bool = False,
         words: bool = False,
+        beside: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         """Return texts without a vector in this space, each once, in the order of their numbers.
 
@@ -259,6 +260,7 @@ class VectorIndex(Protocol):
             after: continue after the text with this number.
             media: return media files instead, which only some providers can embed.
             words: return texts without word codes, too.
+            beside: leave out texts that have a vector in this other space.
 
         """
 
@@ -444,6 +446,7 @@ class StoreUpkeep(Protocol):
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
+        beside: Fingerprint | None = None,
     ) -> StoreStatus:
         """Return sizes and counts.
 
@@ -451,6 +454,7 @@ class StoreUpkeep(Protocol):
             fingerprint: the space whose vectors are counted.
             media: count media files without a vector as pending too.
             audience: count only facts of these scopes, and as size only the texts; None is all.
+            beside: count vectors in this space too; a text has one in either.
 
         """
 

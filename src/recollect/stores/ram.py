@@ -263,7 +263,7 @@ class RamStore(Store):
     # Vectors
 
     @synchronized
-    def missing(
+    def missing(  # noqa: PLR0913 - what to leave out
         self,
         fingerprint: Fingerprint,
         *,
@@ -271,6 +271,7 @@ class RamStore(Store):
         after: int = 0,
         media: bool = False,
         words: bool = False,
+        beside: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         rows = [row for row in self._all.rows.values() if bool(row.chunk.media) == media]
         first = {row.digest: row.chunk for row in reversed(rows)}
@@ -278,6 +279,7 @@ class RamStore(Store):
             self._missing(digest, first[digest])
             for digest in sorted(first, key=self._all.numbers.__getitem__)
             if self._all.numbers[digest] > after
+            and (str(beside), digest) not in self._all.vectors
             and (
                 (str(fingerprint), digest) not in self._all.vectors
                 or (words and not media and (str(fingerprint), digest) not in self._all.words)
@@ -530,6 +532,7 @@ class RamStore(Store):
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
+        beside: Fingerprint | None = None,
     ) -> StoreStatus:
         rows = list(self._all.rows.values())
         known = set(self._all.known)
@@ -545,7 +548,12 @@ class RamStore(Store):
         for row in rows:
             documents, chunks = by_source[row.chunk.source]
             by_source[row.chunk.source] = (documents, chunks + 1)
-        bare = [row.chunk for row in rows if not self._has_vector(fingerprint, row)]
+        spaces = (fingerprint, beside)
+        bare = [
+            row.chunk
+            for row in rows
+            if not any(self._has_vector(space, row) for space in spaces if space)
+        ]
         return StoreStatus(
             location=self.location,
             size_bytes=0 if audience is None else sum(map(_text_bytes, rows)),

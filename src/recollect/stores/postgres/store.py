@@ -39,9 +39,10 @@ _BY_SOURCE = """
 """
 _EMBEDDED = """
     SELECT count(*) FROM chunks c
-    WHERE c.tenant = %s AND EXISTS (
-        SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest
-    ) {seen}
+    WHERE c.tenant = %s AND ({embedded}) {seen}
+"""
+_HAS_VECTOR = """
+    EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
 """
 _MEDIA_WAITING = """
     SELECT count(*) FROM media m JOIN chunks c ON c.tenant = m.tenant AND c.id = m.chunk
@@ -105,6 +106,7 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
+        beside: Fingerprint | None = None,
     ) -> StoreStatus:
         with self._session.reading() as connection:
             table = self._vector_table(connection, fingerprint)
@@ -117,8 +119,10 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
             statement = _BY_SOURCE.format(seen=seen, shown=shown)
             rows = run(connection, statement, (*hidden_values, self._tenant)).fetchall()
             embedded = 0
-            if table:
-                counted = _EMBEDDED.format(table=table, seen=seen)
+            tables = [each for each in (table, self._vector_table(connection, beside)) if each]
+            if tables:
+                has_vector = " OR ".join(_HAS_VECTOR.format(table=each) for each in tables)
+                counted = _EMBEDDED.format(embedded=has_vector, seen=seen)
                 embedded = _number(connection, counted, (self._tenant, *hidden_values))
             unless = _WITHOUT.format(table=table) if table else ""
             waiting = _MEDIA_WAITING.format(unless=unless)

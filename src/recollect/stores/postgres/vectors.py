@@ -102,7 +102,7 @@ _IS_INDEXED = """
 class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
     """Stores vectors, and remembers open batches and refused texts."""
 
-    def missing(
+    def missing(  # noqa: PLR0913 - what to leave out
         self,
         fingerprint: Fingerprint,
         *,
@@ -110,14 +110,15 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
         after: int = 0,
         media: bool = False,
         words: bool = False,
+        beside: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         with self._session.reading() as connection:
             table = self._vector_table(connection, fingerprint)
+            other = self._vector_table(connection, beside)
             unless = _UNLESS_WORDED if words and not media else _UNLESS
-            statement = _MISSING.format(
-                media="" if media else "NOT",
-                unless=unless.format(table=table) if table else "",
-            )
+            conditions = [unless.format(table=table)] if table else []
+            conditions += [_UNLESS.format(table=other)] if other else []
+            statement = _MISSING.format(media="" if media else "NOT", unless=" ".join(conditions))
             asked = (str(fingerprint),) if table and unless is _UNLESS_WORDED else ()
             values = (self._tenant, *asked, after, limit)
             found = run(connection, statement, values).fetchall()

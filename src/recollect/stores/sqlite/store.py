@@ -66,7 +66,8 @@ _SEEN_BY_SOURCE = """
 """
 _EMBEDDED = f"""
     SELECT count(*) FROM chunks c
-    WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
+    WHERE (EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
+        OR EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")}))
 """  # noqa: S608 - our own column names
 _SEEN_EMBEDDED = f"{_EMBEDDED} AND c.id NOT IN ({{hidden}})"
 _MEDIA_WAITING = f"""
@@ -163,19 +164,21 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         *,
         media: bool = False,
         audience: frozenset[str] | None = None,
+        beside: Fingerprint | None = None,
     ) -> StoreStatus:
         with self._reading() as connection:
             space = space_id(connection, fingerprint)
+            spaces = (space, space_id(connection, beside))
             excused = 0 if media else connection.execute(_MEDIA_WAITING, (space,)).get
             if audience is None:
                 rows = [(*row, 0) for row in connection.execute(_BY_SOURCE)]
-                embedded = connection.execute(_EMBEDDED, (space,)).get
+                embedded = connection.execute(_EMBEDDED, spaces).get
                 size_bytes = sum(map(_size_bytes, files_of(self._path)))
             else:
                 hidden, bindings = hidden_sql(Scope(audience=audience, with_superseded=True))
                 rows = list(connection.execute(_SEEN_BY_SOURCE.format(hidden=hidden), bindings))
                 embedded = connection.execute(
-                    _SEEN_EMBEDDED.format(hidden=hidden), (space, *bindings)
+                    _SEEN_EMBEDDED.format(hidden=hidden), (*spaces, *bindings)
                 ).get
                 size_bytes = sum(row[3] for row in rows)
         by_source = {source: (documents, chunks) for source, documents, chunks, _ in rows}

@@ -38,6 +38,7 @@ _SPACE = "SELECT id, dimensions, mean, deviation, is_published FROM spaces WHERE
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)"
 _HAS_VECTOR = f"SELECT 1 FROM vectors v WHERE v.id = {vector_id('?1', 'c.text_id')}"  # noqa: S608
 _HAS_WORDS = _HAS_VECTOR.replace("vectors", "word_codes")
+_IS_BESIDE = _HAS_VECTOR.replace("?1", "?5")
 _MISSING = f"""
     SELECT t.id, t.digest, c.prefix, c.text FROM chunks c JOIN texts t ON t.id = c.text_id
     WHERE c.id IN (
@@ -45,6 +46,7 @@ _MISSING = f"""
         SELECT min(c.id) FROM chunks c
         WHERE c.text_id > ?2 AND c.id NOT IN (SELECT chunk FROM media)
           AND (NOT EXISTS ({_HAS_VECTOR}) OR (?4 AND NOT EXISTS ({_HAS_WORDS})))
+          AND NOT EXISTS ({_IS_BESIDE})
         GROUP BY c.text_id ORDER BY c.text_id LIMIT ?3
     ) ORDER BY t.id
 """  # noqa: S608 - our own column names
@@ -129,7 +131,7 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         super().__init__(path, connection=connection)
         self._engine = engine
 
-    def missing(
+    def missing(  # noqa: PLR0913 - what to leave out
         self,
         fingerprint: Fingerprint,
         *,
@@ -137,12 +139,14 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
         after: int = 0,
         media: bool = False,
         words: bool = False,
+        beside: Fingerprint | None = None,
     ) -> Sequence[Missing]:
         with self._reading() as connection:
             bindings: tuple[int | None, ...] = (space_id(connection, fingerprint), after, limit)
             if media:
                 return [_missing_of(*row) for row in connection.execute(_MISSING_MEDIA, bindings)]
-            rows = connection.execute(_MISSING, (*bindings, int(words)))
+            other = space_id(connection, beside)
+            rows = connection.execute(_MISSING, (*bindings, int(words), other))
             return [_missing_of(*row) for row in rows]
 
     def put_vectors(

