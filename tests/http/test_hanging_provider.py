@@ -167,7 +167,7 @@ def test_a_search_is_answered_by_keywords_with_the_reason(here: Inside) -> None:
 def test_a_question_is_not_waited_for_longer_than_its_deadline(
     here: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "_QUESTION_SECONDS", 0.2)  # a provider may not keep its own
+    monkeypatch.setattr(serving, "QUESTION_SECONDS", 0.2)  # a provider may not keep its own
 
     answer = ask(here).json()
 

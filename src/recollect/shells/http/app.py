@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from recollect.shells.http.listen import ServerLimits
     from recollect.shells.http.metrics import Metrics
     from recollect.shells.http.operations import Operation
-    from recollect.shells.http.state import ServerState
 
 _LOG = logging.getLogger("recollect.http")
 ROUTE = "recollect.route"
@@ -67,6 +66,17 @@ _SECURITY_HEADERS = {
 }
 
 
+class Admitted(Protocol):
+    """The state that answers a request; its operation knows which kind it is."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Return whether operations that write are refused."""
+
+    def writing_refused(self) -> RequestError:
+        """Return the error for those."""
+
+
 class Admission(Protocol):
     """Decides which state answers a request."""
 
@@ -78,7 +88,7 @@ class Admission(Protocol):
     def admits(self) -> tuple[str, ...]:
         """Return how the paths start whose tokens `admit` checks, and not the guard."""
 
-    async def admit(self, scope: Scope) -> ServerState:
+    async def admit(self, scope: Scope) -> Admitted:
         """Return the state that answers a request.
 
         Raises:
@@ -283,7 +293,7 @@ class Endpoint:
             ) from None
 
     async def _read(
-        self, operation: Operation, state: ServerState, scope: Scope, receive: Receive
+        self, operation: Operation, state: Admitted, scope: Scope, receive: Receive
     ) -> BaseModel:
         media_type = Headers(scope=scope).get("content-type", "").partition(";")[0]
         if operation.takes_body and media_type.strip().lower() != "application/json":
@@ -308,7 +318,7 @@ class Endpoint:
         )
 
 
-async def _run(operation: Operation, state: ServerState, parameters: BaseModel) -> Response:
+async def _run(operation: Operation, state: Admitted, parameters: BaseModel) -> Response:
     answer = await operation.run(state, parameters)
     if isinstance(answer, Response):
         return answer

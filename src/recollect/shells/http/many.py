@@ -112,7 +112,7 @@ class MemoriesState:
         self.started_at = datetime.now(tz=UTC)
         self._rates = RequestRates(host.config.limits.requests_per_minute)
 
-    async def admit(self, scope: Scope) -> ServerState:
+    async def admit(self, scope: Scope) -> MemoryState | ServerItself:
         """Return the state for a request.
 
         Raises:
@@ -121,7 +121,7 @@ class MemoriesState:
         """
         path: str = scope["path"]
         if not path.startswith(self.admits):
-            return _ServerOnly(self)
+            return ServerItself(self)
         headers = Headers(scope=scope)
         token = await self._token(headers)
         agent = scope.get("path_params", {}).get(AGENT, token.agent)
@@ -219,16 +219,21 @@ class RequestRates:
         self._left[agent] = (left - 1, now)
 
 
-class _ServerOnly(ServerState):
-    """The state of a request to the server itself."""
+class ServerItself:
+    """The state of a request to the server itself, which writes nothing."""
+
+    is_read_only = True
 
     def __init__(self, many: MemoriesState) -> None:
         self.many = many
-        self.metrics = many.metrics
-        self.is_read_only = many.is_read_only
+
+    @staticmethod
+    def writing_refused() -> RequestError:
+        """Return the error for a request that may not write."""
+        return RequestError(403, "read_only", "Nothing is written here.", action="Ask a memory.")
 
 
-async def health(state: _ServerOnly, _: NoParameters) -> Json:
+async def health(state: ServerItself, _: NoParameters) -> Json:
     """Check whether the server works; needs no token."""
     try:
         await state.many.waiting()
@@ -237,10 +242,10 @@ async def health(state: _ServerOnly, _: NoParameters) -> Json:
     return {"status": "ok", "version": __version__, "worker": "idle"}
 
 
-async def metrics(state: _ServerOnly, _: NoParameters) -> Response:
+async def metrics(state: ServerItself, _: NoParameters) -> Response:
     """Return counters in Prometheus' text format: of all memories together."""
     lines = [
-        *state.metrics.lines(),
+        *state.many.metrics.lines(),
         *gauge(
             "recollect_memories_waiting",
             "Memories with something to embed.",
@@ -251,7 +256,7 @@ async def metrics(state: _ServerOnly, _: NoParameters) -> Response:
     return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
 
 
-async def openapi(_state: _ServerOnly, _: NoParameters) -> Json:
+async def openapi(_state: ServerItself, _: NoParameters) -> Json:
     """Return this description."""
     return description(MANY_OPERATIONS, needs_token=True)
 
