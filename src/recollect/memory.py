@@ -566,7 +566,12 @@ class Memory:
         from recollect.search.recall import CANDIDATES
 
         return SearchRequest(
-            prompt, max_results=CANDIDATES, scopes=tuple(scopes), phrases=False, explain=True
+            prompt,
+            max_results=CANDIDATES,
+            scopes=tuple(scopes),
+            phrases=False,
+            explain=True,
+            tail=False,
         )
 
     def recall_from(

@@ -345,6 +345,8 @@ class SearchRequest:
     sync: bool | None = None
     phrases: bool = True
     """Whether the text in double quotes is required; a prompt may quote without meaning that."""
+    tail: bool = True
+    """Whether hits far below the best are wanted, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +358,8 @@ class Query:
     scope: Scope = field(default_factory=Scope)
     legs: frozenset[Leg] = frozenset(Leg)
     """The retrieval paths that may answer."""
+    tail: bool = True
+    """Whether hits far below the best are wanted, too."""
     imagined: str | None = None
     """A made-up answer, embedded for the vector leg instead of the question."""
     rewordings: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ def test_a_search_answers_in_openclaws_shape(
     async def conversation(client: Client) -> None:
         await synced(client)
         result = await client.call_tool(
-            "memory_search", {"query": "how do we roll back", "maxResults": 3}
+            "memory_search", {"query": "how do we roll back", "maxResults": 3, "minScore": 0.1}
         )
         found: dict[str, Any] = result.structured_content
         hit = found["results"][0]

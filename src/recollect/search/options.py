@@ -17,7 +17,8 @@ from recollect.text.setting import (
     whole,
 )
 
-FUSION_NAMES = ("calibrated", "weighted", "rrf")
+CALIBRATED = "calibrated"
+FUSION_NAMES = (CALIBRATED, "weighted", "rrf")
 """Names of the formulas in `search.fuse`."""
 NORMALISER_NAMES = ("rank", "sigmoid", "minmax", "saturating")
 """Names of the scales of the keyword leg that `weighted` knows."""
@@ -35,7 +36,7 @@ class FusionOptions:
         "min_score", None, optional(share), "drop hits below; unset: the fusion's own floor"
     )
     fusion: str = setting(
-        "fusion", "calibrated", one_of(FUSION_NAMES), "how the legs become one score"
+        "fusion", CALIBRATED, one_of(FUSION_NAMES), "how the legs become one score"
     )
     vector_weight: float = setting(
         "vector_weight", 0.7, share, "weighted and rrf: weight of the vector leg"

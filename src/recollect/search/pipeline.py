@@ -10,8 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 from recollect.search.dates import Window, window
+from recollect.search.fuse.calibrated import is_tail
 from recollect.search.hits import cut, make_hits
 from recollect.search.legs import propose_again, propose_dated, retrieve, weigh_evidence
+from recollect.search.options import CALIBRATED
 from recollect.search.question import character_question, term_question
 from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import Reranker
     from recollect.search.legs import AskedVectors, Evidence
-    from recollect.search.options import SearchOptions
+    from recollect.search.options import FusionOptions, SearchOptions
+    from recollect.search.rank import Ranking
     from recollect.stores.base import Store
     from recollect.types import Hit, Query
 
@@ -60,6 +63,8 @@ def search(  # noqa: PLR0913 - the parts of an answer
             query.text, evidence=evidence, options=options.rank, today=today, reranker=reranker
         )
         order = [pick.place for pick in ranking.picks]
+        if not query.tail:
+            order = _without_tail(order, ranking=ranking, options=options.rank.fusion)
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
         confident = bool(hits) and ranking.confident
@@ -77,6 +82,18 @@ def search(  # noqa: PLR0913 - the parts of an answer
         degraded=degraded or None,
         notices=(*_phrase_notices(query, evidence), *_notices(days, evidence)),
     )
+
+
+def _without_tail(order: list[int], *, ranking: Ranking, options: FusionOptions) -> list[int]:
+    """Leave out what is far below the best, unless the user has a floor of their own.
+
+    Other fusions than the default do not tell how far one hit is below another.
+    """
+    if not order or options.fusion != CALIBRATED or options.min_score is not None:
+        return order
+    scores = ranking.scores[order]
+    left_out = is_tail(scores, best=float(scores.max()))
+    return [row for row, is_out in zip(order, left_out, strict=True) if not is_out]
 
 
 def _phrase_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:

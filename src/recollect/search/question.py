@@ -67,7 +67,10 @@ def read_question(
         phrases=phrases_in(_clean(request.text)) if request.phrases else (),
     )
     _check_share("min score", request.min_score)
-    return make_query(request.text, max_results=options.max_results, scope=scope, legs=request.legs)
+    query = make_query(
+        request.text, max_results=options.max_results, scope=scope, legs=request.legs
+    )
+    return replace(query, tail=request.tail)
 
 
 def at_this_moment(query: Query, request: SearchRequest) -> Query:

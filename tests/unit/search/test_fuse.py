@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.search.fuse import FUSIONS, LegScores, fuse
 from recollect.search.fuse.base import KEYWORD, VECTOR
+from recollect.search.fuse.calibrated import is_tail
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
 from recollect.search.options import FusionOptions
 from recollect.types import Background, Leg
@@ -244,3 +245,16 @@ def test_a_weak_leg_never_pushes_down_the_clear_best_hit_of_the_other(
             spread = np.ptp(fused.normalised[other])
             if ahead[0] - ahead[1] > spread + 1e-9:
                 assert int(np.argmax(fused.scores)) == int(np.argmax(fused.normalised[name]))
+
+
+def test_the_tail_has_less_than_two_fifths_of_the_best_hits_evidence() -> None:
+    evidence = np.array([1.0, 0.41, 0.39, 0.0])
+    scores = 1 - np.exp(-3 * evidence)
+
+    assert [False, False, True, True] == is_tail(scores, best=float(scores[0])).tolist()
+
+
+def test_behind_an_exact_match_comes_only_what_is_nearly_as_good() -> None:
+    scores = np.array([1.0, 0.995, 0.9, 0.8])
+
+    assert [False, False, False, True] == is_tail(scores, best=1.0).tolist()

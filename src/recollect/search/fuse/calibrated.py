@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.records import dataclass
+from recollect.search.exact import LIFTED
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, Fused, LegScores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy.typing as npt
 
     from recollect.search.fuse.base import Floats
     from recollect.search.options import FusionOptions
@@ -57,6 +60,17 @@ class Levels:
 BY_VECTOR = Levels(0.02, {KEYWORD: 0.165, VECTOR: 0.185}, together=0.23, dated=0.26)
 BY_WORDS = Levels(0.03, {VECTOR: 0.30}, together=0.32, dated=0.35)
 """Where the words were compared, there is more evidence; rare words alone do not convince."""
+
+
+TAIL_SHARE = 0.4
+"""Hits with a smaller share of the best hit's evidence are its tail."""
+
+
+def is_tail(scores: Floats, *, best: float) -> npt.NDArray[np.bool_]:
+    """Return which scores are far below the best; exact matches are equally good."""
+    evidence: Floats = -np.log1p(-np.minimum(scores, LIFTED))
+    far: npt.NDArray[np.bool_] = evidence < TAIL_SHARE * -np.log1p(-min(best, LIFTED))
+    return far
 
 
 def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:

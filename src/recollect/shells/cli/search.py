@@ -33,6 +33,7 @@ _FORMS = [form.value for form in RecallForm]
 @click.command("search", cls=TextCommand)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @click.option("-n", "--max-results", type=int, help="Most hits to show.  [default: 6]")
+@click.option("--all", "tail", is_flag=True, help="Also hits far below the best.")
 @click.option("--min-score", type=float, help="Leave out hits with a lower score.")
 @click.option("--source", type=click.Choice(SOURCES), default="all", help="Only this source.")
 @click.option("--since", type=DAY, help="Only notes dated on or after: 2026-02-01, yesterday, 7d.")

@@ -159,6 +159,7 @@ class Calls:
             scopes=self._visible.resolve(given.words("scope")),
             as_of=end_of(given.day("asOf")),
             include_superseded=bool(given.values.get("includeSuperseded")),
+            tail=False,
         )
         await self._served.wait_for_first_sync()
         try:
