@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 15
 """Nearest vectors that a vector is pulled to, and that trust is measured with."""
-MAX_LAID_OUT = 5000
-"""Vectors laid out together, 25 million cosines; further ones go where their nearest are."""
+MAX_LAID_OUT = 2500
+"""Vectors laid out together, 6 million cosines; further ones go where their nearest are."""
 _MOST_ROUNDS, _LEAST_ROUNDS = 160, 48
-_WORK = 240_000  # rounds times vectors: more of them are placed as well in fewer rounds
+_WORK = 90_000  # rounds times vectors: more of them are placed as well in fewer rounds
 _PUSHES = 5  # random others that push a point, per neighbour that pulls it
 _STEP = 1.0  # of the first round; the last one's is near zero
 _MOST_MOVE = 4.0  # of one pull or push
