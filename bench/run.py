@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 HERE = Path(__file__).parent
 os.environ["RECOLLECT_HOME"] = str(HERE / ".cache" / "home")
 
-from sets import NAMES, load_set  # noqa: E402 - the home must be set before anything is opened
+from sets import ASKED_IN_PASSING, NAMES, load_set  # noqa: E402 - the home must be set before anything is opened
 
 from recollect import Memory  # noqa: E402
 from recollect.evaluate.cases import Expected  # noqa: E402
@@ -50,9 +50,15 @@ BEGIN, END = "<!-- generated: results -->", "<!-- end -->"
 
 def answer(memory: Memory, question: Question, scoped: Scoped, variant: str) -> list[str]:
     """Return the documents found, best first, each once."""
+    is_later = scoped.name.startswith(ASKED_IN_PASSING)
     hits = memory.search(
-        question.text, max_results=SHOWN, today=question.day, sync=False, **VARIANTS[variant]
-    ).hits  # type: ignore[arg-type]
+        question.text,
+        max_results=SHOWN,
+        today=question.day,
+        before=question.day if is_later else None,
+        sync=False,
+        **VARIANTS[variant],  # type: ignore[arg-type]
+    ).hits
     return list(dict.fromkeys(scoped.documents[hit.path] for hit in hits))
 
 
@@ -67,12 +73,14 @@ def measure(name: str) -> dict[str, object]:
     """Return the numbers of one set: per variant nDCG@10 and all@5, with intervals."""
     scopes = load_set(name)
     got: dict[str, list[Marks]] = {variant: [] for variant in VARIANTS}
+    kinds: list[str] = []
     own: list[float] = []
     foreign: list[float] = []
     for number, scoped in enumerate(scopes):
         with Memory.open(scoped.workspace) as memory:
             memory.sync()
             for question in scoped.questions:
+                kinds.append(question.kind)
                 for variant, collected in got.items():
                     collected.append(marks(question, answer(memory, question, scoped, variant)))
             if len(scopes) > 1:
@@ -96,8 +104,21 @@ def measure(name: str) -> dict[str, object]:
             }
             for variant, collected in got.items()
         },
+        "kinds": by_kind(kinds, got),
         "auroc": auroc(own, foreign),
     }
+
+
+def by_kind(kinds: list[str], got: dict[str, list[Marks]]) -> dict[str, dict[str, float]]:
+    """Return for each kind of question how many there are, and nDCG@10 of every variant."""
+    found: dict[str, dict[str, float]] = {}
+    for kind in sorted(set(kinds) - {""}):
+        rows = [row for row, each in enumerate(kinds) if each == kind]
+        found[kind] = {"questions": len(rows)} | {
+            variant: round(100 * sum(marked[row].ndcg for row in rows) / len(rows), 1)
+            for variant, marked in got.items()
+        }
+    return found
 
 
 def best_score(memory: Memory, question: Question) -> float:
@@ -120,19 +141,40 @@ def table(results: dict[str, dict[str, object]]) -> str:
     ]
     for name, result in results.items():
         variants = result["variants"]
-        best = max(variants[leg]["ndcg"]["mean"] for leg in ("keyword", "vector"))  # type: ignore[index]
+        best = max(numbers["ndcg"]["mean"] for numbers in variants.values())  # type: ignore[attr-defined]
         cells = []
         for variant in names:
             numbers = variants[variant]  # type: ignore[index]
             mean = f"{numbers['ndcg']['mean']:.1f}"
             lost = numbers["default minus this"]["high"] < 0
-            bold = variant == "calibrated" and numbers["ndcg"]["mean"] >= best
+            bold = variant == "calibrated" and numbers["ndcg"]["mean"] < best
             cells.append(f"**{mean}**" if bold else f"{mean}{' ▲' if lost else ''}")
         area = "" if result["auroc"] is None else f"{result['auroc']:.3f}"
         share = variants["calibrated"]["all5"]["mean"]  # type: ignore[index]
         rows.append(
             f"| {name} | {result['questions']} | {' | '.join(cells)} | {share:.1f} | {area} |"
         )
+    return "\n".join(rows)
+
+
+def kinds_table(results: dict[str, dict[str, object]]) -> str:
+    """Return the results by kind of question as one Markdown table."""
+    names = list(VARIANTS)
+    rows = [
+        "| set | kind | questions | " + " | ".join(names) + " |",
+        "| --- | --- | --- |" + " --- |" * len(names),
+    ]
+    for name, result in results.items():
+        kinds: dict[str, dict[str, float]] = result.get("kinds", {})  # type: ignore[assignment]
+        for kind, numbers in kinds.items():
+            best = max(numbers[variant] for variant in names)
+            cells = [
+                f"**{numbers[variant]:.1f}**"
+                if variant == "calibrated" and numbers[variant] < best
+                else f"{numbers[variant]:.1f}"
+                for variant in names
+            ]
+            rows.append(f"| {name} | {kind} | {numbers['questions']} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
@@ -156,7 +198,8 @@ def main() -> None:
     page = HERE / "README.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    body = f"{BEGIN}\n\nCommit {commit}.\n\n{table(results)}\n\n{END}"
+    tables = f"{table(results)}\n\n{kinds_table(results)}"
+    body = f"{BEGIN}\n\nCommit {commit}.\n\n{tables}\n\n{END}"
     page.write_text(f"{before}{body}{after}", encoding="utf-8")
 
 

@@ -24,6 +24,8 @@ NAMES = (
     "locomo_turns",
     "locomo_sessions",
     "longmemeval_sessions",
+    "realmem_notes",
+    "realmem_sessions",
     "zh_cmrc2018",
     "ja_jsquad",
     "ko_korquad",
@@ -44,6 +46,10 @@ class Question:
     """When it was asked."""
     grades: dict[str, int]
     """Document id → grade."""
+
+
+ASKED_IN_PASSING = ("realmem_notes", "realmem_sessions")
+"""Sets of messages in the middle of a conversation: memory holds only what was said before."""
 
 
 @dataclass(frozen=True, slots=True)
