@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import calendar
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ class Window:
     last: date
     afterwards: timedelta = timedelta()
     """How long after the last day a note may still be about these days."""
+    said: str = ""
+    """The words of the question that are relative to today: no note of those days repeats them."""
 
     @property
     def end(self) -> date:
@@ -63,7 +66,8 @@ def window(text: str, *, today: date) -> Window | None:
     """Return the days a question names, or None."""
     for pattern, reading in _READINGS:
         if (found := pattern.search(text)) and (days := reading(found, today)):
-            return days
+            # A month is often named in the notes, too.
+            return days if reading is _named_month else replace(days, said=found[0])
     return None
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.search.options import FusionOptions, SearchOptions
     from recollect.search.rank import Ranking
     from recollect.stores.base import Store
+    from recollect.text.terms import QueryTerms
     from recollect.types import Hit, Query
 
 _LEAST_POOL = 200  # so that the first results do not change with how many are asked for
@@ -43,7 +44,8 @@ def search(  # noqa: PLR0913 - the parts of an answer
 ) -> Results:
     """Answer a question from what the store holds."""
     started = time.perf_counter()
-    question = term_question(query.text)
+    days = _days(query, today=today)
+    question = _undated_question(query.text, days)
     pool = max(_LEAST_POOL, query.max_results * options.candidate_multiplier)
     # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
     with store.snapshot():
@@ -51,7 +53,6 @@ def search(  # noqa: PLR0913 - the parts of an answer
         if not pools.keys and (characters := character_question(query.text)).terms:
             question = characters
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
-        days = _days(query, today=today)
         if days is not None:
             pools = propose_dated(pools, days, query=query, question=question, store=store)
         evidence = weigh_evidence(pools, question=question, days=days, store=store, asked=asked)
@@ -110,6 +111,14 @@ def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:
         return (f"No hit is dated {days.first}, the day your question seems to mean.",)
     named = f"from {days.first} to {days.last}"
     return (f"No hit is dated {named}, the days your question seems to mean.",)
+
+
+def _undated_question(text: str, days: Window | None) -> QueryTerms:
+    """Return the terms of a question without "last Tuesday", unless it says nothing else."""
+    if days is None or not days.said:
+        return term_question(text)
+    undated = term_question(text.replace(days.said, " "))
+    return undated if undated.terms else term_question(text)
 
 
 def _days(query: Query, *, today: date) -> Window | None:

@@ -7,8 +7,13 @@ from datetime import date
 import pytest
 
 from recollect.search.dates import Window, window
+from recollect.search.options import SearchOptions
+from recollect.search.pipeline import search
+from recollect.stores.ram import RamStore
+from recollect.types import Chunk, Document, Query, SourceKind, Stat, digest_of
 
 TODAY = date(2026, 3, 11)
+TUESDAY = date(2026, 3, 10)
 
 
 def day(month: int, number: int, year: int = 2026) -> date:
@@ -85,3 +90,42 @@ def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
     assert [False, True, True, False, False] == [
         days.holds(when) for when in (day(2, 28), day(3, 1), day(3, 5), day(3, 6), None)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("what happened last Tuesday?", "last Tuesday"),
+        ("what did I bake in the past two weeks", "past two weeks"),
+        ("the visits in February", ""),
+        ("the issue of March 2nd", ""),
+    ],
+)
+def test_only_words_that_are_relative_to_today_are_told(text: str, said: str) -> None:
+    days = window(text, today=TODAY)
+
+    assert days is not None
+    assert said == days.said
+
+
+def test_the_note_of_the_day_comes_before_one_that_only_names_it() -> None:
+    store = RamStore()
+    notes = {
+        "memory/2026-03-10.md": ("The pump happened to fail during lunch.", TUESDAY),
+        "memory/club.md": ("Chess club: every Tuesday, last one in May.", None),
+    }
+    for path, (text, when) in notes.items():
+        document = Document(
+            path, SourceKind.MEMORY, text, digest_of(text.encode()), Stat(1, 1), when
+        )
+        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, text, when=when)], recipe="r1")
+
+    results = search(
+        Query("what happened last Tuesday", max_results=5),
+        store=store,
+        asked=None,
+        options=SearchOptions(),
+        today=TODAY,
+    )
+
+    assert ["memory/2026-03-10.md"] == [hit.path for hit in results.hits]
