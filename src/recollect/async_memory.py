@@ -151,6 +151,7 @@ class AsyncMemory:
     search = _awaited(Memory.search)
     answer = _awaited(Memory.answer)
     recall = _awaited(Memory.recall)
+    recall_from = _awaited(Memory.recall_from)
     get = _awaited(Memory.get)
     status = _awaited(Memory.status)
     paths = _awaited(Memory.paths)

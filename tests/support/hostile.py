@@ -286,7 +286,7 @@ def _own_places(user: Path) -> set[str]:
     return {str(user / name) for name in (*own, ".openclaw/agents", ".openclaw/openclaw.json")}
 
 
-_PROCESS = re.compile(r"/proc/[0-9]+/stat")
+_PROCESS = re.compile(r"/proc/[0-9]+/(stat|mountinfo)")
 """Tells whether another process is still alive."""
 ALLOWED = tuple(
     {
