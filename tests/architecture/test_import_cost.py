@@ -28,8 +28,8 @@ MOST_MODULES = {
     "--version": 3,
     "search -h": 32,
     "config show": 58,
-    "search kettle": 129,
-    "recall kettle": 140,  # nine of them keep secrets out of the log of recalls
+    "search kettle": 130,
+    "recall kettle": 141,  # nine of them keep secrets out of the log of recalls
     "status": 131,
     "get MEMORY.md": 133,
 }

@@ -17,13 +17,15 @@ from recollect.search.options import CALIBRATED
 from recollect.search.question import character_question, term_question
 from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
+from recollect.search.respell import respell
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import date
 
     from recollect.providers.base import Reranker
-    from recollect.search.legs import AskedVectors, Evidence
+    from recollect.search.legs import AskedVectors, Evidence, Pools
     from recollect.search.options import FusionOptions, SearchOptions
     from recollect.search.rank import Ranking
     from recollect.stores.base import Store
@@ -50,6 +52,9 @@ def search(  # noqa: PLR0913 - the parts of an answer
     # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
     with store.snapshot():
         pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
+        question, spelled = _respelled(query, question, pools=pools, store=store)
+        if spelled:
+            pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
         if not pools.keys and (characters := character_question(query.text)).terms:
             question = characters
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
@@ -68,7 +73,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
             order = _without_tail(order, ranking=ranking, options=options.rank.fusion)
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
-        confident = bool(hits) and ranking.confident
+        confident = bool(hits) and ranking.confident and not spelled  # a guess is not an answer
         if ranking.degradation is not None:
             degraded[RERANK] = ranking.degradation
     return Results(
@@ -81,7 +86,32 @@ def search(  # noqa: PLR0913 - the parts of an answer
         confident=confident,
         took_ms=(time.perf_counter() - started) * 1000 + (asked.took_ms if asked else 0.0),
         degraded=degraded or None,
-        notices=(*_phrase_notices(query, evidence), *_notices(days, evidence)),
+        notices=(
+            *_spelling_notices(spelled),
+            *_phrase_notices(query, evidence),
+            *_notices(days, evidence),
+        ),
+    )
+
+
+def _respelled(
+    query: Query, question: QueryTerms, *, pools: Pools, store: Store
+) -> tuple[QueryTerms, dict[str, str]]:
+    """Return the question in spellings that the keyword leg knows, and what was respelled."""
+    if Leg.KEYWORD not in query.legs:
+        return question, {}
+    return respell(
+        query.text,
+        question,
+        frequencies=pools.keyword.corpus.frequencies,
+        look_up=lambda words: store.keyword(words, scope=query.scope, limit=1).corpus.frequencies,
+    )
+
+
+def _spelling_notices(spelled: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(
+        f'Searched for "{known}", because "{word}" occurs nowhere.'
+        for word, known in spelled.items()
     )
 
 

@@ -1,0 +1,92 @@
+"""Finds the spelling that memory knows for a word that occurs nowhere in it.
+
+The index keeps terms as hashes, so there is no list of words to compare with. Instead every stem
+one edit away is made and looked up, as Norvig's corrector does (norvig.com/spell-correct.html):
+some four hundred, of which hardly any occurs. The first letter stays, because people seldom get it
+wrong and names would become other names.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from string import ascii_lowercase
+from typing import TYPE_CHECKING
+
+from recollect.text.scripts import fold, stem
+from recollect.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from recollect.text.terms import QueryTerms
+
+_WORD = re.compile(r"[^\W\d_]+")
+_MIN_CHARS = 7
+_MIN_CHANGED_CHARS = 8
+"""From here on a letter may be another one. Shorter words have too many neighbours: `winner` would
+become `winter`."""
+_MAX_CHARS = 24
+_MOST_TERMS = 12
+"""A longer text is a prompt, in which a strange word is not the point."""
+_MOST_WORDS = 3
+
+
+def respell(
+    text: str,
+    question: QueryTerms,
+    *,
+    frequencies: Mapping[str, int],
+    look_up: Callable[[Sequence[str]], Mapping[str, int]],
+) -> tuple[QueryTerms, dict[str, str]]:
+    """Return the question with known spellings, and what was written for what.
+
+    Args:
+        text: the question.
+        question: its terms.
+        frequencies: how many chunks have each term.
+        look_up: returns the same for other terms.
+
+    """
+    if len(question.terms) > _MOST_TERMS:
+        return question, {}
+    unknown = [word for word in _words(text) if not any(map(frequencies.get, terms(word)))]
+    spelled: dict[str, str] = {}
+    new_terms: dict[str, str] = {}
+    for word in unknown[:_MOST_WORDS]:
+        root = stem(word)
+        near = sorted(_neighbours(root, may_change=len(word) >= _MIN_CHANGED_CHARS))
+        found = look_up(near)
+        best = max(near, key=lambda term: found.get(term, 0))
+        if found.get(best, 0):
+            ending = word.removeprefix(root) if word.startswith(root) else ""
+            spelled[word] = f"{best}{ending}"
+            new_terms |= dict.fromkeys(terms(word), best)
+    if not spelled:
+        return question, {}
+    replaced = tuple(dict.fromkeys(new_terms.get(term, term) for term in question.terms))
+    return replace(question, terms=replaced, identifiers=_kept(question, new_terms)), spelled
+
+
+def _kept(question: QueryTerms, new_terms: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(term for term in question.identifiers if term not in new_terms)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words that may be respelled, as terms are: folded and in lower case."""
+    for word in _WORD.findall(fold(text)):
+        lower = word.casefold()
+        if _MIN_CHARS <= len(lower) <= _MAX_CHARS and lower.isascii():
+            yield lower
+
+
+def _neighbours(word: str, *, may_change: bool) -> set[str]:
+    """Return what is one edit away: a letter more or less, two exchanged, or one changed."""
+    splits = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
+    found = {head + tail[1:] for head, tail in splits if tail}
+    found |= {head + tail[1] + tail[0] + tail[2:] for head, tail in splits if len(tail) > 1}
+    found |= {head + letter + tail for head, tail in splits for letter in ascii_lowercase}
+    if may_change:
+        changed = ((head, tail[1:]) for head, tail in splits if tail)
+        found |= {head + letter + rest for head, rest in changed for letter in ascii_lowercase}
+    return found - {word}

@@ -1,0 +1,51 @@
+"""Words that occur nowhere, and the spelling that memory knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from recollect.search.respell import respell
+from recollect.text.terms import query_terms, terms
+
+KNOWN = dict.fromkeys(terms("a restaurant in Lisbon with the winter passphrase, alfama"), 3)
+
+
+def spelled(text: str) -> dict[str, str]:
+    def look_up(words: object) -> dict[str, int]:
+        assert isinstance(words, list)
+        return {word: KNOWN.get(word, 0) for word in words}
+
+    question = query_terms(text)
+    frequencies = look_up(list(question.terms))
+    return respell(text, question, frequencies=frequencies, look_up=look_up)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Lisabon resturant", {"lisabon": "lisbon", "resturant": "restaurant"}),
+        ("my pasphrase?", {"pasphrase": "passphrase"}),
+        ("restaurants in Lisbon", {}),
+        ("the winner", {}),  # a word of its own, and too short
+        ("nothing like it", {}),
+        ("zlisbon", {}),  # the first letter stays
+        ("里斯本 餐厅", {}),
+        ("resturant " + " ".join(f"word{number}" for number in range(20)), {}),
+    ],
+)
+def test_a_word_that_occurs_nowhere_is_searched_as_its_nearest_known_spelling(
+    text: str, expected: dict[str, str]
+) -> None:
+    assert expected == spelled(text)
+
+
+def test_the_known_spelling_takes_the_place_of_the_term() -> None:
+    question = query_terms("Lisabon winter")
+    new, _ = respell(
+        "Lisabon winter",
+        question,
+        frequencies={"winter": 3, "lisabon": 0},
+        look_up=lambda words: {word: word == "lisbon" for word in words},
+    )
+
+    assert ("lisbon", "winter") == new.terms
