@@ -140,7 +140,7 @@ def test_make_targets_that_are_named_exist() -> None:
         target
         for page in pages()
         for target in re.findall(
-            r"(?:^|`)make ([a-z]+)", page.read_text(encoding="utf-8"), re.MULTILINE
+            r"(?:^|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE
         )
     }
 
