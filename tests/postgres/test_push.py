@@ -166,11 +166,45 @@ def test_a_busy_server_is_asked_again_and_a_refusal_is_told(
 
 
 @pytest.mark.parametrize(
-    "url", ["http://memories.example/api/memories/ada", "ftp://host/ada", "ada", "https:///ada"]
+    "url",
+    [
+        "http://memories.example/api/memories/ada",
+        "ftp://host/ada",
+        "ada",
+        "https:///ada",
+        "https://user:hunter2@memories.example/ada",
+    ],
 )
 def test_a_token_is_not_sent_in_the_clear(url: str) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as refused:
         RemoteMemory(url, "token")
+
+    assert "hunter2" not in refused.value.message
+
+
+@pytest.mark.parametrize("token", ["rct_…", "bad\ntoken"])
+def test_what_is_not_a_token_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        RemoteMemory("https://memories.example/api/memories/ada", token)
+
+    assert token not in refused.value.message
+
+
+def test_what_another_client_deleted_meanwhile_is_done(
+    workspace: Path, environ: dict[str, str], write: Write
+) -> None:
+    write("memory/a.md", "A.\n")
+    listed = [[{"path": "memory/b.md", "etag": "1"}], []]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return httpx.Response(200, json={"documents": listed.pop(0)})
+        deletes = any("delete" in each for each in json.loads(request.content)["changes"])
+        return httpx.Response(404 if deletes else 200, json={})
+
+    remote = RemoteMemory("http://localhost/ada", "token", httpx.MockTransport(answer))
+
+    assert (1, 0) == (pushed(workspace, environ, remote).sent, len(listed))
 
 
 @pytest.mark.skipif(

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect import Memory
+from recollect.config import Setup
+from recollect.config.databases import copy_memory
 from recollect.errors import (
     ChangedError,
     ElsewhereError,
     NotFoundError,
     StorageLimitError,
+    StoreError,
     UsageError,
 )
 from recollect.hosting.host import MemoryHost
@@ -179,6 +182,25 @@ def test_a_memory_of_pushed_documents_is_not_made_from_files_by_mistake(
 
     with host.memory(tenant) as memory:
         put(memory, NOTE, "The lighthouse again.\n")
+
+
+def test_a_memory_of_pushed_documents_is_neither_copied_nor_copied_over(
+    host: MemoryHost, address: str, tenant: str, workspace: Path, environ: dict[str, str]
+) -> None:
+    with host.memory(tenant) as memory:
+        put(memory, NOTE, "The lighthouse.\n")
+    (workspace / "MEMORY.md").write_text("The anchor.\n", encoding="utf-8")
+    named = {"agent": tenant, "settings": {"provider": "none"}, "environ": environ}
+    with Memory.open(workspace, **named) as own:  # type: ignore[arg-type]
+        own.sync()
+    setup = Setup.of(workspace, config_file=None, **named)  # type: ignore[arg-type]
+
+    for source, target in ((address, "file:"), ("file:", address)):
+        with pytest.raises(StoreError, match="is made from pushed documents"):
+            copy_memory(setup, source, target)
+
+    with host.memory(tenant) as memory:
+        assert [NOTE] == [hit.path for hit in memory.search("lighthouse").hits]
 
 
 @pytest.mark.parametrize(

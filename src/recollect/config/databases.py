@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, StoreError
 from recollect.stores.copy import copy_store, differences
+from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import (
     describe_database,
     index_database,
@@ -18,6 +19,7 @@ from recollect.stores.registry import (
 if TYPE_CHECKING:
     from recollect.config import Setup
     from recollect.reports import CopiedMemory
+    from recollect.stores.base import Store
 
 __all__ = ["copy_memory", "database_of", "describe_database", "index_database", "prepare_database"]
 
@@ -60,8 +62,20 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
                 f"{old.location} holds nothing of the agent {setup.agent}.",
                 action="Name the agent with --agent, or the workspace with -w.",
             )
+        _require_files(
+            old,
+            setup.agent,
+            what="copying its index would leave the documents themselves behind",
+            action="Move the database with pg_dump, or push the folder to the other one.",
+        )
         new, _ = open_store(_full(setup, target), agent=setup.agent)
         try:
+            _require_files(
+                new,
+                setup.agent,
+                what="a copy would take the place of their index",
+                action="Name another agent with --agent, or use `recollect push`.",
+            )
             copied = copy_store(old, new)
             wrong = list(differences(old, new))
             if wrong:
@@ -74,6 +88,15 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
     finally:
         old.close()
     return copied
+
+
+def _require_files(store: Store, agent: str, *, what: str, action: str) -> None:
+    """Refuse a memory whose documents are nowhere but in its store."""
+    if store.workspace() == PUSHED:
+        raise StoreError(
+            f"The memory {agent} in {store.location} is made from pushed documents: {what}.",
+            action=action,
+        )
 
 
 def _full(setup: Setup, address: str) -> str:

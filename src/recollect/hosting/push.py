@@ -42,6 +42,7 @@ _FIRST_WAIT_SECONDS = 0.5
 _MOST_WAIT_SECONDS = 60.0
 _LATER = frozenset({429, 502, 503, 504})
 _CHANGED = 412
+_MISSING = 404
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -100,6 +101,16 @@ class RemoteMemory:
             raise UsageError(
                 f"{self.url!r} is not the address of a memory.",
                 action="Give https://HOST/api/memories/AGENT.",
+            )
+        if parts.username or parts.password:
+            raise UsageError(
+                f"The address of a memory on {parts.hostname} has no user and no password.",
+                action="Leave them out; the token goes into RECOLLECT_TOKEN.",
+            )
+        if not self.token.isascii() or not self.token.isprintable():
+            raise UsageError(
+                "The token has characters that no token has.",
+                action="Set RECOLLECT_TOKEN to what `recollect tokens create` printed.",
             )
         if not is_private:
             raise UsageError(
@@ -300,7 +311,9 @@ def _content(answer: httpx.Response) -> dict[str, object]:
         )
     if answer.is_success:
         return body
-    if answer.status_code == _CHANGED:
+    # Another client may have deleted what this one wants to delete.
+    is_gone = answer.status_code == _MISSING and answer.request.method == "POST"
+    if answer.status_code == _CHANGED or is_gone:
         raise _OvertakenError
     error = body.get("error")
     error = error if isinstance(error, dict) else {}

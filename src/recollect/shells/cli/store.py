@@ -50,6 +50,8 @@ def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
     status = describe_database(database_of(_setup(options), address))
     options.print(render.database_json(status), render.database_text(status))
+    if status.version != status.newest:
+        raise click.exceptions.Exit(1)
 
 
 @store_command.command("index")
