@@ -22,7 +22,7 @@ SAMPLE = GOLDEN.parent.parent.parent / "examples" / "workspace"
 SHOWN = 10
 EVERY = 1 if os.environ.get("ALL_QUESTIONS") else 4
 """Which of the questions are asked; `make test-postgres` asks all of them."""
-MOST_STATEMENTS = 17
+MOST_STATEMENTS = 19
 """Of a search; for each it waits for the server."""
 FILTERS: tuple[dict[str, Any], ...] = (
     {},

@@ -33,11 +33,12 @@ class StoredSpaces:
 
     @classmethod
     def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:
-        """Look them up."""
-        held = held_space(store, chain=chain)
-        beside = chain.beside(held)
-        has_some = beside is not None and store.space(beside) is not None
-        return cls(store.published(), held, beside if has_some else None)
+        """Look them up, all as of one moment."""
+        with store.snapshot():
+            held = held_space(store, chain=chain)
+            beside = chain.beside(held)
+            has_some = beside is not None and store.space(beside) is not None
+            return cls(store.published(), held, beside if has_some else None)
 
 
 @dataclass(frozen=True, slots=True)
