@@ -506,3 +506,19 @@ def test_a_closed_pipe_is_no_traceback(cli: Cli, write: Callable[[str, str], Pat
     )
 
     assert "Traceback" not in done.stderr
+
+
+def test_notes_beside_a_new_memory_folder_are_named_until_they_are_indexed(
+    cli: Cli, workspace: Path, write: Callable[[str, str], Path]
+) -> None:
+    write("ideas.md", "A kite from old sails.\n")
+    write("README.md", "About this folder.\n")
+    write("memory/todo.md", "Buy string.\n")
+
+    before = cli("search", "kite", RECOLLECT_PROVIDER="none").stderr
+    cli("config", "set", "extra_paths", ".")
+    after = cli("search", "kite", RECOLLECT_PROVIDER="none")
+
+    assert f"Only memory/ of {workspace} is indexed, not ideas.md beside it." in before
+    assert "Only memory/" not in after.stderr
+    assert "ideas.md" in after.stdout

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FOLDER = "memory"
 """The folder of a memory's notes."""
 WHOLE = "."
+_SUFFIX = ".md"
 NAME_A_FOLDER = (
     "Name the folder with your notes: `recollect -w ~/notes …`, or `workspace` in Python."
 )
@@ -65,6 +66,22 @@ class Layout:
         if own or self.has_extra_paths or (has_folder and not self._holds_only_facts()):
             return [*own, FOLDER] if has_folder else own
         return [] if self.why_not_whole() else [WHOLE]
+
+    def left_out(self) -> list[str]:
+        """Return the Markdown files beside a memory/ that alone says that this is a memory.
+
+        Whoever made memory/ in a folder of notes may not know that they no longer count. README.md,
+        AGENTS.md and the like are no notes of anybody.
+        """
+        if self.names() != [FOLDER] or self.has_extra_paths:
+            return []
+        names = (entry.name for entry in self.root.iterdir())
+        return sorted(
+            name
+            for name in names
+            if name.lower().endswith(_SUFFIX) and not name.startswith(".")
+            if not name[: -len(_SUFFIX)].isupper()
+        )
 
     def is_whole(self) -> bool:
         """Tell whether every Markdown file below the workspace is a note."""

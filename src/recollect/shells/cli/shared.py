@@ -43,6 +43,10 @@ _WHOLE = (
     "There is no MEMORY.md or memory/, so every Markdown file below {folder} is indexed. "
     "To choose folders: `recollect config set extra_paths FOLDER,FOLDER`."
 )
+_LEFT_OUT = (
+    "Only memory/ of {folder} is indexed, not {named} beside it. "
+    "To index every Markdown file: `recollect config set extra_paths .`."
+)
 _STAGES = {
     "fetch": "Downloading a model, MB",
     "read": "Reading files",
@@ -113,6 +117,11 @@ class SharedOptions:
             setup.require_notes()
             if setup.is_new and setup.layout.is_whole():
                 notify(_WHOLE.format(folder=setup.workspace))
+            elif left_out := setup.layout.left_out():
+                named = (
+                    f"{left_out[0]} and {len(left_out) - 1} more" if left_out[1:] else left_out[0]
+                )
+                notify(_LEFT_OUT.format(folder=setup.workspace, named=named))
         return Memory.open_setup(setup) if self.memories is None else self.memories.borrow(setup)
 
     def start_resident(self, memory: Memory) -> None:
