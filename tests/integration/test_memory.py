@@ -521,3 +521,17 @@ def test_days_may_be_written_and_results_are_read_like_a_list(
 @pytest.mark.parametrize("thing", [Memory, AsyncMemory])
 def test_help_shows_no_addresses(thing: type) -> None:
     assert " at 0x" not in pydoc.plain(pydoc.render_doc(thing))
+
+
+def test_what_is_near_to_an_identifier_that_occurs_nowhere_is_not_a_sure_answer(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The insurance paid claim SCH-2026-88213 for the broken window.\n")
+    write("memory/2026-02-03.md", "The glazier came and put in the new pane.\n")
+
+    asked = {name: memory.search(name) for name in ("SCH-2026-88213", "SCH-2026-88214")}
+    dated = memory.search("what happened on 2026-02-03")
+
+    assert [True, False] == [found.confident for found in asked.values()]
+    assert ("Nothing contains SCH-2026-88214.",) == asked["SCH-2026-88214"].notices
+    assert () == dated.notices

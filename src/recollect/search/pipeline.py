@@ -6,6 +6,7 @@ no clock.
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from recollect.text.terms import QueryTerms
     from recollect.types import Hit, Query
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LEAST_POOL = 200  # so that the first results do not change with how many are asked for
 
 
@@ -73,7 +75,9 @@ def search(  # noqa: PLR0913 - the parts of an answer
             order = _without_tail(order, ranking=ranking, options=options.rank.fusion)
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
-        confident = bool(hits) and ranking.confident and not spelled  # a guess is not an answer
+        # A guess is not an answer, and neither is what is near to an identifier.
+        is_guess = bool(spelled) or bool(_unknown_identifiers(evidence))
+        confident = bool(hits) and ranking.confident and not is_guess
         if ranking.degradation is not None:
             degraded[RERANK] = ranking.degradation
     return Results(
@@ -88,6 +92,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
         degraded=degraded or None,
         notices=(
             *_spelling_notices(spelled),
+            *_identifier_notices(query, evidence),
             *_phrase_notices(query, evidence),
             *_notices(days, evidence),
         ),
@@ -125,6 +130,25 @@ def _without_tail(order: list[int], *, ranking: Ranking, options: FusionOptions)
     scores = ranking.scores[order]
     left_out = is_tail(scores, best=float(scores.max()))
     return [row for row, is_out in zip(order, left_out, strict=True) if not is_out]
+
+
+def _unknown_identifiers(evidence: Evidence) -> tuple[str, ...]:
+    """Return the identifiers of a question if no chunk contains any of them.
+
+    A day counts as a date, not as an identifier: a note of that day need not name it.
+    """
+    named = tuple(each for each in evidence.question.identifiers if not _DAY.fullmatch(each))
+    return () if any(evidence.corpus.frequencies.get(each) for each in named) else named
+
+
+def _identifier_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
+    unknown = _unknown_identifiers(evidence)
+    if not unknown or not evidence.loaded.keys:
+        return ()
+    # As the user spelled it: terms are in lower case.
+    at = {each: query.text.lower().find(each) for each in unknown}
+    named = [query.text[at[each] : at[each] + len(each)] if at[each] >= 0 else each for each in at]
+    return (f"Nothing contains {' or '.join(named)}.",)
 
 
 def _phrase_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
