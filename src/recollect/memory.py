@@ -781,7 +781,7 @@ class Memory:
             cache=cache if audience is None else None,  # others fill it as well
             probe=probe,
             notices=(*self._syncer.take_notices(), *trouble),
-            at_work=at_work(self._store),
+            at_work=at_work(self._store) if self._store.is_writable else None,
         )
 
     @synchronized

@@ -291,8 +291,8 @@ def test_every_answer_to_ada_is_the_same_whether_bob_has_facts_or_not(
 
 _MOVING_METRICS = ("recollect_http_request", "recollect_last_sync", "recollect_worker")
 _MOVING = re.compile(
-    r'"(tookMs|lastSyncAt|created_at|last_active_at|created|validFrom|validUntil|latencyMs|worker)"'
-    r':("[^"]*"|[-0-9.e]+)'
+    r'"(tookMs|lastSyncAt|created_at|last_active_at|created|validFrom|validUntil|latencyMs|worker|atWork)"'
+    r':("[^"]*"|[-0-9.e]+|null)'
 )
 
 

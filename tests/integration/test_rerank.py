@@ -96,7 +96,7 @@ def test_the_note_that_answers_rises_and_the_explanation_shows_it(
 def test_what_is_exactly_asked_for_stays_first(
     search: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
-    found = answer(search(f"{QUESTION} TCK-82152", "--rerank", "--json"))
+    found = answer(search(f"{QUESTION} TCK-82152", "--rerank", "--all", "--json"))
 
     assert "memory/2020-02-04.md" == order(found)[0]
     assert found["results"][0]["score"] > found["results"][1]["score"]

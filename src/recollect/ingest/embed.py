@@ -68,6 +68,16 @@ class Embedded:
     is_complete: bool = False
     """Every text was sent and answered, even if the answer was a refusal of that text."""
 
+    def after(self, earlier: Embedded) -> Embedded:
+        """Return what this run and an earlier one did together."""
+        return replace(
+            self,
+            done=self.done + earlier.done,
+            reused=self.reused + earlier.reused,
+            tokens=self.tokens + earlier.tokens,
+            degradation=self.degradation or earlier.degradation,
+        )
+
 
 def embed_missing(  # noqa: PLR0913 - the parts that meet here
     store: Store,

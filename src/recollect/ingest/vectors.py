@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -273,7 +274,8 @@ class Embedder:
         except ProviderError as error:
             why = Degradation(error.message, error.action)
             return replace(direct, degradation=direct.degradation or why, is_complete=False)
-        added = embed_missing(
+        embed = partial(
+            embed_missing,
             self.store,
             provider=supplement,
             vectors=own,
@@ -281,9 +283,12 @@ class Embedder:
             progress=progress,
             max_texts=max_texts,
             deadline=deadline,
-            beside=provider.fingerprint,
             is_for_it=lambda text: provider.reads(text) < READS_ENOUGH,
         )
+        added = embed(beside=provider.fingerprint)
+        if added.is_complete and added.done + added.reused < len(direct.left):
+            # Earlier versions embedded them with the provider, which does not read them.
+            added = embed(beside=None).after(added)
         return replace(
             direct,
             done=direct.done + added.done,
