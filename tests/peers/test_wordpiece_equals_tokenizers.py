@@ -50,11 +50,12 @@ def peer(model_folder: Path) -> Tokenizer:
 
 def blocks(plane: int) -> Iterator[list[str]]:
     for start in range(plane * PLANE, (plane + 1) * PLANE, BLOCK):
-        codes = range(start, start + BLOCK, 64 if plane in UNASSIGNED else 1)
+        step = 1 if plane == 0 else 64 if plane in UNASSIGNED else 5
+        codes = range(start, start + BLOCK, step)
         yield [chr(code) for code in codes if code not in SURROGATES]
 
 
-def test_every_code_point_gives_the_same_ids(ours: WordPiece, peer: Tokenizer) -> None:
+def test_code_points_of_every_block_give_the_same_ids(ours: WordPiece, peer: Tokenizer) -> None:
     for plane in range(17):
         for chars in blocks(plane):
             text = " ".join(f"{char} a{char}B" for char in chars)
