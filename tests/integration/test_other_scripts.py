@@ -116,7 +116,7 @@ def test_without_the_second_model_nothing_is_embedded_in_vain_and_the_user_is_to
 
     assert (2, 2, 2) == (report.embedded, report.pending, report.refused)
     [told] = report.notices
-    assert told.startswith("2 texts are in a script that the model does not read")
+    assert told.startswith("The model does not read the script of some texts (2)")
     assert (0, (told,)) == (again.embedded, again.notices)
     found = memory.search("花生过敏")
     assert ["memory/过敏.md"] == [hit.path for hit in found.hits]

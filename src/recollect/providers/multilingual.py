@@ -20,7 +20,6 @@ import numpy as np
 from recollect.errors import ModelUnavailableError, ProviderSetupError
 from recollect.providers.base import Limits
 from recollect.providers.models.bert import thread_count
-from recollect.providers.models.e5 import E5Model
 from recollect.providers.models.integrity import sample_digest
 from recollect.providers.prompts import Prompts
 from recollect.types import Background, Fingerprint, Role, silent
@@ -28,6 +27,7 @@ from recollect.types import Background, Fingerprint, Role, silent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recollect.providers.models.e5 import E5Model
     from recollect.providers.options import ProviderOptions
     from recollect.types import Progress, Vector, Vectors
 
@@ -119,6 +119,10 @@ class MultilingualProvider:
         with self._loading:  # threads that come at once share one model
             if self._model is None:
                 self.prepare(progress=silent, retry=False)
+                from recollect.providers.models.e5 import (  # noqa: PLC0415 - to embed, not to ask
+                    E5Model,
+                )
+
                 try:
                     self._model = E5Model(_weights_file())
                 except Exception as error:  # onnxruntime's errors have no common class

@@ -85,8 +85,7 @@ class Searcher:
     audience: Callable[[Iterable[str]], frozenset[str]]
     """Returns the scopes of facts that may be seen, of those asked for."""
     workspace: Path | None
-    """None if the memory is made from pushed documents."""
-    """Named in the answer if there is nothing to search in it."""
+    """Named in an answer if it holds no notes; None if the memory is made from pushed documents."""
     sources: tuple[str, ...]
     """The kinds of sources that are indexed."""
     sync_on_search: bool
