@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect import Memory
+from recollect.search import pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +77,22 @@ def test_a_question_finds_its_note_in_its_own_and_in_another_language(memory: Me
 
     assert QUESTIONS == {question: found.hits[0].path for question, found in answers.items()}
     assert [None] * len(answers) == [found.degraded for found in answers.values()]
+
+
+def test_a_respelled_question_is_answered_beside_notes_in_other_scripts(
+    monkeypatch: pytest.MonkeyPatch, memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    """The new spelling proposes other chunks than the old one did."""
+    monkeypatch.setattr(pipeline, "_LEAST_POOL", 1)
+    for number in range(12):
+        name = "Restaurant" if number % 3 == 0 else "Pier"
+        write(f"memory/{number}.md", f"{name} {number}.\n")
+    memory.sync()
+
+    answer = memory.search("resturant pier", max_results=1)
+
+    assert "restaurant" in answer.notices[0]
+    assert answer.hits
 
 
 def test_a_change_embeds_only_what_changed(

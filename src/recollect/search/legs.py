@@ -207,7 +207,8 @@ def propose_again(
     if KEYWORD not in query.legs:
         return pools
     keyword = store.keyword(question.terms, scope=query.scope, limit=pool, stop=question.stop)
-    return replace(pools, keyword=keyword)
+    beside = pools.supplement
+    return replace(pools, keyword=keyword, supplement=beside and replace(beside, keyword=keyword))
 
 
 def propose_dated(
