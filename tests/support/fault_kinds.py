@@ -14,6 +14,8 @@ _SPARE_KIB = (0, 256, 512, 1024, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 327
 _HEAP_KIB = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096)
 _ON_NAMES = frozenset({"open", "rename", "unlink", "mkdir", "rmdir", "link"})
 
+_INTERRUPTED = frozenset({"open", "read", "write", "wait for lock"})
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -49,7 +51,8 @@ KINDS = (
     Kind("EMFILE", errno.EMFILE, calls=frozenset({"open", "opendir"})),
     Kind("ENOLCK", errno.ENOLCK, doing=LOCKS),
     Kind("ENOMEM", errno.ENOMEM, calls=frozenset({"map"})),
-    Kind("EINTR", errno.EINTR, calls=frozenset({"open", "read", "write", "lock"}), heals=True),
+    # A lock that is only tried does not wait, so no signal interrupts it.
+    Kind("EINTR", errno.EINTR, calls=_INTERRUPTED, heals=True),
     Kind("short read or write", way=SHORT, calls=frozenset({"read", "write"}), heals=True),
     Kind("half a write, then ENOSPC", errno.ENOSPC, way=TORN, calls=frozenset({"write"})),
     Kind("full from then on", errno.ENOSPC, lasts_for=CHANGES, doing=CHANGES),

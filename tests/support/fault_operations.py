@@ -49,7 +49,7 @@ class Operation:
     """What its output contains if it did what was asked."""
 
 
-VERSIONS = tuple(sorted(int(file.name[1]) for file in INDEXES.glob("v*.sqlite.gz")))
+VERSIONS = tuple(sorted(int(file.name.split(".")[0][1:]) for file in INDEXES.glob("v*.sqlite.gz")))
 OPERATIONS = (
     Operation("index", ("index",), disk="empty"),
     Operation("index edits", ("index",), disk="edited"),

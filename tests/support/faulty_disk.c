@@ -395,7 +395,8 @@ int access(const char *given, int mode) { LOOK("access", AT_FDCWD, given) return
 /* Locks and maps. */
 
 int flock(int fd, int operation) {
-    if (known(fd) && fails(LOCKS, "lock", known(fd), NULL)) return -1;
+    const char *call = operation & LOCK_NB ? "lock" : "wait for lock";
+    if (known(fd) && fails(LOCKS, call, known(fd), NULL)) return -1;
     return (int)syscall(SYS_flock, fd, operation);
 }
 
@@ -404,7 +405,8 @@ static int control(int fd, int command, long argument) {
     if (locks && known(fd)) {
         /* Releasing a lock does not fail on a disk. */
         int releases = ((struct flock *)argument)->l_type == F_UNLCK;
-        if (!releases && fails(LOCKS, "lock", known(fd), NULL)) return -1;
+        const char *call = command == F_SETLKW ? "wait for lock" : "lock";
+        if (!releases && fails(LOCKS, call, known(fd), NULL)) return -1;
     }
     int done = (int)syscall(SYS_fcntl, fd, command, argument);
     if ((command == F_DUPFD || command == F_DUPFD_CLOEXEC) && done >= 0) opened(done, known(fd));

@@ -11,7 +11,7 @@ import pytest
 from recollect.config import load_config
 from recollect.config.edit import edit_settings
 from recollect.config.openclaw import translate
-from recollect.config.openclaw.translate import BESIDE, ELSEWHERE, QMD_TOGETHER, RULES, TOGETHER
+from recollect.config.openclaw.rules import BESIDE, ELSEWHERE, QMD_TOGETHER, RULES, TOGETHER
 from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
