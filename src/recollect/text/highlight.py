@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 
 _WORD_CATEGORIES = "LMN"  # letters, marks, numbers
 _CACHED_CHARS = 4096
+_JOINTS = ("", *"-_./:@'’")
+"""What may stand between the words of one name."""
+
+
+def wanted_terms(question: str) -> frozenset[str]:
+    """Return the terms of a question that mark words: all but the stop words, if others remain."""
+    asked = query_terms(question)
+    return frozenset(asked.terms) - asked.stop or frozenset(asked.terms)
 
 
 def matched_words(text: str, *, question: str) -> tuple[str, ...]:
@@ -23,21 +31,34 @@ def matched_words(text: str, *, question: str) -> tuple[str, ...]:
     `backups` is found by "backup", 自行车 by "他的自行车". Words without a topic, such as "the",
     count only if the question has no others.
     """
-    asked = query_terms(question)
-    topical = frozenset(asked.terms) - asked.stop or frozenset(asked.terms)
-    found = tuple(dict.fromkeys(_matched(text, topical)))
     # As the search does: single characters only where no pair of them is found.
-    return found or tuple(dict.fromkeys(_matched(text, frozenset(character_terms(question).terms))))
+    spans = matched_spans(text, wanted_terms(question)) or matched_spans(
+        text, frozenset(character_terms(question).terms)
+    )
+    return tuple(dict.fromkeys(text[start:end] for start, end in spans))
 
 
-def _matched(text: str, wanted: frozenset[str]) -> Iterator[str]:
+def matched_spans(text: str, wanted: frozenset[str]) -> list[tuple[int, int]]:
+    """Return where the words stand that have a wanted term, those of `PROJ-123` as one."""
+    spans: list[tuple[int, int]] = []
     if not wanted:
-        return
+        return spans
+    for start, end in _matches(text, wanted):
+        if spans and text[spans[-1][1] : start] in _JOINTS:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def _matches(text: str, wanted: frozenset[str]) -> Iterator[tuple[int, int]]:
+    at = 0
     for kind, run in runs_of(text):
         if kind == "unspaced":
-            yield from _matched_parts(run, wanted)
+            yield from _matched_parts(run, wanted, offset=at)
         elif kind == "word" and not wanted.isdisjoint(terms(run)):
-            yield run
+            yield at, at + len(run)
+        at += len(run)
 
 
 def runs_of(text: str) -> Iterator[tuple[str, str]]:
@@ -46,16 +67,19 @@ def runs_of(text: str) -> Iterator[tuple[str, str]]:
         yield kind, "".join(chars)
 
 
-def _matched_parts(run: str, wanted: frozenset[str]) -> Iterator[str]:
+def _matched_parts(run: str, wanted: frozenset[str], *, offset: int) -> Iterator[tuple[int, int]]:
     """Yield the longest parts of a run without spaces whose characters or pairs are wanted."""
     marked = [False] * len(run)
     for size in (1, 2):
         for at in range(len(run) - size + 1):
             if fold(run[at : at + size]) in wanted:
                 marked[at : at + size] = [True] * size
-    for is_marked, places in groupby(range(len(run)), key=marked.__getitem__):
+    at = offset
+    for is_marked, places in groupby(marked):
+        size = sum(1 for _ in places)
         if is_marked:
-            yield "".join(run[place] for place in places)
+            yield at, at + size
+        at += size
 
 
 @lru_cache(maxsize=_CACHED_CHARS)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recollect.shells.cli.shared import ProgressLines
-from recollect.shells.render.snippet import snippet_rows, wanted_terms
+from recollect.shells.render.snippet import snippet_rows
+from recollect.text.highlight import wanted_terms
 from recollect.types import Step
 
 WIDTH = 40

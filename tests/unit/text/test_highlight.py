@@ -16,7 +16,7 @@ from recollect.text.highlight import matched_words
         ("猫的名字叫墨墨", "猫叫什么", ("猫", "叫")),
         ("고양이는 생선을 먹는다", "고양이", ("고양이",)),
         ("Он купил велосипеды", "велосипед", ("велосипеды",)),
-        ("see src/types.py here", "src/types.py", ("src", "types", "py")),
+        ("see src/types.py here", "src/types.py", ("src/types.py",)),
         ("The end of it", "of the", ("The", "of")),
         ("nothing of that kind", "certificate", ()),
     ],

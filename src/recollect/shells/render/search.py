@@ -152,7 +152,8 @@ def results_text(results: Results, *, width: int, verbose: bool = False) -> Iter
 
 def _short_hits(results: Results, *, width: int) -> Iterator[MarkedLine]:
     """Yield so few lines that the best of six hits, the first, does not scroll off the screen."""
-    from recollect.shells.render.snippet import snippet_rows, wanted_terms  # noqa: PLC0415
+    from recollect.shells.render.snippet import snippet_rows  # noqa: PLC0415
+    from recollect.text.highlight import wanted_terms  # noqa: PLC0415
 
     wanted = wanted_terms(results.query)
     each = _SCREEN_ROWS // len(results.hits)

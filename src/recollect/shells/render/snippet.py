@@ -9,10 +9,11 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from recollect.text.terms import query_terms, terms
+from recollect.text.highlight import matched_spans
+from recollect.text.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from recollect.shells.render.shared import Line
 
@@ -22,17 +23,9 @@ if TYPE_CHECKING:
 _ELLIPSIS = "…"
 _INDENT = "  "
 _MATCH = "bold"
-_PIECE = re.compile(r"\S+")
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _PROSE = re.compile(r"(?![-*+>|#]|[0-9]+[.)]\s)")
 """The start of a line that may continue a paragraph."""
-_EDGES = "\"'`*_~()[]{}<>.,;:!?…“”‘’«»|"
-
-
-def wanted_terms(query: str) -> frozenset[str]:
-    """Return the terms of a question that mark words: all but the stop words, if others remain."""
-    found = query_terms(query)
-    return frozenset(found.terms) - found.stop or frozenset(found.terms)
 
 
 def snippet_rows(
@@ -129,40 +122,10 @@ def _cells(text: str) -> int:
 def _marked(row: str, wanted: frozenset[str]) -> Iterator[Line]:
     """Yield a row in parts, those in bold that match."""
     at = 0
-    for start, end in _matches(row, wanted):
+    for start, end in matched_spans(row, wanted):
         if start > at:
             yield row[at:start], ""
         yield row[start:end], _MATCH
         at = end
     if at < len(row):
         yield row[at:], ""
-
-
-def _matches(row: str, wanted: frozenset[str]) -> Iterable[tuple[int, int]]:
-    """Return where words match, in order, without overlaps."""
-    found: list[tuple[int, int]] = []
-    for piece in _PIECE.finditer(row):
-        matching = wanted.intersection(terms(piece[0]))
-        if not matching:
-            continue
-        runs = {term for term in matching if term in piece[0] and not term.isascii()}
-        if runs and all(len(term) <= 2 for term in matching):  # noqa: PLR2004 - pairs of characters
-            found += _occurrences(piece[0], runs, offset=piece.start())
-        else:
-            start = piece.start() + len(piece[0]) - len(piece[0].lstrip(_EDGES))
-            end = piece.start() + len(piece[0].rstrip(_EDGES))
-            found.append((start, end))
-    return found
-
-
-def _occurrences(text: str, runs: Collection[str], *, offset: int) -> list[tuple[int, int]]:
-    """Return where any of some texts of one or two characters occur, joined where they touch."""
-    spans: list[tuple[int, int]] = []
-    for at in range(len(text)):
-        size = next((size for size in (2, 1) if text[at : at + size] in runs), 0)
-        start, end = at + offset, min(at + size, len(text)) + offset
-        if size and spans and start <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-        elif size:
-            spans.append((start, end))
-    return spans

@@ -40,7 +40,7 @@ export function marksOf(words) {
   if (!words?.length) return null;
   const escaped = [...words]
     .sort((one, other) => other.length - one.length)
-    .map((word) => word.replace(/[^\p{L}\p{M}\p{N}]/gu, "\\$&"))
+    .map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&"))
     // In scripts with spaces a word is whole.
     .map((word) => (UNSPACED.test(word) ? word : `(?<!${LETTER})${word}(?!${LETTER})`));
   return new RegExp(`(${escaped.join("|")})`, "giu");
