@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,24 +14,28 @@ from bench.speed.lookup import Lookup
 
 from recollect.providers import registry
 from recollect.providers.base import Limits
-from recollect.types import Background, Fingerprint
+from recollect.text.terms import query_terms
+from recollect.types import Background, Fingerprint, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from recollect.providers.base import QuestionWords
     from recollect.providers.options import ProviderOptions
-    from recollect.types import Progress, Role, Vectors
+    from recollect.types import Progress, Vector, Vectors
 
 NAME = "ollama"  # in the place of one that the settings accept
 FILE, DIMENSIONS = "BENCH_VECTORS", "BENCH_DIMENSIONS"
-_BACKGROUND = Background(0.2, 0.1)
+_BACKGROUND, _WORD_BACKGROUND = Background(0.2, 0.1), Background(0.45, 0.05)
+_WORD = re.compile(r"\w+")
 
 
 class GivenVectors:
     """Embeds a chunk by the number in its heading, and a question by a vector handed over."""
 
     background = _BACKGROUND
+    word_background = _WORD_BACKGROUND
     limits = Limits(texts=512, tokens=1_000_000, in_flight=1)
     price = None
     cpu = 0.0
@@ -39,6 +46,7 @@ class GivenVectors:
         dimensions = int(os.environ[DIMENSIONS])
         self.fingerprint = Fingerprint(NAME, "given", dimensions, "-")
         vectors = np.memmap(os.environ[FILE], np.float32, "r").reshape(-1, dimensions)
+        self._dimensions = dimensions
         self._lookup = Lookup(vectors)
 
     def reads(self, text: str) -> float:
@@ -58,8 +66,45 @@ class GivenVectors:
         GivenVectors.cpu += time.thread_time() - begun
         return found
 
+    def embed_worded(self, texts: Sequence[str]) -> tuple[Vectors, list[bytes]]:
+        """Return the given vectors, and a code for each telling word."""
+        vectors = self.embed(texts, role=Role.DOCUMENT)
+        begun = time.thread_time()
+        codes = [self._codes(text) for text in texts]
+        GivenVectors.cpu += time.thread_time() - begun
+        return vectors, codes
+
+    def _codes(self, text: str) -> bytes:
+        words = dict.fromkeys(_WORD.findall(text.lower()))
+        width = -(-self._dimensions // 8)
+        told = [_code(word, width) for word in words if _is_telling(word)]
+        return b"".join(told or (_code(text, width),))
+
+    def embed_question(self, text: str) -> tuple[Vector, QuestionWords]:
+        """Return the given vector, and the same states that the codes of its words are made of."""
+        from recollect.providers.base import QuestionWords  # noqa: PLC0415 - earlier ones lack it
+
+        words = tuple(_WORD.findall(text.lower()))
+        width = -(-self._dimensions // 8)
+        packed = np.frombuffer(b"".join(_code(word, width) for word in words), dtype=np.uint8)
+        bits = np.unpackbits(packed.reshape(len(words), width), axis=1, count=self._dimensions)
+        states = ((2.0 * bits - 1) / np.sqrt(self._dimensions)).astype(np.float32)
+        return self.embed([text], role=Role.QUERY)[0], QuestionWords(words, states)
+
     def close(self) -> None:
         """Do nothing."""
+
+
+@lru_cache(maxsize=1 << 18)
+def _code(word: str, width: int) -> bytes:
+    """Return the signs of a word's made-up state, the same in every text."""
+    return hashlib.shake_128(word.encode()).digest(width)
+
+
+@lru_cache(maxsize=1 << 18)
+def _is_telling(word: str) -> bool:
+    found = query_terms(word)
+    return not found.stop.issuperset(found.terms)
 
 
 def open_given(options: ProviderOptions, *, cache: Path) -> GivenVectors:

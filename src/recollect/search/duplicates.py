@@ -114,6 +114,7 @@ def _wording(chunk: Chunk) -> tuple[str, str]:
     return _words("\n".join(chunk.heading)), _words(body)
 
 
+@lru_cache(maxsize=1 << 11)  # a process that stays sees the same texts again: at most 8 MB
 def _words(text: str) -> str:
     found = (_word(token) for token in _TOKEN.findall(_LINE_MARKUP.sub("", fold(text))))
     return f" {' '.join(word for word in found if word)} "

@@ -18,6 +18,7 @@ from recollect.search.options import FusionOptions
 from recollect.search.question import term_question
 from recollect.stores.base import VectorPool
 from recollect.stores.bm25 import bm25
+from recollect.stores.vectors import dots
 from recollect.text.terms import terms
 from recollect.types import Degradation, Leg, Mode, Role
 
@@ -291,7 +292,8 @@ def _weigh_vectors(pools: Pools, *, loaded: Loaded, provider: Provider, store: S
 
 def _cosines(pools: Pools, loaded: Loaded) -> npt.NDArray[np.float64]:
     assert pools.query_vectors is not None  # noqa: S101 - its vectors proposed something
-    return _agreed((loaded.vectors @ pools.query_vectors.T).astype(np.float64))
+    products = [dots(loaded.vectors, each) for each in pools.query_vectors]
+    return _agreed(np.stack(products, axis=1).astype(np.float64))
 
 
 def _compare_words(  # noqa: PLR0913 - the parts of an answer

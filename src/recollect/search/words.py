@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 COMPARED = 100
 """The best candidates by all other evidence, whose words are compared."""
+_ONE_THREAD = 1 << 18
+"""Multiplications up to which the linear algebra library begins no thread: on a busy machine its
+threads take ten times as long to begin and to end as the products take."""
 
 
 def word_weights(asked: QuestionWords, *, question: QueryTerms, corpus: Corpus) -> Floats:
@@ -60,11 +63,16 @@ def word_matches(asked: QuestionWords, weights: Floats, codes: Sequence[bytes]) 
     dimensions = states.shape[1]
     width = code_bytes(dimensions)
     packed = np.frombuffer(b"".join(codes), dtype=np.uint8).reshape(-1, width)
-    signs = np.unpackbits(packed, axis=1, count=dimensions).astype(np.float32)
-    # The product with signs of ±1 is twice that with bits of 0 and 1, less the sum.
-    products = 2 * (signs @ states.T) - states.sum(axis=1)
+    products = np.empty((len(packed), len(states)), dtype=np.float32)
+    rows = max(1, _ONE_THREAD // states.size)
+    signs = np.empty((rows, dimensions), dtype=np.float32)
+    for at in range(0, len(packed), rows):
+        bits = np.unpackbits(packed[at : at + rows], axis=1, count=dimensions)
+        signs[: len(bits)] = bits
+        np.matmul(signs[: len(bits)], states.T, out=products[at : at + rows])
     starts = np.cumsum([0, *(len(each) // width for each in codes[:-1])])
-    best = np.maximum.reduceat(products, starts, axis=0)
+    # The product with signs of ±1 is twice that with bits of 0 and 1, less the sum.
+    best = 2 * np.maximum.reduceat(products, starts, axis=0) - states.sum(axis=1)
     # The length of a sign vector seen along a unit vector, on average.
     scale = math.sqrt(math.pi / (2 * dimensions))
     matches: Floats = (best @ weights) * scale
