@@ -426,6 +426,7 @@ class Memory:
         since: date | str | None = None,
         before: date | str | None = None,
         path: str | None = None,
+        tags: Iterable[str] | str = (),
         scopes: Iterable[str] = (),
         as_of: date | str | None = None,
         include_superseded: bool = False,
@@ -446,9 +447,11 @@ class Memory:
             max_results: the most hits to return; None is the setting.
             min_score: leave out hits with a lower score; None is the fusion's own floor.
             source: only this kind of source: `memory`, `sessions` or `facts`.
-            since: only hits dated on or after this day: a date, or `2026-02-01`, `yesterday`, `7d`.
+            since: only hits dated on or after this day: a date, or `2026-02-01`, `7d`, `last week`.
             before: only hits dated before this day.
             path: only files that match this glob.
+            tags: only notes with this tag, or with all of these: in their front matter or as
+                `#tag` in their text.
             scopes: also facts of these scopes, such as `user:ada`, besides the global ones.
             as_of: facts as they held at this moment, or at the end of this day; None is now.
             include_superseded: also facts that others have replaced.
@@ -474,6 +477,7 @@ class Memory:
             since=day_of(since),
             before=day_of(before),
             path=path,
+            tags=(tags,) if isinstance(tags, str) else tuple(tags),
             scopes=tuple(scopes),
             as_of=moment_of(as_of),
             include_superseded=include_superseded,
@@ -756,11 +760,9 @@ class Memory:
         expected = self._chain.expected(held)
         space = self._store.space(expected) if expected else None
         audience = self._audience
+        beside = self._chain.beside(held)
         stored = self._store.status(
-            expected,
-            media=config.ingest.takes_media,
-            audience=audience,
-            beside=self._chain.beside(held),
+            expected, media=config.ingest.takes_media, audience=audience, beside=beside
         )
         if self._pushed is not None:  # where the server keeps it is not for its clients
             stored = replace(stored, location=self.agent)
@@ -781,6 +783,7 @@ class Memory:
             cache=cache if audience is None else None,  # others fill it as well
             probe=probe,
             notices=(*self._syncer.take_notices(), *trouble),
+            second_model=beside.model if beside and self._store.space(beside) else None,
             at_work=at_work(self._store) if self._store.is_writable else None,
         )
 

@@ -125,6 +125,8 @@ class Recalled:
     hits: tuple[Hit, ...]
     """The hits in the block."""
     results: Results
+    reason: str = ""
+    """Why the block is empty; empty if it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,9 @@ class Status:
     """The embedding cache of the home; None if there is none yet."""
     probe: Probe | None = None
     notices: tuple[str, ...] = ()
+    second_model: str | None = None
+    """The model that embeds texts in scripts that the first one does not read; None if no text is
+    embedded by it."""
     at_work: str | None = None
     """Which process is bringing the index up to date now; None if none is."""
 
@@ -463,6 +468,9 @@ class ChunkMap:
     trust: float
     """Trustworthiness: 1 if points that are close have close meanings, 0.5 if they are random."""
     groups: tuple[MapGroup, ...] = ()
+    left_out: int = 0
+    """Chunks that another model embeds, such as notes in other scripts: no point stands for them,
+    because vectors of two models cannot be compared."""
     query: tuple[float, float] | None = None
     nearest: tuple[int, ...] = ()
     """Indexes into `points` of the chunks nearest to the query, best first."""

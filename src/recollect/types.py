@@ -29,6 +29,8 @@ ChunkKey = NewType("ChunkKey", int)
 """A store's handle of a chunk, valid in that store until the chunk's document changes."""
 
 HEADING_SEPARATOR = " > "
+CURATED = ("MEMORY.md", "USER.md")
+"""Files of separate, undated entries, in the order in which they are indexed."""
 _NATIVE = "native"
 
 
@@ -285,6 +287,16 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag that a note must have."""
+
+    name: str
+    """Without `#`, in the form in which tags are compared."""
+    terms: tuple[str, ...]
+    """Terms that every text with this tag has: a cheap first test."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """Which chunks a query may see; by default all but the facts of other scopes."""
 
@@ -295,6 +307,8 @@ class Scope:
     """First day excluded."""
     path: str | None = None
     """Glob over document paths; `**` crosses folders."""
+    tags: tuple[Tag, ...] = ()
+    """Only notes with all of these; of entries, facts and transcripts only the tagged ones."""
     audience: frozenset[str] = frozenset({GLOBAL})
     """Only facts of these scopes."""
     as_of: datetime | None = None
@@ -308,7 +322,7 @@ class Scope:
     def is_open(self) -> bool:
         """True if it can exclude nothing but facts."""
         limits = (self.source, self.since, self.before, self.path)
-        return limits == (None, None, None, None) and not self.phrases
+        return limits == (None, None, None, None) and not self.phrases and not self.tags
 
     def shows(self, fact: FactMark) -> bool:
         """Tell whether a fact may be seen."""
@@ -333,6 +347,7 @@ class SearchRequest:
     since: date | None = None
     before: date | None = None
     path: str | None = None
+    tags: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     as_of: datetime | None = None
     include_superseded: bool = False

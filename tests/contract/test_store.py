@@ -22,6 +22,7 @@ from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.text.phrases import phrases_in
+from recollect.text.tags import tag_named
 from recollect.text.terms import query_terms
 from recollect.types import (
     Background,
@@ -187,6 +188,58 @@ def test_a_phrase_is_a_filter_on_every_leg(
     assert everything >= set(texts_of(store, keywords))
     if question != '"얼"':  # not a term: only vectors reach it
         assert everything == set(texts_of(store, keywords))
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["recipe"], {"Käsespätzle", "for four", "late turn #recipe"}),
+        (["#Recipe"], {"Käsespätzle", "for four", "late turn #recipe"}),
+        (["travel"], {"Tram 28 #travel/lisbon", "the hotel"}),
+        (["travel/lisbon"], {"Tram 28 #travel/lisbon", "the hotel"}),
+        (["lisbon"], set()),
+        (["日记"], {"早上 #日记", "晚上"}),
+        (["work"], {"- deploy on Mondays #work"}),
+        (["recipe", "travel"], set()),
+        (["recip"], set()),
+        (["nowhere"], set()),
+    ],
+)
+def test_a_tag_is_a_filter_on_every_leg(store: Store, tags: list[str], expected: set[str]) -> None:
+    files = {
+        "notes/spaetzle.md": ("Käsespätzle", "for four"),
+        "notes/lisbon.md": ("Tram 28 #travel/lisbon", "the hotel"),
+        "notes/zh.md": ("早上 #日记", "晚上"),
+        "notes/plain.md": ("a recipe without a tag, and a #recipes one",),
+        "MEMORY.md": ("- deploy on Mondays #work", "- tea, not coffee #home"),
+    }
+    for path, texts in files.items():
+        chunks = [
+            Chunk(path, SourceKind.MEMORY, at, at, text, triggers="#recipe #dinner" * (at == 1))
+            if path == "notes/spaetzle.md"
+            else Chunk(path, SourceKind.MEMORY, at, at, text)
+            for at, text in enumerate(texts, start=1)
+        ]
+        store.put(document(path, "x"), chunks, recipe="r1")
+    said = ("late turn #recipe", "another turn")
+    turns = [
+        Chunk("sessions/a.jsonl", SourceKind.SESSIONS, at, at, text)
+        for at, text in enumerate(said, start=1)
+    ]
+    whole = replace(document("sessions/a.jsonl", "x"), source=SourceKind.SESSIONS)
+    store.put(whole, turns, recipe="r1")
+    everything = [text for texts in files.values() for text in texts] + list(said)
+    embed(store, SPACE, **{text: unit(1, place) for place, text in enumerate(everything)})
+    wanted = [tag for name in tags if (tag := tag_named(name))]
+    scope = Scope(tags=tuple(wanted))
+    words = [word for text in everything for word in query_terms(text).terms]
+
+    keywords = store.keyword(words, scope=scope, limit=20).keys
+    nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=20).keys
+    listed = store.documents(scope, limit=20, offset=0).documents
+
+    assert expected == set(texts_of(store, nearest)) == set(texts_of(store, keywords))
+    assert bool(expected) == bool(listed)
 
 
 def test_what_is_put_is_known_with_its_digest_stat_and_recipe(store: Store) -> None:

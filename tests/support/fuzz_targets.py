@@ -50,7 +50,6 @@ from recollect.ingest.walk import IGNORE_FILE, ignored_by
 from recollect.install.json_edit import remove_json, set_json
 from recollect.install.yaml_edit import remove_yaml, set_yaml
 from recollect.memory import Memory
-from recollect.search.dates import window
 from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_internal_context
 from recollect.sessions.export import conversations_of
 from recollect.sessions.header import format_of, header_of
@@ -67,6 +66,7 @@ from recollect.shells.mcp.resources import path_of, uri_of
 from recollect.shells.mcp.tools import tools_for
 from recollect.shells.parse import parse_location
 from recollect.text.claims import compare_claims
+from recollect.text.date_words import window
 from recollect.text.days import parse_day
 from recollect.text.globs import matches
 from recollect.text.phrases import contains, phrases_in
@@ -376,7 +376,7 @@ def http_request(choices: Choices) -> None:
         read_parameters(operation.parameters, path=path, query=query, body=None)
 
 
-@target("search/dates.py", "text/phrases.py", "shells/parse.py", share=8)
+@target("text/date_words.py", "text/phrases.py", "shells/parse.py", share=8)
 def question(choices: Choices) -> None:
     text = choices.raw_or_text()
     found = window(text, today=_TODAY)
@@ -392,7 +392,7 @@ def question(choices: Choices) -> None:
         parse_day(text)
 
 
-@target("search/dates.py", "text/phrases.py", "text/terms.py", share=3)
+@target("text/date_words.py", "text/phrases.py", "text/terms.py", share=3)
 def search(choices: Choices) -> None:
     source = choices.one_of((None, "memory", "facts", "sessions"))
     path = choices.text(4) if choices.below(3) == 0 else None

@@ -134,6 +134,8 @@ class Setup:
     """Never shown, because it holds keys."""
     scopes: frozenset[str] | None = None
     """The scopes of facts that may be seen; None is all of them. A query can only narrow it."""
+    is_above: bool = False
+    """Whether the workspace is above the current folder, chosen because it is indexed."""
 
     @classmethod
     def of(
@@ -162,7 +164,13 @@ class Setup:
         log_notices(config)
         found.check_home()
         return cls(
-            found.folder, found.agent, found.named_agent, found.places, config, found.environ
+            found.folder,
+            found.agent,
+            found.named_agent,
+            found.places,
+            config,
+            found.environ,
+            is_above=found.is_above,
         )
 
     @classmethod

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "recollect.toml"
 _MARKS = (PROJECT_FILE, "MEMORY.md")
+_NOTES = "memory"
 _WORKSPACE_VARIABLES = ("RECOLLECT_WORKSPACE", "OPENCLAW_WORKSPACE")
 _MAX_PROJECT_BYTES = 16 * 1024
 """Enough for a few hundred lines: the time to read TOML grows with the square of a key."""
@@ -92,6 +93,8 @@ class Workspace:
     places: Places
     environ: Mapping[str, str] = field(repr=False)
     """Never shown, because it holds keys."""
+    is_above: bool = False
+    """Whether it is a folder above the current one that was chosen because it is indexed."""
 
     @property
     def index(self) -> Path:
@@ -132,7 +135,10 @@ def find_workspace(
     environ: Mapping[str, str] | None = None,
     must_exist: bool = True,
 ) -> Workspace:
-    """Return the named workspace, else the environment's, else the nearest marked parent folder.
+    """Return the named workspace, else the environment's, else the nearest parent that is one.
+
+    That is a folder with a MEMORY.md or recollect.toml, or one that is already indexed: a command
+    in a subfolder of a vault means the vault.
 
     Raises:
         WorkspaceError: there is no such folder, and it must exist.
@@ -140,15 +146,22 @@ def find_workspace(
 
     """
     environ = os.environ if environ is None else environ
-    folder = _folder(named or workspace_variable(environ))
+    given = agent or environ.get("RECOLLECT_AGENT")
+    places = Places.of(environ)
+    if spelled := named or workspace_variable(environ):
+        # One spelling: `..` and symbolic links lead to the same memory. Unlike Path.resolve,
+        # this does not raise for links that form a circle.
+        folder, is_above = Path(os.path.realpath(Path(spelled).expanduser())), False
+    else:
+        folder, is_above = _nearest(Path.cwd(), None if given else places)
     if must_exist and not folder.is_dir():
         raise WorkspaceError(
             f"The workspace {folder} is not a folder.",
             action="Name the folder that holds MEMORY.md or memory/: -w on the command line, "
             "`workspace` in Python.",
         )
-    given = agent or environ.get("RECOLLECT_AGENT")
-    return Workspace(folder, agent_of(folder, named=given), given, Places.of(environ), environ)
+    named_agent = agent_of(folder, named=given)
+    return Workspace(folder, named_agent, given, places, environ, is_above)
 
 
 def settings_text(file: Path, *, inside: Path | None) -> str:
@@ -173,16 +186,22 @@ def workspace_variable(environ: Mapping[str, str]) -> str | None:
     return next((named for each in _WORKSPACE_VARIABLES if (named := environ.get(each))), None)
 
 
-def _folder(named: Path | str | None) -> Path:
-    if named:
-        # One spelling: `..` and symbolic links lead to the same memory. Unlike Path.resolve,
-        # this does not raise for links that form a circle.
-        return Path(os.path.realpath(Path(named).expanduser()))
-    current = Path.cwd()
+def _nearest(current: Path, places: Places | None) -> tuple[Path, bool]:
+    """Return the nearest workspace from a folder upwards, and whether only its index tells.
+
+    Args:
+        current: where to start; the workspace if there is none.
+        places: where indexes are; None if their names do not tell their folders.
+
+    """
+    if places is not None and (current / _NOTES).is_dir():
+        places = None  # a memory of its own
     for folder in (current, *current.parents):
         if any((folder / mark).is_file() for mark in _MARKS):
-            return folder
-    return current
+            return folder, False
+        if places is not None and places.index_of(agent_of(folder, named=None)).is_file():
+            return folder, folder != current
+    return current, False
 
 
 def agent_of(workspace: Path, *, named: str | None) -> str:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from recollect.config.paths import find_workspace
 from recollect.errors import WorkspaceError
 from recollect.facts.folder import FACTS_FOLDER
-from recollect.ingest.curated import CURATED
 from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.records import dataclass
 from recollect.stores.peek import peek_paths
 from recollect.text.confined import resolve_inside, scan_inside
+from recollect.types import CURATED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -74,6 +74,7 @@ def _chunk(fact: Fact, snapshot: LedgerSnapshot, document: Document) -> Chunk:
         heading=tuple(each for each in about if each),
         prefix=" ".join(each for each in (fact.entity, fact.key) if each),
         when=local_day(begins) if begins else None,
+        triggers=" ".join(f"#{tag}" for tag in fact.tags),
         fact=mark_of(fact, facts, successor=snapshot.successors.get(fact.id, "")),
     )
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import DocumentStore
     from recollect.types import Stat
 
-_FACTS_VERSION = 3
+_FACTS_VERSION = 4
 _RULES = f"f{_FACTS_VERSION}-t{TERMS_VERSION}"
 _FLAWED = "!"
 """Ends the recipe of a ledger with unreadable entries: they are reported at every sync."""

@@ -6,12 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.types import CURATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-CURATED = ("MEMORY.md", "USER.md")
-"""Files of separate, undated entries, in the order in which they are indexed."""
 
 _ANNOTATION = re.compile(
     r"<!--\s*(?P<name>trigger|importance|project)\s*:(?P<value>(?:(?!<!--).)*?)-->"

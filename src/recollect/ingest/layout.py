@@ -11,9 +11,9 @@ import os
 from typing import TYPE_CHECKING
 
 from recollect.errors import WorkspaceError
-from recollect.ingest.curated import CURATED
 from recollect.records import dataclass
 from recollect.text.confined import is_inside, resolve_inside, scan_inside
+from recollect.types import CURATED
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import NotFoundError, WorkspaceError
-from recollect.ingest.curated import CURATED
 from recollect.ingest.folders import FolderSearch, Seen
 from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.ingest.media import modality_of, oversize
@@ -23,7 +22,7 @@ from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
 from recollect.text.globs import matcher, matches
 from recollect.text.ignore import IgnoreRules
-from recollect.types import SourceKind, Stat
+from recollect.types import CURATED, SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -221,13 +221,19 @@ class Searcher:
 
 def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
     """Yield which filters leave nothing to search, each taken alone."""
-    everything = replace(scope, source=None, since=None, before=None, path=None, phrases=())
+    everything = replace(
+        scope, source=None, since=None, before=None, path=None, tags=(), phrases=()
+    )
     path, source, since, before = scope.path, scope.source, scope.since, scope.before
     filters = (
         (path, replace(everything, path=path), f"No indexed file matches the path {path!r}."),
         (source, replace(everything, source=source), f"Nothing is indexed from {source}."),
         (since, replace(everything, since=since), f"Nothing is dated on or after {since}."),
         (before, replace(everything, before=before), f"Nothing is dated before {before}."),
+        *(
+            (tag, replace(everything, tags=(tag,)), f"No note has the tag #{tag.name}.")
+            for tag in scope.tags
+        ),
     )
     for value, alone, sentence in filters:
         if value is not None and not store.documents(alone, limit=1, offset=0).documents:

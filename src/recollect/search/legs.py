@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.providers.base import Provider, QuestionWords
-    from recollect.search.dates import Window
     from recollect.stores.base import Corpus, KeywordPool, Loaded, Store
+    from recollect.text.date_words import Window
     from recollect.text.terms import QueryTerms
     from recollect.types import Background, ChunkKey, Fingerprint, Query, Scope, Vectors
 

@@ -26,6 +26,7 @@ from recollect.search.legs import embed_question, retrieve
 from recollect.search.question import make_query, source_kind, term_question
 from recollect.stores.synchronized import synchronized
 from recollect.text.globs import escaped
+from recollect.text.tags import shown_tags, tags_whole_document
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from recollect.providers.chain import Chain
     from recollect.reports import Documents
     from recollect.stores.base import ChunkPlace
-    from recollect.types import ChunkKey, Fingerprint, Vectors
+    from recollect.types import ChunkKey, Fingerprint, Hit, Vectors
 
     Floats = npt.NDArray[np.float64]
 
@@ -179,6 +180,18 @@ class Overview:
 
     @synchronized
     @rebuilds
+    def tags_of(self, hit: Hit) -> tuple[str, ...]:
+        """Return the tags of a hit's note; those of an entry, a fact or a turn are its own."""
+        if hit.source is SourceKind.SESSIONS:  # of which a document may have thousands of chunks
+            return tuple(shown_tags(hit.text))
+        chunks = self._store.chunks_of(hit.path, source=hit.source)
+        if not tags_whole_document(hit.source, hit.path):
+            lines = range(hit.start_line, hit.end_line + 1)
+            chunks = [each for each in chunks if each.start_line in lines]
+        return tuple(shown_tags("\n".join(f"{each.triggers}\n{each.text}" for each in chunks)))
+
+    @synchronized
+    @rebuilds
     def map(
         self, query: str | None = None, *, most: int = 5000, scopes: Iterable[str] = ()
     ) -> ChunkMap:
@@ -273,10 +286,12 @@ class Overview:
             return self._map
         keys = self._store.embedded(fingerprint, scope=scope)
         total = sum(self._sizes(scope).values())
+        left_out = total - len(keys)
         origin = (fingerprint, self._store.version(), most, keys.tobytes(), total)
         if self._map is None or self._map.origin != origin:
             drawn = keys[evenly(len(keys), most)]
-            self._map = self._draw(fingerprint, keys=drawn, total=total, origin=origin)
+            found = self._draw(fingerprint, keys=drawn, total=total, origin=origin)
+            self._map = replace(found, drawn=replace(found.drawn, left_out=left_out))
         self._map_state = state
         return self._map
 

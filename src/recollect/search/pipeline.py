@@ -10,7 +10,6 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from recollect.search.dates import Window, window
 from recollect.search.fuse.calibrated import is_tail
 from recollect.search.hits import cut, make_hits
 from recollect.search.legs import propose_again, propose_dated, retrieve, weigh_evidence
@@ -19,6 +18,7 @@ from recollect.search.question import character_question, term_question
 from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
 from recollect.search.respell import respell
+from recollect.text.date_words import Window, window
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
 from recollect.text.phrases import phrases_in
+from recollect.text.tags import tag_named
 from recollect.text.terms import QueryTerms, character_terms, query_terms
-from recollect.types import Leg, Query, Scope, SourceKind
+from recollect.types import Leg, Query, Scope, SourceKind, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +62,7 @@ def read_question(
         since=request.since,
         before=request.before,
         path=_valid(request.path) if request.path is not None else None,
+        tags=tuple(_tag(name) for name in request.tags),
         audience=audience,
         as_of=request.as_of,
         with_superseded=request.include_superseded,
@@ -125,6 +127,16 @@ def source_kind(source: SourceKind | str | None) -> SourceKind | None:
         raise QueryError(
             f"{source!r} is not a valid source.", action=f"Name one of {kinds}."
         ) from None
+
+
+def _tag(name: str) -> Tag:
+    tag = tag_named(_valid(name))
+    if tag is None:
+        raise QueryError(
+            f"{name!r} is not a tag.",
+            action="A tag has letters, digits, `-`, `_` and `/`, and no spaces.",
+        )
+    return tag
 
 
 def term_question(text: str) -> QueryTerms:

@@ -51,11 +51,21 @@ def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> R
         if line is not None:
             lines.append(line)
             shown.append(hit)
-    if worthy and not lines:
-        notice = f"Nothing fits into {budget_tokens} tokens: give a budget of {least} or more."
-        results = replace(results, notices=(*results.notices, notice))
+    reason = ""
+    if not lines:
+        reason = _why_empty(results, worthy=worthy, budget_tokens=budget_tokens, least=least)
     block = fenced("\n".join(lines), form=form.value, remark=_REMARK) if lines else ""
-    return Recalled(block, estimate_tokens(block), tuple(shown), results)
+    return Recalled(block, estimate_tokens(block), tuple(shown), results, reason)
+
+
+def _why_empty(results: Results, *, worthy: Sequence[Hit], budget_tokens: int, least: int) -> str:
+    if worthy:
+        return f"Nothing fits into {budget_tokens} tokens: give a budget of {least} or more."
+    if not results.hits:
+        return "Memory holds nothing about this."
+    if not results.confident:
+        return "No hit stands out: the answer may not be in memory."
+    return "A newer fact replaced everything that was found."
 
 
 def _least_tokens(hits: Sequence[Hit], form: RecallForm) -> int:

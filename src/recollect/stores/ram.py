@@ -36,10 +36,11 @@ from recollect.stores.synchronized import synchronized
 from recollect.stores.vectors import check_vectors, check_words, top
 from recollect.text.globs import matches
 from recollect.text.phrases import contains
+from recollect.text.tags import has_tag, tags_whole_document
 from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import numpy.typing as npt
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         Document,
         Fingerprint,
         Phrase,
+        Tag,
         Vector,
         Vectors,
     )
@@ -603,7 +605,14 @@ class RamStore(Store):
         self._contents = None
 
     def _seen(self, scope: Scope) -> Iterator[tuple[ChunkKey, _Row]]:
-        return ((key, row) for key, row in self._all.rows.items() if _in_scope(row.chunk, scope))
+        rows = self._all.rows
+        tagged = [(tag, _tagged_documents(rows.values(), tag)) for tag in scope.tags]
+        return (
+            (key, row)
+            for key, row in rows.items()
+            if _in_scope(row.chunk, scope)
+            and all(_is_tagged(row.chunk, tag, documents) for tag, documents in tagged)
+        )
 
     def _vector(self, fingerprint: Fingerprint | None, row: _Row) -> Vector | None:
         return self._all.vectors.get((str(fingerprint), row.digest))
@@ -669,6 +678,20 @@ def _in_scope(chunk: Chunk, scope: Scope) -> bool:
         and (chunk.fact is None or scope.shows(chunk.fact))
         and all(_has(chunk, phrase) for phrase in scope.phrases)
     )
+
+
+def _tagged_documents(rows: Iterable[_Row], tag: Tag) -> frozenset[tuple[SourceKind, str]]:
+    """Return the documents of which all chunks have a tag."""
+    return frozenset(
+        (row.chunk.source, row.chunk.path)
+        for row in rows
+        if tags_whole_document(row.chunk.source, row.chunk.path)
+        and has_tag(row.chunk.text, row.chunk.triggers, tag.name)
+    )
+
+
+def _is_tagged(chunk: Chunk, tag: Tag, documents: Collection[tuple[SourceKind, str]]) -> bool:
+    return (chunk.source, chunk.path) in documents or has_tag(chunk.text, chunk.triggers, tag.name)
 
 
 def _has(chunk: Chunk, phrase: Phrase) -> bool:

@@ -1,4 +1,4 @@
-"""Days: those that people write (2026-02-01, yesterday, 7d), and those of a moment.
+"""Days: those that people write (2026-02-01, 7d, last week), and those of a moment.
 
 Years 1 and 9999 have an end that no time zone shows.
 """
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 _AGO = re.compile(r"(\d{1,5})([dw])")
+_ISO = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
 _DAYS = {"d": 1, "w": 7}
 _FIRST_YEAR = 2
 _LAST_YEAR = 9998
 """Earlier or later days do not start or end in every time zone."""
-DAY_EXAMPLES = "2026-02-01, yesterday or 7d"
+DAY_EXAMPLES = "2026-02-01, yesterday, 7d, last week or March"
 
 
 def parse_day(text: str) -> date:
-    """Return the day that a text names.
+    """Return the day that a text names; of a week, month or year its first day.
 
     Raises:
         ValueError: it does not name a day.
@@ -31,14 +32,21 @@ def parse_day(text: str) -> date:
     """
     text = text.strip().lower()
     today = datetime.now(tz=UTC).astimezone().date()
-    if text in {"today", "yesterday"}:
-        return today - timedelta(days=text == "yesterday")
-    ago = _AGO.fullmatch(text)
-    days = int(ago[1]) * _DAYS[ago[2]] if ago else None
-    day = date.fromisoformat(text) if days is None else today - timedelta(days=days)
+    if ago := _AGO.fullmatch(text):
+        day = today - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
+    else:
+        day = _named_day(text, today) or date.fromisoformat(text)
     if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
         raise ValueError(text)
     return day
+
+
+def _named_day(text: str, today: date) -> date | None:
+    if _ISO.fullmatch(text):
+        return None
+    from recollect.text.date_words import first_day  # noqa: PLC0415 - compiles its patterns
+
+    return first_day(text, today=today)
 
 
 def end_of(day: date | None) -> datetime | None:

@@ -6,10 +6,10 @@ from datetime import date
 
 import pytest
 
-from recollect.search.dates import Window, window
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
+from recollect.text.date_words import Window, window
 from recollect.types import Chunk, Document, Query, SourceKind, Stat, digest_of
 
 TODAY = date(2026, 3, 11)

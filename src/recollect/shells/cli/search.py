@@ -36,9 +36,12 @@ _FORMS = [form.value for form in RecallForm]
 @click.option("--all", "tail", is_flag=True, help="Also hits far below the best.")
 @click.option("--min-score", type=float, help="Leave out hits with a lower score.")
 @click.option("--source", type=click.Choice(SOURCES), default="all", help="Only this source.")
-@click.option("--since", type=DAY, help="Only notes dated on or after: 2026-02-01, yesterday, 7d.")
+@click.option(
+    "--since", type=DAY, help="Only notes dated on or after: 2026-02-01, 7d, 'last week'."
+)
 @click.option("--before", type=DAY, help="Only notes dated before this day.")
 @click.option("--path", metavar="GLOB", help="Only a folder, or files that match: 'memory/2026-*'.")
+@click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
 @click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
 @click.option("--as-of", type=DAY, metavar="DAY", help="Facts that were valid on this day.")
 @click.option("--include-superseded", is_flag=True, help="Also facts that were replaced.")
@@ -108,7 +111,7 @@ def recall_command(
     with options.open_memory() as memory:
         recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
     options.print(render.recalled_json(recalled), recalled.block or ())
-    print_remarks(render.results_remarks(recalled.results))
+    print_remarks(render.recalled_remarks(recalled))
     options.start_resident(memory)
 
 

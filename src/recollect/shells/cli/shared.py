@@ -43,6 +43,7 @@ _WHOLE = (
     "There is no MEMORY.md or memory/, so every Markdown file below {folder} is indexed. "
     "To choose folders: `recollect config set extra_paths FOLDER,FOLDER`."
 )
+_ABOVE = "Using the memory of {folder}, which this folder belongs to. For its own: `-w .`."
 _LEFT_OUT = (
     "Only memory/ of {folder} is indexed, not {named} beside it. "
     "To index every Markdown file: `recollect config set extra_paths .`."
@@ -113,6 +114,8 @@ class SharedOptions:
             settings=None,
             environ=dict(os.environ),  # a resident process replaces them for the next command
         )
+        if setup.is_above:
+            notify(_ABOVE.format(folder=setup.workspace))
         if not may_be_empty:
             setup.require_notes()
             if setup.is_new and setup.layout.is_whole():
@@ -147,7 +150,7 @@ _OPTIONS = {
         "--workspace",
         type=click.Path(path_type=Path),
         help="Folder with your notes. Default: the nearest folder from here upwards that has a "
-        "MEMORY.md or recollect.toml, else the current one.",
+        "MEMORY.md or recollect.toml or is already indexed, else the current one.",
     ),
     "agent": click.option(
         "--agent", metavar="ID", help="Id of the index. Default: derived from the workspace."

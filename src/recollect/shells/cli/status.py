@@ -267,8 +267,12 @@ def _provider(status: Status) -> Check:
     if status.requested_provider == "none":
         return Check("provider", works=True, detail="none: keyword search only, as configured")
     if probe is not None and probe.works:
+        second = f"; {status.second_model} embeds notes in other scripts"
         return Check(
-            "provider", works=True, detail=f"{status.model} embeds ({probe.took_ms:.0f} ms)"
+            "provider",
+            works=True,
+            detail=f"{status.model} embeds ({probe.took_ms:.0f} ms)"
+            f"{second if status.second_model else ''}",
         )
     why = probe.degradation if probe else None
     return Check(

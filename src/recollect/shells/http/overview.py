@@ -201,6 +201,7 @@ class MapResponse(ResponseModel):
     nearest: list[int]
     shown: int
     total: int
+    left_out: int
     trust: float
     groups: list[GroupModel]
     degraded: DegradedModel | None

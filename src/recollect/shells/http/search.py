@@ -19,12 +19,15 @@ from recollect.shells.http.models import (
     ScopeName,
     SourceName,
     SourceOrAll,
+    TagName,
 )
 from recollect.shells.render import search as render_search
 from recollect.text.days import end_of
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recollect.shells.http.state import ServerState
     from recollect.shells.render.shared import Json
     from recollect.types import Results
@@ -44,6 +47,7 @@ class SearchParameters(Parameters):
     path: str | None = Field(
         None, min_length=1, max_length=1000, description="Only files that match this glob."
     )
+    tag: list[TagName] = Field([], max_length=20, description="Only notes with this tag.")
     scope: list[ScopeName] = Field([], max_length=20, description=_SCOPES)
     as_of: Day | None = Field(None, description="Facts that were valid on this day.")
     include_superseded: bool = Field(default=False, description="Also superseded facts.")
@@ -51,7 +55,9 @@ class SearchParameters(Parameters):
         None, description="How the scores of the legs are combined."
     )
     explain: bool = Field(default=False, description="Explain each score.")
-    highlight: bool = Field(default=False, description="Name the words of each hit that matched.")
+    highlight: bool = Field(
+        default=False, description="Name the words of each hit that matched, and its tags."
+    )
 
 
 class RecallParameters(Parameters):
@@ -116,6 +122,7 @@ class HitModel(ResponseModel):
     superseded_by: str = SOMETIMES
     also_in: list[RepeatModel] = SOMETIMES
     matched: list[str] = SOMETIMES
+    tags: list[str] = SOMETIMES
     explain: dict[str, object] = SOMETIMES
 
 
@@ -141,6 +148,7 @@ class RecallResponse(ResponseModel):
     block: str
     tokens: int
     citations: list[str]
+    reason: str | None = Field(description="Why the block is empty.")
     notices: list[str]
     partial: bool = SOMETIMES
 
@@ -170,6 +178,7 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
             since=given.since,
             before=given.before,
             path=given.path,
+            tags=tuple(given.tag),
             scopes=scopes,
             as_of=end_of(given.as_of),
             include_superseded=given.include_superseded,
@@ -181,21 +190,26 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
     state.note_search(results, synced=synced)
     shown = render_search.results_json(results)
     if given.highlight:
-        shown = {**shown, "results": await asyncio.to_thread(_with_matched_words, results)}
+        tags = await state.memory.read(
+            lambda memory: [memory.overview.tags_of(hit) for hit in results.hits]
+        )
+        shown = {**shown, "results": await asyncio.to_thread(_for_page, results, tags)}
     return {**shown, **_partial(state)}
 
 
-def _with_matched_words(results: Results) -> list[Json]:
+def _for_page(results: Results, tags: Sequence[Sequence[str]]) -> list[Json]:
+    """Return the hits with the words to mark and the tags to choose from."""
     from recollect.text.highlight import matched_words  # noqa: PLC0415 - only the page asks
 
     return [
         {
             **render_search.hit_json(hit),
+            "tags": list(own),
             "matched": matched_words(
                 "\n".join([*hit.heading, hit.snippet]), question=results.query
             ),
         }
-        for hit in results.hits
+        for hit, own in zip(results.hits, tags, strict=True)
     ]
 
 

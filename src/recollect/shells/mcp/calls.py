@@ -35,7 +35,7 @@ MAX_TOKENS = 3000
 """The most a result takes unless the caller asks for more: about 12,000 characters."""
 _FETCH_TOKENS = 12_000
 _ALL_LINES = 100_000  # more than an excerpt ever has
-_NARROWING = ("minScore", "source", "since", "before", "path", "asOf")
+_NARROWING = ("minScore", "source", "since", "before", "path", "tags", "asOf")
 _SEARCH_TOOLS = ("memory_search", "search")
 _BUG = RecollectError(
     "Something unexpected went wrong.",
@@ -156,6 +156,7 @@ class Calls:
             since=given.day("since"),
             before=given.day("before"),
             path=given.text("path") or None,
+            tags=given.words("tags"),
             scopes=self._visible.resolve(given.words("scope")),
             as_of=end_of(given.day("asOf")),
             include_superseded=bool(given.values.get("includeSuperseded")),

@@ -120,6 +120,7 @@ TOOLS = (
             Argument("since", "day", "First day: 2026-02-01, yesterday, 7d", aliases=_SINCE),
             Argument("before", "day", "Only days before this one", aliases=_BEFORE),
             Argument("path", "string", "Glob", aliases="file glob pathGlob folder"),
+            Argument("tags", "array", aliases="labels hashtags"),
             _MAX_TOKENS,
             _SCOPE,
             Argument("asOf", "day", aliases="asOfDate at", is_listed=False),

@@ -69,7 +69,7 @@ def change_text(change: SettingChange) -> Iterator[Line]:
         return
     after = _text(change.written) if change.written is not None else _state(change.after)
     yield f"{change.key}: {_state(change.before)} → {after}", "bold"
-    yield f"Written to {change.file}.", ""
+    yield f"{'Removed from' if change.written is None else 'Written to'} {change.file}.", ""
 
 
 def change_remarks(change: SettingChange) -> Iterator[Line]:

@@ -109,6 +109,7 @@ def map_json(drawn: ChunkMap) -> Json:
         "nearest": list(drawn.nearest),
         "shown": len(drawn.points),
         "total": drawn.total,
+        "leftOut": drawn.left_out,
         "trust": round(drawn.trust, _DIGITS),
         "groups": [
             {

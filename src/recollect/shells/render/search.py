@@ -129,8 +129,16 @@ def recalled_json(recalled: Recalled) -> Json:
         "block": recalled.block,
         "tokens": recalled.tokens,
         "citations": [hit.citation for hit in recalled.hits],
+        "reason": recalled.reason or None,
         "notices": list(recalled.results.notices),
     }
+
+
+def recalled_remarks(recalled: Recalled) -> Iterator[Line]:
+    """Yield what the user should know in addition to the block: why there is none."""
+    yield from _search_remarks(recalled.results)
+    if recalled.reason:
+        yield recalled.reason, "yellow"
 
 
 def results_text(results: Results, *, width: int, verbose: bool = False) -> Iterator[MarkedLine]:
@@ -233,13 +241,17 @@ def trace_text(trace: Trace) -> Iterator[Line]:
 
 def results_remarks(results: Results) -> Iterator[Line]:
     """Yield what the user should know in addition to the hits."""
+    yield from _search_remarks(results)
+    if results.hits and not results.confident:
+        yield "No hit stands out: the answer may not be in memory.", "yellow"
+
+
+def _search_remarks(results: Results) -> Iterator[Line]:
     for notice in results.notices:
         yield notice, "yellow"
     for leg, why in (results.degraded or {}).items():
         what = _what_failed(leg, results)
         yield from warning_lines(f"{what}: {_continued(why.reason)}", why.action)
-    if results.hits and not results.confident:
-        yield "No hit stands out: the answer may not be in memory.", "yellow"
 
 
 def _what_failed(leg: str, results: Results) -> str:

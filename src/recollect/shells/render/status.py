@@ -40,6 +40,7 @@ def status_json(status: Status) -> Json:
             "name": status.provider,
             "model": status.model,
             "dimensions": status.dimensions,
+            "secondModel": status.second_model,
             "skipped": {name: degradation_json(why) for name, why in status.skipped.items()},
         },
         "legs": {
@@ -102,6 +103,8 @@ def status_text(status: Status) -> Iterator[Line]:
     model = f", {status.model}, {status.dimensions} dimensions" if status.model else ""
     configured = f"(configured: {status.requested_provider})"
     yield f"Provider   {status.provider or 'none'} {configured}{model}", ""
+    if status.second_model:
+        yield f"{_INDENT}{status.second_model} for notes in other scripts", "dim"
     yield from _skipped_text(status)
     counts = f"{store.vectors} chunks embedded, {store.pending} waiting"
     yield f"Vectors    {counts} ({store.engine})", ""

@@ -8,8 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 // Days before today that a quick date starts at.
 const QUICK = { Today: 0, "7 days": 6, "30 days": 29, "A year": 365 };
 const FACETS = 6; // of each kind
-const COLOUR = /^#(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/iu; // not a tag
-const TAG = /(?<![\p{L}\p{N}&/#])#(?=[\p{L}\p{N}_/-]*\p{L})[\p{L}\p{N}_/-]{2,50}/gu;
+const BETWEEN = /[\s,]+/u;
 
 export function searchForm() {
   const box = searchBox("Search this memory", {
@@ -21,10 +20,11 @@ export function searchForm() {
   const since = h("input", { type: "date" });
   const before = h("input", { type: "date" });
   const path = h("input", { type: "text", placeholder: "memory/**", size: "14", spellcheck: "false" });
+  const tag = h("input", { type: "text", placeholder: "recipe", size: "12", spellcheck: "false" });
   const scope = h("input", { type: "text", placeholder: "user:ada", size: "12", spellcheck: "false" });
   const asOf = h("input", { type: "date" });
   const superseded = h("input", { type: "checkbox" });
-  const inputs = { source, since, before, path, scope, asOf };
+  const inputs = { source, since, before, path, tag, scope, asOf };
   const quick = Object.entries(QUICK).map(([words, days]) => h("button", {
     type: "button", class: "small",
     on: {
@@ -49,7 +49,7 @@ export function searchForm() {
     "div", { class: "filters", role: "group", "aria-label": "Filters" },
     field("Source", source), field("Since", since), field("Before", before),
     h("div", { class: "quick", role: "group", "aria-label": "Quick dates" }, ...quick),
-    field("Path", path), field("Scope", scope), field("Facts as of", asOf),
+    field("Path", path), field("Tag", tag), field("Scope", scope), field("Facts as of", asOf),
     field("include superseded", superseded, "row"), clear,
   );
   const fold = h("details", { class: "fold" }, h("summary", {}, "Filters"), filters);
@@ -67,7 +67,8 @@ export function searchForm() {
     asAddress: () => ({ q: box.value, ...values(), superseded: superseded.checked ? 1 : "" }),
     asParams: () => ({
       query: box.value, ...values(),
-      scope: scope.value.split(/[\s,]+/u).filter(Boolean),
+      tag: tag.value.split(BETWEEN).filter(Boolean),
+      scope: scope.value.split(BETWEEN).filter(Boolean),
       includeSuperseded: superseded.checked || null,
     }),
     fill(params) {
@@ -84,17 +85,19 @@ export function searchForm() {
 // Folders and tags of the results, each a button that narrows the search to it.
 export function facets(hits, controls, change) {
   const folders = countOf(hits.map(({ path }) => folderOf(path)).filter(Boolean));
-  const tags = countOf(hits.flatMap(({ snippet }) => [...new Set(snippet.match(TAG) ?? [])])
-    .filter((name) => !COLOUR.test(name)));
-  const { q, path } = controls.asAddress();
+  const tags = countOf(hits.flatMap((hit) => hit.tags ?? []));
+  const { path, tag } = controls.asAddress();
+  const chosen = tag.split(BETWEEN).filter(Boolean);
   const chips = [
     ...folders.map(([name, amount]) => facet(`${name}/`, amount, `${name}/**` === path,
       (isOn) => change({ path: isOn ? "" : `${name}/**` }))),
-    ...tags.map(([name, amount]) => facet(name, amount, q.includes(`"${name}"`),
-      (isOn) => change({ q: isOn ? q.replace(`"${name}"`, "").trim() : `${q.trim()} "${name}"` }))),
+    ...tags.map(([name, amount]) => facet(`#${name}`, amount, chosen.includes(name),
+      (isOn) => change({
+        tag: (isOn ? chosen.filter((each) => each !== name) : [...chosen, name]).join(" "),
+      }))),
   ];
   // One folder and no tag: there is nothing to choose.
-  if (chips.length < 2 && !path) return null;
+  if (chips.length < 2 && !path && !tag) return null;
   return h("div", { class: "chips facets", role: "group", "aria-label": "Narrow these results" }, ...chips);
 }
 

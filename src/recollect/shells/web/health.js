@@ -110,6 +110,7 @@ function sections(status) {
           h("li", {}, tag(source), ` ${count(own.documents, "file")}, ${count(own.chunks, "chunk")}`)))),
       card("Embedded by", provider.name ?? "none",
         provider.model ? `${provider.model}, ${provider.dimensions} dimensions` : "search by words only",
+        provider.secondModel ? h("p", { class: "soft" }, `${provider.secondModel} for notes in other scripts`) : null,
         h("p", { class: "soft" }, `configured: ${provider.requested}`)),
       card("Vectors", count(legs.vector.chunks, "chunk"),
         legs.vector.pending ? `${legs.vector.pending.toLocaleString("en")} waiting` : "none waiting",

@@ -12,6 +12,7 @@ const LISTED = 6; // recent notes
 const RECALLS = 5;
 const READ = 200; // documents whose headings may become questions
 const QUESTIONS = 6;
+const LEDGER_FILES = 1000;
 const CHARS = { least: 8, most: 60 }; // of a heading that works as a question
 // How a source is counted: a fact is a chunk of its file.
 const AMOUNTS = {
@@ -24,17 +25,18 @@ const CLOCK = /^\d{1,2}[:.]\d{2}(?:\s*[–-]\s*\d{1,2}[:.]\d{2})?\s+/u; // befor
 const UNTELLING = /^[\d\s.:/,–-]*$|^\d{4}-\d{2}-\d{2}/u;
 
 export async function home(request) {
-  const [status, { documents }, { recalls }] = await Promise.all([
+  const [status, { documents }, { documents: ledger }, { recalls }] = await Promise.all([
     request("/api/status"), request("/api/documents", { params: { limit: READ } }),
+    request("/api/documents", { params: { limit: LEDGER_FILES, source: "facts" } }),
     request("/api/recalls", { params: { limit: RECALLS } }),
   ]);
   if (!documents.length) {
-    return [healthLine(status), note("", "This memory is empty.",
+    return [healthLine(status, ledger), note("", "This memory is empty.",
       "Write notes such as MEMORY.md or memory/2026-02-01.md; they are found after the next sync.")];
   }
   return [
     h("div", { class: "home" },
-      healthLine(status),
+      healthLine(status, ledger),
       h("section", { class: "try", "aria-label": "Questions to start with" },
         h("h2", {}, "Ask in your own words, for example"),
         chips(questionsFrom(documents))),
@@ -68,11 +70,14 @@ function askedBefore() {
 }
 
 // One line: how much is in memory, and whether anything needs attention.
-function healthLine(status) {
+function healthLine(status, ledger) {
   const { isGood, words } = summaryOf(status);
+  const held = { ...status.index.bySource };
+  // Only facts that hold, as the view of facts counts them.
+  if (held.facts) held.facts = { chunks: ledger.reduce((sum, { chunks }) => sum + chunks, 0) };
   const amounts = Object.entries(AMOUNTS)
-    .filter(([source]) => status.index.bySource[source])
-    .map(([source, words]) => tag(source, words(status.index.bySource[source])));
+    .filter(([source]) => held[source])
+    .map(([source, words]) => tag(source, words(held[source])));
   return h("p", { class: "state numbers" }, ...amounts,
     h("a", { class: isGood ? "good" : "outdated", href: link("health") }, plain(words)));
 }

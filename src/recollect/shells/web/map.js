@@ -93,8 +93,10 @@ export function open(root) {
     const amount = current.shown < current.total
       ? `${current.shown.toLocaleString("en")} of ${current.total.toLocaleString("en")} chunks shown`
       : `${count(current.total, "chunk")}`;
+    const other = current.leftOut
+      ? `; ${count(current.leftOut, "chunk")} in other scripts left out, because another model embeds them` : "";
     const share = `; ${Math.round(current.trust * 100)}% trustworthy`;
-    summary.textContent = current.total ? amount + share : "";
+    summary.textContent = current.total ? amount + other + share : "";
     summary.title = "100%: points that are close here have close meanings; 50%: they are random.";
     view = fullView();
     list.replaceChildren(...(current.nearest.length ? entries() : groupEntries()));

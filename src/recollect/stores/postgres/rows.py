@@ -8,11 +8,14 @@ from recollect.stores.postgres.connect import run
 from recollect.stores.term_counts import hash_of
 from recollect.text.globs import matches
 from recollect.text.phrases import contains
+from recollect.text.tags import has_tag, tags_whole_document
 from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from recollect.stores.postgres.connect import Connection, Row
-    from recollect.types import Scope
+    from recollect.types import Scope, Tag
 
 CHUNK_COLUMNS = (
     "c.id, d.path, d.source, c.start_line, c.end_line, c.text, c.heading, c.prefix, c.day, "
@@ -31,7 +34,7 @@ KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled F
 
 _PATHS = "SELECT id, path FROM documents WHERE tenant = %s AND starts_with(path, %s)"
 _FIELDS = """
-    SELECT c.id, c.text, c.heading, d.path
+    SELECT c.id, c.text, c.heading, d.path, c.triggers, c.document, d.source
     FROM chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document
     WHERE c.tenant = %s {among}
 """
@@ -110,6 +113,9 @@ def scope_condition(connection: Connection, scope: Scope, *, tenant: str) -> Con
         condition.add("c.day < %s", scope.before)
     if scope.path is not None:
         condition.add("c.document = ANY(%s)", _documents_at(connection, scope.path, tenant=tenant))
+    for tag in scope.tags:
+        chunks, documents = _with_tag(connection, tag, tenant=tenant)
+        condition.add("(c.id = ANY(%s) OR c.document = ANY(%s))", chunks, documents)
     if scope.phrases:
         condition.add("c.id = ANY(%s)", _with_phrases(connection, scope, tenant=tenant))
     return condition
@@ -148,13 +154,30 @@ def _literal_beginning(pattern: str) -> str:
 
 def _with_phrases(connection: Connection, scope: Scope, *, tenant: str) -> list[int]:
     terms = {term_number(term) for phrase in scope.phrases for term in phrase.terms}
-    among: str = ""
-    values: list[object] = [tenant]
-    if terms:
-        among, values = _WITH_TERMS, [tenant, tenant, sorted(terms), len(terms)]
     found = []
-    for key, text, heading, path in run(connection, _FIELDS.format(among=among), values):
+    for key, text, heading, path, *_ in _with_terms(connection, terms, tenant=tenant):
         fields = (text, " ".join(heading), path)
         if all(any(contains(field, phrase.words) for field in fields) for phrase in scope.phrases):
             found.append(key)
     return found
+
+
+def _with_tag(connection: Connection, tag: Tag, *, tenant: str) -> tuple[list[int], list[int]]:
+    """Return the chunks with a tag, and the documents of which all chunks have it."""
+    terms = {term_number(term) for term in tag.terms}
+    chunks, documents = [], []
+    for row in _with_terms(connection, terms, tenant=tenant):
+        key, text, _, path, triggers, document, source = row
+        if has_tag(text, triggers, tag.name):
+            chunks.append(key)
+            if tags_whole_document(source, path):
+                documents.append(document)
+    return chunks, documents
+
+
+def _with_terms(connection: Connection, terms: set[int], *, tenant: str) -> Iterable[Row]:
+    """Return the fields of the chunks that have all of these terms."""
+    if not terms:
+        return run(connection, _FIELDS.format(among=""), [tenant])
+    values = [tenant, tenant, sorted(terms), len(terms)]
+    return run(connection, _FIELDS.format(among=_WITH_TERMS), values)

@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.encrypt import require_ciphers, unlock
-from recollect.stores.sqlite.rows import RowError, TermsRowError, has_phrase, text_of
+from recollect.stores.sqlite.rows import RowError, TermsRowError, has_phrase, is_tagged, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
 from recollect.text.globs import matches
 
@@ -169,6 +169,7 @@ def _configure(connection: apsw.Connection, *, writable: bool) -> None:
     connection.pragma("temp_store", 2)  # sorting candidates must not touch the disk
     connection.create_scalar_function("path_matches", _path_matches, 2, deterministic=True)
     connection.create_scalar_function("has_phrase", has_phrase, 4, deterministic=True)
+    connection.create_scalar_function("has_tag", is_tagged, 3, deterministic=True)
     if writable:
         pages.begin(connection)
         _enter_wal(connection)  # readers never wait for the writer

@@ -16,6 +16,7 @@ from recollect.stores import term_counts
 from recollect.stores.sqlite.rows import check_terms, hidden_sql, phrase_in, text_of, whole_of
 from recollect.stores.sqlite.segments import ids_of, places_in, segments
 from recollect.text.globs import matches_of
+from recollect.text.tags import has_tag, tags_whole_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,11 +26,18 @@ if TYPE_CHECKING:
 
     from recollect.stores.postings import Mask
     from recollect.stores.sqlite.segments import Segment
-    from recollect.types import Phrase, Scope
+    from recollect.types import Phrase, Scope, Tag
 
 _TEXTS = """
     SELECT c.id, c.text, c.heading, d.path FROM json_each(?) asked
     JOIN chunks c ON c.id = asked.value JOIN documents d ON d.id = c.document
+"""
+_DESCRIBED = """
+    SELECT c.id, c.text, c.triggers, c.document, d.source, d.path FROM json_each(?) asked
+    JOIN chunks c ON c.id = asked.value JOIN documents d ON d.id = c.document
+"""
+_CHUNKS_OF = """
+    SELECT c.id FROM json_each(?) asked JOIN chunks c ON c.document = asked.value
 """
 
 
@@ -51,6 +59,7 @@ class Filter:
         self._connection = connection
         self._scope = scope
         self._hidden: npt.NDArray[np.int64] | None = None
+        self._tagged: dict[Tag, npt.NDArray[np.int64]] = {}
 
     def view(self, segment: Segment) -> View:
         """Return what the scope sees of a segment."""
@@ -98,6 +107,33 @@ class Filter:
             yield _spread(segment, [own == wanted for own in segment.names("sources")])
         if scope.path is not None:
             yield _spread(segment, matches_of(segment.names("paths"), scope.path))
+        for tag in scope.tags:
+            tagged = np.zeros(segment.chunks, dtype=np.bool_)
+            tagged[places_in(segment, self._with_tag(tag))] = True
+            yield tagged
+
+    def _with_tag(self, tag: Tag) -> npt.NDArray[np.int64]:
+        """Return the chunks of notes with a tag, in order, whatever segments they are in."""
+        if tag in self._tagged:
+            return self._tagged[tag]
+        keys: list[int] = []
+        for segment in segments(self._connection):
+            candidates = np.ones(segment.chunks, dtype=np.bool_)
+            for term in tag.terms:
+                candidates &= _holders(segment, term)
+            keys += ids_of(segment)[candidates].tolist()
+        found: set[int] = set()
+        documents: set[int] = set()
+        for row in self._connection.execute(_DESCRIBED, (json.dumps(keys),)):
+            text, triggers, source, path = map(text_of, (row[1], row[2], row[4], row[5]))
+            if has_tag(text, triggers, tag.name):
+                found.add(whole_of(row[0]))
+                if tags_whole_document(source, path):
+                    documents.add(whole_of(row[3]))
+        rows = self._connection.execute(_CHUNKS_OF, (json.dumps(sorted(documents)),))
+        found.update(whole_of(row[0]) for row in rows)
+        self._tagged[tag] = np.array(sorted(found), dtype=np.int64)
+        return self._tagged[tag]
 
     def _with_phrase(self, segment: Segment, phrase: Phrase, mask: Mask | None) -> Mask:
         """Return which of the chunks contain a phrase: its terms first, then their texts."""

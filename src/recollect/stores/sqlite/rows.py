@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast, overload
 import numpy as np
 
 from recollect.text.phrases import contains
-from recollect.types import Chunk, FactMark, Known, SourceKind, Stat
+from recollect.text.tags import has_tag
+from recollect.types import CURATED, Chunk, FactMark, Known, SourceKind, Stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,6 +52,12 @@ _SOURCES = {kind.value: kind for kind in SourceKind}
 
 _FOREIGN = "SELECT chunk FROM facts WHERE scope NOT IN (SELECT value FROM json_each(?))"
 _INVALID = f"{_FOREIGN} OR since > ? OR until <= ?"
+_TAGGED = """
+    (has_tag(c.text, c.triggers, ?) OR d.source = 'memory'
+     AND d.path NOT IN (SELECT value FROM json_each(?))
+     AND EXISTS (SELECT 1 FROM chunks o WHERE o.document = d.id
+                 AND has_tag(o.text, o.triggers, ?)))
+"""
 
 
 class RowError(ValueError):
@@ -345,6 +352,9 @@ def scope_sql(scope: Scope) -> tuple[str, list[str]]:
     if scope.path is not None:
         conditions.append("path_matches(d.path, ?)")
         bindings.append(scope.path)
+    for tag in scope.tags:
+        conditions.append(_TAGGED)
+        bindings += (tag.name, json.dumps(CURATED), tag.name)
     for phrase in scope.phrases:
         conditions.append("has_phrase(c.text, c.heading, d.path, ?)")
         bindings.append(json.dumps(phrase.words))
@@ -355,6 +365,12 @@ def has_phrase(*arguments: object) -> bool:
     """Return whether a chunk's text, heading or path contains a phrase: a function for SQL."""
     *fields, phrase = map(str, arguments)
     return phrase_in(*fields, words=tuple(json.loads(phrase)))
+
+
+def is_tagged(*arguments: object) -> bool:
+    """Return whether a chunk's text or triggers have a tag: a function for SQL."""
+    text, triggers, name = map(str, arguments)
+    return has_tag(text, triggers, name)
 
 
 def phrase_in(text: str, heading: str, path: str, *, words: tuple[str, ...]) -> bool:

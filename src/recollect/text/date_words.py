@@ -1,6 +1,7 @@
-"""Date words in a question: "last Tuesday", "two weeks ago", "in March", 昨天, 先週.
+"""Date words: "last Tuesday", "two weeks ago", "in March", 昨天, 先週, 3月.
 
-They become a window of days. Whether notes of those days are better answers is decided elsewhere.
+In a question they become a window of days, in an option the day on which that window begins.
+Whether notes of those days are better answers is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -58,8 +59,10 @@ _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_ab
 _COUNT = rf"(?P<count>[0-9]{{1,3}}|{'|'.join(_NUMBERS)})(?:\s+of)?\s+"
 _UNIT = r"(?P<unit>day|week|month|year)s?"
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
+_DAY_NUMBER = r"(?P<day>[0-9]{1,2})[日号號일]"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
+_NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
 
 
 def window(text: str, *, today: date) -> Window | None:
@@ -68,6 +71,20 @@ def window(text: str, *, today: date) -> Window | None:
         if (found := pattern.search(text)) and (days := reading(found, today)):
             # A month is often named in the notes, too.
             return days if reading is _named_month else replace(days, said=found[0])
+    return None
+
+
+def first_day(text: str, *, today: date) -> date | None:
+    """Return the day on which the days that a text names begin; None if it names none.
+
+    "Two weeks ago" is exactly that: only in a question is it meant loosely.
+    """
+    if ago := _AGO.fullmatch(text):
+        return today - timedelta(days=_number(ago["count"]) * _UNITS[ago["unit"].lower()])
+    for pattern, reading in _READINGS:
+        for spelled in (text, f"in {text}", f"on {text}"):
+            if (found := pattern.fullmatch(spelled)) and (days := reading(found, today)):
+                return days.first
     return None
 
 
@@ -107,7 +124,8 @@ def _weekday(found: re.Match[str], today: date) -> Window:
 
 def _named_month(found: re.Match[str], today: date) -> Window | None:
     groups = found.groupdict()
-    month = _MONTHS[groups["month"].lower()]
+    number = groups.get("number")
+    month = int(number) if number else _MONTHS[groups["month"].lower()]
     # Without a year, the latest one that is not in the future.
     year = int(groups.get("year") or today.year - (month > today.month))
     days = calendar.monthrange(year, month)[1]
@@ -135,6 +153,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+_AGO = _compiled(rf"(?:a )?{_COUNT}{_UNIT}\s+ago")
 _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window | None]], ...] = (
     (_compiled(r"\bday before yesterday\b|前天|一昨日|おととい"), _relative(2, 2)),
     (_compiled(r"\byesterday\b|\blast night\b|昨天|昨日|어제"), _relative(1, 1)),
@@ -150,6 +169,10 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
      _weekday),
     (_compiled(rf"\b{_MONTH}\.?\s+{_DAY}\b(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+{_YEAR})?"), _named_month),
-    (_compiled(rf"\b(?:in|during|since|last|of)\s+{_MONTH}\b(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(rf"\b(?:in|during|since|last|of|from)\s+(?:early\s+|late\s+|mid-?\s*)?{_MONTH}\b"
+               rf"(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(rf"\b{_MONTH}\s+{_YEAR}\b"), _named_month),
+    (_compiled(rf"(?:{_YEAR}[年년]\s?)?(?<![0-9]){_NUMBERED_MONTH}[月월](?:\s?{_DAY_NUMBER})?"),
+     _named_month),
+    (_compiled(rf"\b{_YEAR}-{_NUMBERED_MONTH}(?![-0-9])"), _named_month),
 )  # fmt: skip
