@@ -448,6 +448,28 @@ def test_a_missing_workspace_is_named(cli: Cli, tmp_path: Path) -> None:
     assert "nowhere" in error["message"]
 
 
+def test_a_command_in_a_subfolder_uses_the_memory_of_the_indexed_folder_above(
+    environ: dict[str, str], write: Callable[[str, str], Path], workspace: Path
+) -> None:
+    (workspace / "memory").rmdir()
+    write("ferry.md", "The ferry leaves at nine.\n")
+    write("trips/lisbon/hotel.md", "The hotel has a cat.\n")
+    write("trips/own/memory/cat.md", "The cat is grey.\n")
+
+    def search_in(folder: str) -> subprocess.CompletedProcess[str]:
+        return Cli(workspace / folder, environ)("search", "ferry cat", RECOLLECT_PROVIDER="none")
+
+    above = search_in(".")
+    below = search_in("trips/lisbon")
+    apart = search_in("trips/own")
+
+    assert above.stdout == below.stdout
+    assert f"Using the memory of {workspace}, which this folder belongs to." in below.stderr
+    assert "Using the memory" not in above.stderr + apart.stderr
+    assert "memory/cat.md:1-1" in apart.stdout
+    assert 2 == len(list(Path(environ["RECOLLECT_HOME"], "memory").glob("*.sqlite")))
+
+
 def test_a_folder_of_notes_needs_no_set_up(
     cli: Cli, write: Callable[[str, str], Path], workspace: Path
 ) -> None:

@@ -121,6 +121,8 @@ def test_related_notes_and_the_map_are_there_for_other_scripts(
         point.path for point in drawn.points
     }
     assert drawn.query is not None
+    assert (5, 2) == (drawn.total, drawn.left_out)
+    assert "multilingual-e5-small" == memory.status().second_model
 
 
 def test_without_the_second_model_nothing_is_embedded_in_vain_and_the_user_is_told(

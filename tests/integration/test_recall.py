@@ -12,6 +12,7 @@ from tests.support.commands import recollect_command
 from recollect import Memory
 from recollect.errors import UsageError
 from recollect.reports import RecallForm
+from recollect.shells.render.search import recalled_json
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
@@ -107,3 +108,23 @@ def test_the_command_prints_the_block_alone(sample: Path, environ: dict[str, str
     assert 0 == done.returncode
     assert done.stdout.startswith("<recollect-memory")
     assert re.search('</recollect-memory id="[a-p]{12}">\n\\Z', done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "budget", "reason"),
+    [
+        ("zzyzx", 400, "Memory holds nothing about this."),
+        ("does the harbour sell backups of violins", 400, "No hit stands out"),
+        (PROMPT, 65, "Nothing fits into 65 tokens"),
+        (PROMPT, 400, ""),
+    ],
+)
+def test_an_empty_block_comes_with_the_reason(
+    sample: Path, environ: dict[str, str], prompt: str, budget: int, reason: str
+) -> None:
+    with Memory.open(sample, environ={**environ, "RECOLLECT_PROVIDER": "none"}) as memory:
+        recalled = memory.recall(prompt, budget_tokens=budget)
+
+    assert bool(recalled.block) == (not reason)
+    assert recalled.reason.startswith(reason)
+    assert recalled_json(recalled)["reason"] == (recalled.reason or None)

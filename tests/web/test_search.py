@@ -243,7 +243,10 @@ def test_words_of_a_script_without_spaces_are_marked(tab: Tab) -> None:
 def test_folders_and_tags_of_the_results_narrow_them(tab: Tab) -> None:
     tab.open("search", q="ornithopter guide")
     tab.find(".facets").get_by_role("button", name=re.compile("^#aviation")).click()
-    expect(tab.box).to_have_value('ornithopter guide "#aviation"')
+    expect(tab.page.get_by_label("Tag")).to_have_value("aviation")
+    expect(tab.hits).to_have_count(1)
+    tab.find(".facets").get_by_role("button", name=re.compile("^#wings")).click()
+    expect(tab.page.get_by_label("Tag")).to_have_value("aviation wings")
     expect(tab.hits).to_have_count(1)
     tab.find(".facets").get_by_role("button", name="memory/ 1").click()
 

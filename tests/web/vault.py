@@ -40,7 +40,10 @@ TABLE = """# Debts
 | quixotic | a \\| b |
 | plain | |
 """
-LINKED = """# Rendering of markup
+LINKED = """---
+tags: [wings]
+---
+# Rendering of markup
 
 The *ornithopter* is **ready**; see `wing_span` and [[table|the debts]].
 Read [the guide](../MEMORY.md) or <https://example.invalid/guide>. #aviation

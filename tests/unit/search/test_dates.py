@@ -9,7 +9,7 @@ import pytest
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
-from recollect.text.date_words import Window, window
+from recollect.text.date_words import Window, first_day, window
 from recollect.types import Chunk, Document, Query, SourceKind, Stat, digest_of
 
 TODAY = date(2026, 3, 11)
@@ -45,6 +45,12 @@ def day(month: int, number: int, year: int = 2026) -> date:
         ("the March 5th meeting", day(3, 5), day(3, 8)),
         ("on 5 March 2024", day(3, 5, 2024), day(3, 8, 2024)),
         ("since June 2024", day(6, 1, 2024), day(7, 3, 2024)),
+        ("notes from October", day(10, 1, 2025), day(11, 3, 2025)),
+        ("what we planned in late October", day(10, 1, 2025), day(11, 3, 2025)),
+        ("the invoices of 2026-02", day(2, 1), day(3, 3)),
+        ("2月的会议", day(2, 1), day(3, 3)),
+        ("2025年12月24日に何をした", day(12, 24, 2025), day(12, 27, 2025)),
+        ("10월 회의", day(10, 1, 2025), day(11, 3, 2025)),
         ("昨天开会说了什么", day(3, 10), day(3, 10)),
         ("先週の会議", day(2, 26), day(3, 10)),
     ],
@@ -129,3 +135,25 @@ def test_the_note_of_the_day_comes_before_one_that_only_names_it() -> None:
     )
 
     assert ["memory/2026-03-10.md"] == [hit.path for hit in results.hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("yesterday", day(3, 10)),
+        ("last week", day(3, 2)),
+        ("last month", day(2, 1)),
+        ("tuesday", day(3, 10)),
+        ("october", day(10, 1, 2025)),
+        ("March 2025", day(3, 1, 2025)),
+        ("2025-12", day(12, 1, 2025)),
+        ("two weeks ago", day(2, 25)),
+        ("a couple of days ago", day(3, 9)),
+        ("the week of the flood", None),
+        ("tomorrow", None),
+    ],
+)
+def test_an_option_means_the_first_of_the_days_that_it_names(
+    text: str, expected: date | None
+) -> None:
+    assert expected == first_day(text, today=TODAY)
