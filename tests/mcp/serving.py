@@ -12,6 +12,7 @@ import sys
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import mcp_types
 from tests.support.commands import recollect_command
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
 
-    import mcp_types as types
+    from mcp_types import CallToolResult
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -47,11 +48,16 @@ def started_anew(workspace: Path, *options: str) -> list[str]:
 
 @asynccontextmanager
 async def connected(
-    workspace: Path, environ: Mapping[str, str], *options: str, mode: str = "legacy"
+    workspace: Path,
+    environ: Mapping[str, str],
+    *options: str,
+    mode: str = "legacy",
+    name: str = "test",
 ) -> AsyncIterator[Client]:
     program, *arguments = command(workspace, *options)
     parameters = StdioServerParameters(command=program, args=arguments, env=dict(environ))
-    async with Client(parameters, mode=mode) as client:
+    info = mcp_types.Implementation(name=name, version="1")
+    async with Client(parameters, mode=mode, client_info=info) as client:
         yield client
 
 
@@ -61,13 +67,14 @@ def talk(
     conversation: Callable[[Client], Awaitable[None]],
     *options: str,
     mode: str = "legacy",
+    name: str = "test",
 ) -> None:
     """Hold a conversation with a server of its own."""
 
     async def run() -> None:
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
-            connected(workspace, environ, *options, mode=mode) as client,
+            connected(workspace, environ, *options, mode=mode, name=name) as client,
         ):
             await conversation(client)
 
@@ -90,7 +97,7 @@ async def synced(client: Client) -> dict[str, Any]:
             return status
 
 
-def text_of(result: types.CallToolResult) -> str:
+def text_of(result: CallToolResult) -> str:
     return "\n".join(getattr(part, "text", "") for part in result.content)
 
 

@@ -47,6 +47,25 @@ def test_a_search_answers_in_openclaws_shape(
     talk(embedded_sample, environ, conversation, mode=mode)
 
 
+@pytest.mark.parametrize(
+    ("name", "mode"), [("claude-code", "legacy"), ("codex-mcp-client", "auto")]
+)
+def test_an_agent_that_shows_its_model_one_part_of_a_result_gets_the_text_alone(
+    workspace: Path, plain: Mapping[str, str], name: str, mode: str
+) -> None:
+    (workspace / "memory" / "crane.md").write_text("The crane is orange.\n", encoding="utf-8")
+
+    async def conversation(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        result = await client.call_tool("memory_search", {"query": "crane"})
+
+        assert {None} == {tool.output_schema for tool in tools}
+        assert result.structured_content is None
+        assert "memory/crane.md#L1" in text_of(result)
+
+    talk(workspace, plain, conversation, mode=mode, name=name)
+
+
 def test_a_note_that_is_there_often_is_one_hit_that_names_the_others(
     workspace: Path, plain: Mapping[str, str]
 ) -> None:

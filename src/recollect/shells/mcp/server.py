@@ -35,6 +35,11 @@ CLOSE_SECONDS = 5.0
 """How long running work may take to end when the server stops."""
 
 
+_AGENTS = ("claude-code", "codex", "cursor", "visual studio code")
+"""How the names of clients start that show their model one part of a result. Claude Code and Codex
+take the structured one, which is longer and not meant for models, and drop the text."""
+
+
 def serve_memory(options: McpOptions) -> ServedMemory:
     """Return the memory to serve; it is not open yet."""
 
@@ -68,10 +73,15 @@ class McpMemory:
         self.calls = Calls(served, scopes=scopes)
         self.resources = Resources(served)
 
-    def listed(self) -> list[types.Tool]:
-        """Return the tools as clients see them."""
+    def listed(self, *, structured: bool) -> list[types.Tool]:
+        """Return the tools as clients see them.
+
+        Args:
+            structured: whether the client gets structured results, so that their schema matters.
+
+        """
         return [
-            types.Tool.model_validate(tool_json(tool))
+            types.Tool.model_validate(tool_json(tool, structured=structured))
             for tool in self.tools.values()
             if self._lists_connector_tools or not tool.is_for_connectors
         ]
@@ -94,7 +104,8 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
     async def list_tools(
         context: Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=memory_of(context).listed())
+        structured = not _shows_one_part(context)
+        return types.ListToolsResult(tools=memory_of(context).listed(structured=structured))
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
@@ -106,7 +117,7 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
         result = await memory.calls.call(tool, params.arguments or {})
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=result.text)],
-            structured_content=result.structured,
+            structured_content=None if _shows_one_part(context) else result.structured,
             is_error=result.is_error,
         )
 
@@ -139,3 +150,9 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
+
+
+def _shows_one_part(context: Context) -> bool:
+    """Tell whether a client is an agent that gets the text alone; programs get both parts."""
+    client = context.session.client_params
+    return client is not None and client.client_info.name.casefold().startswith(_AGENTS)

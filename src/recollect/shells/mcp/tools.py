@@ -228,8 +228,14 @@ def tools_for(*, read_only: bool) -> tuple[Tool, ...]:
     return tuple(tool for tool in TOOLS if not (read_only and tool.writes))
 
 
-def tool_json(tool: Tool) -> dict[str, object]:
-    """Return a tool as `tools/list` shows it."""
+def tool_json(tool: Tool, *, structured: bool = True) -> dict[str, object]:
+    """Return a tool as `tools/list` shows it.
+
+    Args:
+        tool: the tool.
+        structured: whether the client gets structured results.
+
+    """
     shape: dict[str, object] = {
         "name": tool.name,
         "description": tool.description,
@@ -241,7 +247,7 @@ def tool_json(tool: Tool) -> dict[str, object]:
             "openWorldHint": False,
         },
     }
-    if tool.output_schema:
+    if tool.output_schema and structured:
         shape["outputSchema"] = dict(tool.output_schema)
     return shape
 
