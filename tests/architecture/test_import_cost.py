@@ -28,7 +28,7 @@ MOST_MODULES = {
     "--version": 3,
     "search -h": 32,
     "config show": 58,
-    "search kettle": 131,
+    "search kettle": 132,
     "recall kettle": 141,  # nine of them keep secrets out of the log of recalls
     "status": 131,
     "get MEMORY.md": 133,
