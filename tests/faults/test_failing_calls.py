@@ -28,7 +28,7 @@ _BY_NAME = {each.name: each for each in OPERATIONS}
 _SAMPLE = 7
 """Faults that are tried here. `make faults` tries all calls."""
 _SEED = 14
-EIO, ENOSPC, EACCES = KINDS[0], KINDS[1], KINDS[3]
+EIO, ENOSPC, EACCES, DEAD = KINDS[0], KINDS[1], KINDS[3], KINDS[-1]
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +165,17 @@ def test_a_fact_is_not_removed_unless_it_is_noted_as_forgotten(faults: Faults) -
 
     assert 1 == ended.code
     assert before == files(faults)
+
+
+def test_forgetting_on_a_disk_that_dies_halfway_can_be_repeated(faults: Faults) -> None:
+    forget = _BY_NAME["forget"]
+    [fault, *_] = [
+        each
+        for each in faults.of(forget)
+        if each.call == "sync" and each.path.endswith("memory/facts") and each.kind == DEAD
+    ]
+
+    assert [] == list(faults.attempt(forget, fault))
 
 
 def test_an_installation_that_fails_halfway_is_taken_back(faults: Faults) -> None:

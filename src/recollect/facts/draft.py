@@ -18,7 +18,7 @@ from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, next_id, normal
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from recollect.facts.record import Fact
 
@@ -184,10 +184,15 @@ class Draft:
         """Remove a fact for good: later extraction cannot bring it back."""
         place = self.state.places.get(fact_id)
         fact = self.remove(fact_id)
-        self._forgotten[normalised_digest(fact.text)] = None
-        if place is not None and not place.is_plain:
-            self._forgotten[fact_id] = None  # a merge may bring its line back
+        digest, own_id = forgotten_lines(fact)
+        # A merge may bring back the line of a fact that has its id there.
+        has_id = place is not None and not place.is_plain
+        self.note_forgotten([digest, own_id] if has_id else [digest])
         return fact
+
+    def note_forgotten(self, lines: Iterable[str]) -> None:
+        """Have digests and ids kept as those of forgotten facts."""
+        self._forgotten.update(dict.fromkeys(lines))
 
     def texts(self) -> dict[str, str]:
         """Return the new text of every changed file: first additions, last removals.
@@ -230,6 +235,11 @@ class Draft:
                 self._counts[name] += 1
                 return name
             part += 1
+
+
+def forgotten_lines(fact: Fact) -> tuple[str, str]:
+    """Return what may be kept of a forgotten fact: the digest of its text, and its id."""
+    return normalised_digest(fact.text), fact.id
 
 
 def _empty(name: str) -> Page:

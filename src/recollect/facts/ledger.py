@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreReadOnlyError
-from recollect.facts.draft import Draft, state_of
+from recollect.facts.draft import Draft, forgotten_lines, state_of
 from recollect.facts.folder import LedgerFolder
 from recollect.facts.page import BulletIds, Problem, parse_page
 from recollect.records import dataclass
@@ -35,11 +35,11 @@ from recollect.text.confined import (
     make_folder_inside,
     read_inside,
 )
-from recollect.text.files import PartlyWrittenError, replace_files
+from recollect.text.files import PartlyWrittenError, leftovers, replace_files
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from recollect.facts.draft import LedgerState
@@ -136,7 +136,17 @@ class Ledger(LedgerFolder):
             with _os_errors_explained(self.folder):
                 make_folder_inside(self.folder, self._root)
                 stack.enter_context(lock(self.folder / LOCK, wait_seconds=self._wait_seconds))
+                self._finish_forgetting()
             yield
+
+    def _finish_forgetting(self) -> None:
+        """Write what a process could not, after it had removed the facts that it forgot."""
+        for leftover in leftovers(self.folder, of=FORGOTTEN):
+            try:
+                wanted = _decoded(_bytes_of(leftover)).text.split()
+            except (FileNotFoundError, UnusableFileError):
+                continue
+            _LedgerFiles.load(self).publish_forgotten(wanted)
 
     def identities(self) -> dict[str, tuple[int, ...]]:
         """Return what tells whether a file was replaced or written, for all files."""
@@ -237,6 +247,15 @@ class _LedgerFiles:
             return False
         self._ledger.replace({name: self._change(name, text) for name, text in texts.items()})
         return True
+
+    def publish_forgotten(self, wanted: Iterable[str]) -> None:
+        """Write these lines to FORGOTTEN, unless one of the facts that they mean is still there."""
+        draft = Draft(self.pages, unusable=self.unusable, forgotten=self.forgotten)
+        present = {each for fact in draft.facts.values() for each in forgotten_lines(fact)}
+        added = [each for each in wanted if each not in self.forgotten]
+        if added and present.isdisjoint(added):
+            draft.note_forgotten(added)
+            self.publish(draft)
 
     def _change(self, name: str, text: str) -> tuple[bytes | None, bytes]:
         """Return the content of a file before and after."""

@@ -290,14 +290,18 @@ def remove_leftovers(folder: Path, *, of: str = "") -> None:
         OSError: one cannot be removed.
 
     """
+    for leftover in leftovers(folder, of=of):
+        _remove_unused(leftover)
+
+
+def leftovers(folder: Path, *, of: str = "") -> list[Path]:
+    """Return the temporary files in a folder, also those in use."""
     try:
         names = [each.name for each in folder.iterdir()]
     except FileNotFoundError:
-        return
-    for name in names:
-        staged = _STAGED_NAME.fullmatch(name)
-        if staged is not None and of in ("", staged[1]):
-            _remove_unused(folder / name)
+        return []
+    found = ((folder / name, _STAGED_NAME.fullmatch(name)) for name in names)
+    return [path for path, staged in found if staged is not None and of in ("", staged[1])]
 
 
 def _remove_unused(leftover: Path) -> None:

@@ -336,6 +336,31 @@ def test_what_is_forgotten_leaves_no_text_and_does_not_come_back(folder: Path) -
     assert Verdict.ADD == on_purpose.decision.verdict
 
 
+def test_forgetting_that_was_cut_short_is_completed_by_the_next_edit(folder: Path) -> None:
+    ledger = Ledger(folder)
+    add(ledger, FACT)
+    ledger.edit(lambda draft: draft.forget(ID))
+    written = (folder / FORGOTTEN).read_text("utf-8")
+    cut_short = folder / f".{FORGOTTEN}.1-1.tmp"
+    (folder / FORGOTTEN).rename(cut_short)
+
+    add(ledger, replace(FACT, id=OTHER, text="Ada likes tea"))
+
+    assert written == (folder / FORGOTTEN).read_text("utf-8")
+    assert not cut_short.exists()
+
+
+def test_a_fact_that_is_still_there_does_not_count_as_forgotten(folder: Path) -> None:
+    ledger = Ledger(folder)
+    add(ledger, FACT)
+    (folder / f".{FORGOTTEN}.1-1.tmp").write_text(f"{ID}\n", encoding="utf-8")
+
+    add(ledger, replace(FACT, id=OTHER, text="Ada likes tea"))
+
+    assert {ID, OTHER} == set(ledger.read().facts)
+    assert not (folder / FORGOTTEN).exists()
+
+
 def test_superseding_marks_the_old_fact_where_it_stands(folder: Path) -> None:
     ledger = Ledger(folder)
     add(ledger, FACT)
