@@ -218,7 +218,7 @@ def main() -> None:
                 done = end
                 _compare_roles(server, pool, small[:end], label=f"{end} memories")
             _load(server, pool, large)
-            _sizes(server)
+            print_sizes(server)
             for memory in large:
                 _report_alone(server, pool, [memory], label=f"a memory of {memory.chunks:,} chunks")
             owner = server.address(user=SUPERUSER)
@@ -232,13 +232,13 @@ def main() -> None:
 
 def _load(server: Server, pool: Pool, memories: Sequence[Memory]) -> None:
     address, chunks = server.address(), sum(each.chunks for each in memories)
-    started, before = time.monotonic(), _server_cpu(server)
+    started, before = time.monotonic(), server_cpu(server)
     parts = [list(memories[number::PROCESSES]) for number in range(PROCESSES)]
     clients = sum(pool.map(_fill, [(address, part) for part in parts], chunksize=1))
     seconds = time.monotonic() - started
     print(
         f"loaded {chunks:,} chunks of {len(memories)} memories: {chunks / seconds:,.0f} a second; "
-        f"CPU ms a chunk: server {(_server_cpu(server) - before) * 1000 / chunks:.2f}, "
+        f"CPU ms a chunk: server {(server_cpu(server) - before) * 1000 / chunks:.2f}, "
         f"clients {clients * 1000 / chunks:.2f}",
         flush=True,
     )
@@ -252,13 +252,13 @@ def _report_alone(
     address = server.address(user=user)
     chosen = random.Random(1).sample(memories, min(40, len(memories)))  # noqa: S311
     pool.apply(_work, ((address, chosen, 3.0, 1, 0.0),))  # warm
-    before = _server_cpu(server)
+    before = server_cpu(server)
     worked = pool.apply(_work, ((address, chosen, 10.0, 2, 0.0),))
     count = len(worked.searches)
-    spent = (_server_cpu(server) - before) * 1000 / count
+    spent = (server_cpu(server) - before) * 1000 / count
     print(
         f"{label}: CPU ms a search: server {spent:.2f}, client {worked.cpu * 1000 / count:.2f}; "
-        f"p50 {_percentile(worked.searches, 50):.1f} ms, {count} searches",
+        f"p50 {percentile(worked.searches, 50):.1f} ms, {count} searches",
         flush=True,
     )
     return spent
@@ -272,7 +272,8 @@ def _compare_roles(server: Server, pool: Pool, memories: list[Memory], *, label:
         )
 
 
-def _sizes(server: Server) -> None:
+def print_sizes(server: Server) -> None:
+    """Print how many bytes a chunk takes, by table."""
     rows = server.execute(
         "SELECT c.relname, pg_total_relation_size(c.oid), "
         "(SELECT sum(chunks) FROM recollect.tenants) FROM pg_class c "
@@ -286,31 +287,32 @@ def _sizes(server: Server) -> None:
 
 def _together(server: Server, pool: Pool, memories: list[Memory], *, seconds: float) -> None:
     address = server.address()
-    before, started = _server_cpu(server), time.monotonic()
+    before, started = server_cpu(server), time.monotonic()
     tasks = [
         (address, memories[number::PROCESSES], seconds, number + 3, WRITES_OF_ALL)
         for number in range(PROCESSES)
     ]
     worked = pool.map(_work, tasks, chunksize=1)
-    took, spent = time.monotonic() - started, _server_cpu(server) - before
+    took, spent = time.monotonic() - started, server_cpu(server) - before
     searches = [each for one in worked for each in one.searches]
     writes = [each for one in worked for each in one.writes]
     clients = sum(one.cpu for one in worked)
     print(
         f"{PROCESSES} processes, {len(memories)} memories, {took:.0f} s: {len(searches)} searches "
-        f"p50 {_percentile(searches, 50):.1f} p99 {_percentile(searches, 99):.1f} ms, "
-        f"{len(writes)} documents written p50 {_percentile(writes, 50):.1f} p99 "
-        f"{_percentile(writes, 99):.1f} ms; CPU s: server {spent:.1f}, clients {clients:.1f}; "
+        f"p50 {percentile(searches, 50):.1f} p99 {percentile(searches, 99):.1f} ms, "
+        f"{len(writes)} documents written p50 {percentile(writes, 50):.1f} p99 "
+        f"{percentile(writes, 99):.1f} ms; CPU s: server {spent:.1f}, clients {clients:.1f}; "
         f"{(len(searches) + len(writes)) / (spent + clients):.0f} operations a second and core",
         flush=True,
     )
 
 
-def _percentile(values: Sequence[float], percent: int) -> float:
+def percentile(values: Sequence[float], percent: int) -> float:
+    """Return milliseconds below which so many percent of the times are."""
     return statistics.quantiles(values, n=100)[percent - 1] * 1000
 
 
-def _server_cpu(server: Server) -> float:
+def server_cpu(server: Server) -> float:
     """Return the CPU seconds of all the server's processes that run, and of those that ended."""
     pid = int((server.data / "postmaster.pid").read_text("ascii").split()[0])
     return sum(_family_cpu(pid))

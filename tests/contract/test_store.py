@@ -17,6 +17,7 @@ from tests.support.postgres import database
 from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
 from recollect.reports import Amount, DaySummary, DocumentSummary
 from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing
+from recollect.stores.copy import copy_store, differences
 from recollect.stores.postgres import open_database
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
@@ -761,6 +762,24 @@ def test_one_space_at_a_time_is_published(store: Store) -> None:
 
     assert OTHER == store.published()
     assert [False, True] == [space_of(store, own).is_published for own in (SPACE, OTHER)]
+
+
+def test_a_copy_has_the_vectors_of_every_space(store: Store) -> None:
+    original = RamStore()
+    put(original, "memory/a.md", "apple", "数据")
+    embed(original, SPACE, apple=unit(1))
+    embed(original, OTHER, 数据=unit(2))
+    original.publish(SPACE)
+
+    copied = copy_store(original, store)
+
+    assert (1, 2, 2) == (copied.documents, copied.chunks, copied.vectors)
+    assert [] == list(differences(original, store))
+    assert sorted([SPACE, OTHER], key=str) == store.spaces()
+    assert SPACE == store.published()
+    found = store.nearest(OTHER, vector=unit(2), scope=Scope(), limit=2)
+    loaded = store.load(found.keys, terms=(), fingerprint=OTHER)
+    assert ["数据"] == [chunk.text for chunk in loaded.chunks]
 
 
 def test_a_text_with_a_vector_in_the_space_beside_is_not_missing(store: Store) -> None:

@@ -129,6 +129,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "store init": ((BAD,),),
     "store migrate": ((BAD,),),
     "store index": ((), (BAD,)),
+    "store purge": (("memory", BAD),),
     "store status": ((), (BAD,)),
     "tokens create": ((BAD,),),
     "tokens list": ((), (BAD,)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import httpx
@@ -14,11 +15,17 @@ from tests.http.servers import Command, commands
 from tests.support.commands import recollect_command
 from tests.support.postgres import host_of, server_of, url_of
 
+from recollect.config import Setup
+from recollect.config.databases import copy_memory
+from recollect.errors import RecollectError
 from recollect.stores.postgres.schema import MIGRATIONS
+from recollect.stores.pushed import PushedChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from recollect.hosting.host import MemoryHost
 
     Write = Callable[[str, str], Path]
 
@@ -59,6 +66,41 @@ def test_a_memory_moves_into_a_database_and_back(
     assert 0 == verified.returncode, verified.stdout
 
 
+def test_a_copy_that_fails_leaves_no_file_behind(
+    address: str, workspace: Path, environ: dict[str, str]
+) -> None:
+    setup = Setup.of(workspace, agent="nobody", config_file=None, settings=None, environ=environ)
+
+    for source, target in (("file:", address), (address, "file:"), ("file:", "file:")):
+        with pytest.raises(RecollectError):
+            copy_memory(setup, source, target)
+
+    assert [] == list(setup.index.parent.glob("*"))
+
+
+def test_a_pushed_document_is_purged_by_a_command(
+    address: str, environ: dict[str, str], tenant: str, host: MemoryHost
+) -> None:
+    there = {**environ, "RECOLLECT_STORE": host_of(address)}
+    with host.memory(tenant) as memory:
+        for text in (b"One.", b"Two."):
+            memory.pushed.write([PushedChange("memory/a.md", text)])
+        memory.pushed.write([PushedChange("memory/a.md", None)])
+
+    purged = subprocess.run(
+        [*recollect_command(), "store", "purge", tenant, "memory/a.md", "--json"],
+        env={**there, "RECOLLECT_PROVIDER": "none"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 0 == purged.returncode, purged.stderr
+    assert 2 == json.loads(purged.stdout)["versions"]
+    with host.memory(tenant) as memory:
+        assert [] == memory.pushed.deleted()
+
+
 def test_init_creates_the_tables_once_and_status_tells_of_them(
     address: str, workspace: Path, environ: dict[str, str]
 ) -> None:
@@ -97,17 +139,21 @@ def test_tokens_are_made_listed_without_their_secret_and_revoked(
     there = {**environ, "RECOLLECT_STORE": host_of(address)}
 
     made = run(there, workspace, "tokens", "create", tenant, "--scope", "user:ada", "--read-only",
-               "--expires", "2099-12-31", "--label", "Ada's laptop", "--json")  # fmt: skip
+               "--expires", "90d", "--label", "Ada's laptop", "--json")  # fmt: skip
     listed = run(there, workspace, "tokens", "list", tenant)
     token = json.loads(made.stdout)
+    late = run(there, workspace, "tokens", "create", tenant, "--expires", "2020-01-01")
     revoked = run(there, workspace, "tokens", "revoke", token["id"])
     again = run(there, workspace, "tokens", "revoke", token["id"])
 
     assert 0 == made.returncode, made.stderr
     assert token["token"].startswith(f"rct_{token['id']}_")
     assert (["user:ada"], True) == (token["scopes"], token["readOnly"])
-    assert f"{tenant}: reads, facts of global, user:ada, until 2099-12-31" in listed.stdout
+    last = datetime.now(tz=UTC).astimezone().date() + timedelta(days=90)
+    assert f"{tenant}: reads, facts of global, user:ada, until {last}" in listed.stdout
     assert token["token"].split("_")[2] not in listed.stdout
+    assert 2 == late.returncode
+    assert "coming day" in late.stderr
     assert (0, 1) == (revoked.returncode, again.returncode)
     assert "tokens list" in again.stderr
 

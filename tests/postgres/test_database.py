@@ -17,9 +17,10 @@ from tests.support.postgres import server_of
 from tests.support.servers import Server
 from tests.support.waiting import wait_until
 
-from recollect.errors import StoreError
+from recollect.errors import StoreError, StoreTooNewError
 from recollect.stores.postgres import open_database
 from recollect.stores.postgres.admin import prepare_database
+from recollect.stores.postgres.schema import MIGRATIONS
 from recollect.types import FactMark, Fingerprint, Scope, SourceKind
 
 if TYPE_CHECKING:
@@ -123,6 +124,45 @@ def test_a_pgvector_that_is_too_old_is_refused(empty: str) -> None:
         prepare_database(empty)
 
     assert "pgvector 0.7.4" in raised.value.message
+
+
+@pytest.fixture
+def own(empty: str) -> Iterator[PostgresStore]:
+    """A store in a database of its own, whose tables a test may change."""
+    prepare_database(empty)
+    with open_database(empty, tenant="x") as store:
+        yield store
+
+
+def test_what_runs_of_an_older_version_writes_nothing_after_a_migration(
+    own: PostgresStore, empty: str
+) -> None:
+    newest = len(MIGRATIONS) + 1
+    with psycopg.connect(empty) as newer:
+        newer.execute("INSERT INTO recollect.migrations VALUES (%s, 'a later one')", (newest,))
+
+    with pytest.raises(StoreTooNewError) as raised:
+        own.put(document_of("memory/a.md"), [chunk_of("memory/a.md", "lamp")], recipe="r")
+
+    assert f"version {newest}" in raised.value.message
+    assert "restart" in raised.value.action
+    with psycopg.connect(empty) as newer:
+        assert (0,) == newer.execute("SELECT count(*) FROM recollect.documents").fetchone()
+
+
+def test_a_migration_waits_for_what_is_being_written(own: PostgresStore, empty: str) -> None:
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    migrating = threading.Thread(target=prepare_database, args=(empty,))
+
+    with own._session.writing() as connection:
+        migrating.start()
+        wait_until(lambda: connection.execute(waiting).fetchone() == (1,))
+        # The migration waits for this transaction, and this does not wait for the migration.
+        own.put_vectors(SPACE, digests=["aa"], vectors=np.eye(1, 8, dtype=np.float32))
+        assert migrating.is_alive()
+
+    migrating.join()
+    assert 1 == len(own.spaces())
 
 
 OLD = Path(os.environ.get("OLD_POSTGRES", ""))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.postgres.serving import Served, serving
 
+from recollect.errors import StoreError
+from recollect.hosting.host import MemoryHost
 from recollect.shells.http.many import MANY_OPERATIONS, ROOT
 from recollect.shells.mcp.tools import tools_for
 from recollect.stores.postgres.connect import shown
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import httpx
-
-    from recollect.hosting.host import MemoryHost
 
 NOTE = "memory/2026-02-01.md"
 TEXT = "# Harbour\n\nThe lighthouse was painted red.\n"
@@ -151,6 +151,31 @@ def test_a_token_of_one_scope_sees_no_fact_of_another(served: Served, tenant: st
     assert [403] * 5 == [each.status_code for each in refused]
 
 
+def test_facts_of_another_scope_change_no_answer_to_a_token(served: Served, tenant: str) -> None:
+    root = ROOT.replace("{agent}", tenant)
+    reads = [each for each in OF_MEMORIES if each.method == "GET"]
+    with (
+        served.client(served.token(tenant)) as owner,
+        served.client(served.token(tenant, scopes=("user:ada",))) as ada,
+    ):
+
+        def answers() -> dict[str, str]:
+            told = {each.path: ask(ada, each, tenant).text for each in reads}
+            told |= {tool: str(call(ada, tenant, tool, **given)) for tool, given in SEEN.items()}
+            return {name: _TIMES.sub("", text) for name, text in told.items()}
+
+        owner.put(f"{root}/documents/{NOTE}", json={"text": TEXT})
+        owner.post(f"{root}/facts", json={"text": "Ada has a boat.", "scope": "user:ada"})
+        before = answers()
+        for category in ("other", "decision", "preference"):
+            said = {"text": f"Bob has a {category}.", "scope": "user:bob", "category": category}
+            assert 201 == owner.post(f"{root}/facts", json=said).status_code
+        after = answers()
+
+    changed = {name: (before[name], after[name]) for name in before if before[name] != after[name]}
+    assert {} == changed
+
+
 def test_a_revoked_token_ends_at_once(served: Served, tenant: str, host: MemoryHost) -> None:
     token = served.token(tenant)
     with served.client(token) as client:
@@ -200,15 +225,22 @@ def test_documents_have_etags_and_conditions(served: Served, tenant: str) -> Non
 
 @pytest.mark.parametrize(
     "path",
-    ["..%2F..%2Fetc.md", "%2Fetc%2Fpasswd.md", "a%00.md", ".hidden.md", "a%1b.md", "memory%5Ca.md"],
-)
+    [
+        "..%2F..%2Fetc.md", "%2Fetc%2Fpasswd.md", "a%00.md", ".hidden.md", "a%1b.md",
+        "memory%5Ca.md", "a%ff.md", "a%ed%a0%80.md",
+    ],
+)  # fmt: skip
 def test_a_path_from_a_client_is_not_trusted(served: Served, tenant: str, path: str) -> None:
     with served.client(served.token(tenant)) as client:
         answer = client.put(
             f"{ROOT.replace('{agent}', tenant)}/documents/{path}", json={"text": "No."}
         )
 
-    assert (400, "usage") == (answer.status_code, answer.json()["error"]["type"])
+        listed = client.get(f"{ROOT.replace('{agent}', tenant)}/manifest").json()
+
+    assert 400 == answer.status_code
+    assert answer.json()["error"]["action"]
+    assert {"documents": []} == listed
 
 
 def test_what_is_too_much_is_refused_with_a_next_step(
@@ -229,11 +261,15 @@ def test_what_is_too_much_is_refused_with_a_next_step(
     ):
         ok = client.put(f"{root}/documents/a.md", json={"text": "A."})
         full = client.put(f"{root}/documents/b.md", json={"text": "B."})
-        too_large = client.put(f"{root}/documents/a.md", json={"text": large + large})
+        too_large = client.put(f"{root}/documents/a.md", json={"text": large})
         often = client.get(f"{root}/manifest")
+    with serving(host) as served, served.client(served.token(tenant)) as client:
+        larger = client.put(f"{root}/documents/a.md", json={"text": large + large})
+        changes = {"changes": [{"path": "a.md", "text": large}]}
+        one_of_many = client.post(f"{root}/documents", json=changes)
 
-    answers = (ok, full, too_large, often)
-    assert [201, 507, 413, 429] == [each.status_code for each in answers]
+    answers = (ok, full, too_large, often, larger, one_of_many)
+    assert [201, 507, 413, 429, 413, 413] == [each.status_code for each in answers]
     assert all(each.json()["error"]["action"] for each in answers[1:])
     assert int(often.headers["retry-after"]) >= 1
 
@@ -252,6 +288,51 @@ def test_the_counters_are_for_the_operator(host: MemoryHost, tenant: str) -> Non
     assert 401 == memory.status_code
 
 
+def test_a_role_that_may_not_serve_is_refused_at_the_start(
+    address: str, environ: dict[str, str]
+) -> None:
+    settings = {"store": address, "provider": "none"}
+
+    with pytest.raises(StoreError) as raised:
+        MemoryHost.open(settings=settings, environ=environ)
+
+    assert "The role agent" in raised.value.message
+    assert "GRANT recollect_server TO agent" in raised.value.action
+
+
+def test_behind_a_proxy_the_counters_are_not_for_everybody(host: MemoryHost) -> None:
+    with serving(host, names=("memories.example",)) as served, served.client(None) as anyone:
+        proxied = {"Host": "memories.example"}
+        got = [anyone.get(path, headers=proxied) for path in ("/metrics", "/health")]
+
+    assert [401, 200] == [each.status_code for each in got]
+
+
+def test_a_document_is_purged_with_its_versions(served: Served, tenant: str) -> None:
+    root = ROOT.replace("{agent}", tenant)
+    with served.client(served.token(tenant)) as client:
+        for text in ("One.", "Two.", "Three."):
+            client.put(f"{root}/documents/{NOTE}", json={"text": text})
+        earlier = client.delete(f"{root}/versions/{NOTE}", params={"keepCurrent": "true"}).json()
+        client.delete(f"{root}/documents/{NOTE}")
+        deleted = client.get(f"{root}/manifest", params={"deleted": "true"}).json()["documents"]
+        purged = client.delete(f"{root}/versions/{NOTE}")
+        again = client.delete(f"{root}/versions/{NOTE}")
+        kept = client.get(f"{root}/versions/{NOTE}")
+
+    assert {"path": NOTE, "versions": 2} == earlier
+    assert [(NOTE, 3)] == [(each["path"], each["version"]) for each in deleted]
+    assert [200, 404, 404] == [each.status_code for each in (purged, again, kept)]
+
+
+def test_text_with_nul_is_refused(served: Served, tenant: str) -> None:
+    place = f"{ROOT.replace('{agent}', tenant)}/documents/{NOTE}"
+    with served.client(served.token(tenant)) as client:
+        refused = client.put(place, json={"text": "a\0b"})
+
+    assert (400, "usage") == (refused.status_code, refused.json()["error"]["type"])
+
+
 def call(client: httpx.Client, agent: str, tool: str, **given: object) -> Any:
     """Call a tool; return the status, or what the tool answers."""
     message = {
@@ -266,6 +347,12 @@ def call(client: httpx.Client, agent: str, tool: str, **given: object) -> Any:
     return answer.text if answer.status_code == 200 else answer.status_code
 
 
+_TIMES = re.compile(r'"(?:tookMs|took|asOf|startedAt)": ?[^,}]*|\d+ ms')
+SEEN: dict[str, dict[str, object]] = {
+    "memory_search": {"query": "boat lighthouse"},
+    "memory_status": {},
+    "search": {"query": "boat lighthouse"},
+}
 TOOLS: dict[str, dict[str, object]] = {
     "memory_search": {"query": "zanzibar lighthouse"},
     "memory_get": {"path": "memory/secret.md"},

@@ -7,18 +7,23 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from tests.postgres.serving import serving
 from tests.support.notes import chunk_of, document_of
-from tests.support.servers import DATABASE, SUPERUSER, Server, address_of
+from tests.support.postgres import HOST
+from tests.support.servers import DATABASE, SUPERUSER, Server, add_role, address_of
 from tests.support.waiting import wait_until
 
 from recollect import Memory
 from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
+from recollect.hosting.host import MemoryHost
 from recollect.stores.postgres import open_database
 from recollect.stores.postgres.connect import MOST_CONNECTIONS, Session, patience
+from recollect.stores.postgres.schema import SERVER_ROLE
 from recollect.types import Scope, SourceKind
 
 if TYPE_CHECKING:
@@ -69,6 +74,37 @@ def test_a_memory_works_on_after_a_restart(server: Server, memory: Memory, write
 
     assert "cannot be reached" in raised.value.message
     assert ["memory/lamp.md"] == found(memory, "lamp")
+
+
+def test_health_tells_the_reason_while_all_else_waits_for_the_database(
+    server: Server, environ: dict[str, str]
+) -> None:
+    with psycopg.connect(server.address(user=SUPERUSER), autocommit=True) as connection:
+        add_role(connection, HOST, group=SERVER_ROLE)
+    settings = {"store": server.address(user=HOST), "provider": "none"}
+    with (
+        MemoryHost.open(settings=settings, environ=environ) as host,
+        serving(host) as served,
+        served.client(served.token("ada")) as client,
+        ThreadPoolExecutor(2 * MOST_CONNECTIONS) as pool,
+    ):
+        before = client.get("/health")
+        server.stop()
+        path = "/api/memories/ada/manifest"
+        asked = [pool.submit(client.get, path) for _ in range(2 * MOST_CONNECTIONS)]
+        health = client.get("/health")
+        counters = client.get("/metrics")
+        ended = [each for each in asked if each.done()]
+        server.start()
+        wait_until(lambda: client.get("/health").status_code == 200)
+
+    assert 200 == before.status_code
+    assert (503, "The database cannot be reached.") == (
+        health.status_code,
+        health.json()["error"]["message"],
+    )
+    assert "recollect_database_up 0" in counters.text
+    assert [] == ended
 
 
 def test_a_server_killed_while_it_indexes_loses_nothing_and_the_next_run_completes(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
+from psycopg import sql
+from tests.support.postgres import host_of, server_of, url_of
 
 from recollect import Memory
 from recollect.config import Setup
@@ -19,6 +22,7 @@ from recollect.errors import (
 )
 from recollect.hosting.host import MemoryHost
 from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, parse_path
+from recollect.stores.postgres.admin import prepare_database
 from recollect.stores.pushed import KEPT_VERSIONS, PushedChange
 
 if TYPE_CHECKING:
@@ -184,7 +188,111 @@ def test_a_memory_of_pushed_documents_is_not_made_from_files_by_mistake(
         put(memory, NOTE, "The lighthouse again.\n")
 
 
-def test_a_memory_of_pushed_documents_is_neither_copied_nor_copied_over(
+def test_earlier_versions_are_bounded_and_those_of_deleted_documents_count(
+    tenant: str, environ: dict[str, str], host: MemoryHost
+) -> None:
+    small = {"store": host.config.store, "provider": "none", "limits.megabytes": 1}
+    text = "lamp " * 60_000  # a third of what the memory may hold
+    with (
+        MemoryHost.open(settings=small, environ=environ) as limited,
+        limited.memory(tenant) as memory,
+    ):
+        for number in range(5):
+            put(memory, f"memory/{number}.md", f"{number} {text}")
+            memory.pushed.write([PushedChange(f"memory/{number}.md", None)])
+
+        left = [each.path for each in memory.pushed.deleted()]
+        assert ["memory/2.md", "memory/3.md", "memory/4.md"] == left
+
+
+def test_the_number_of_earlier_versions_is_bounded(
+    tenant: str, environ: dict[str, str], host: MemoryHost
+) -> None:
+    few = {"store": host.config.store, "provider": "none", "limits.documents": 1}
+    with (
+        MemoryHost.open(settings=few, environ=environ) as limited,
+        limited.memory(tenant) as memory,
+    ):
+        for number in range(KEPT_VERSIONS + 2):
+            put(memory, f"memory/{number:02}.md", "Soon gone.")
+            memory.pushed.write([PushedChange(f"memory/{number:02}.md", None)])
+
+        assert KEPT_VERSIONS == len(memory.pushed.deleted())
+        assert "memory/02.md" == memory.pushed.deleted()[0].path
+
+
+def test_a_purged_document_leaves_nothing_behind(
+    host: MemoryHost, tenant: str, address: str
+) -> None:
+    with host.memory(tenant) as memory:
+        put(memory, "memory/kept.md", "The old anchor.\n")
+        put(memory, "memory/kept.md", "The new anchor.\n")
+        for text in ("The secret lighthouse.\n", "The lighthouse is gone.\n"):
+            put(memory, NOTE, text)
+
+        assert 1 == memory.pushed.purge("memory/kept.md", keep_current=True)
+        assert 2 == memory.pushed.purge(NOTE)
+
+        assert [] == memory.pushed.deleted()
+        assert ["memory/kept.md"] == [each.path for each in memory.pushed.listed()]
+        assert "The new anchor.\n" == memory.pushed.read("memory/kept.md")[1]
+        assert () == memory.search("lighthouse").hits
+        with pytest.raises(NotFoundError):
+            memory.pushed.purge(NOTE)
+    with psycopg.connect(server_of(address), dbname="memories") as connection:
+        for table in ("pushed", "pushed_versions", "chunks", "documents"):
+            query = sql.SQL("SELECT * FROM recollect.{} WHERE tenant = %s")
+            rows = connection.execute(query.format(sql.Identifier(table)), (tenant,)).fetchall()
+            assert "lighthouse" not in repr(rows)
+
+
+@pytest.mark.parametrize("text", ["before\0after", "\0"])
+def test_what_could_not_be_read_from_a_file_is_not_pushed(
+    host: MemoryHost, tenant: str, text: str
+) -> None:
+    with host.memory(tenant) as memory:
+        with pytest.raises(UsageError, match="NUL"):
+            put(memory, NOTE, text)
+        assert [] == memory.pushed.listed()
+
+
+def test_a_memory_of_pushed_documents_is_copied_with_its_versions(
+    host: MemoryHost, address: str, tenant: str, workspace: Path, environ: dict[str, str]
+) -> None:
+    superuser = server_of(address)
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE second")
+    second = url_of(psycopg.conninfo.make_conninfo(superuser, dbname="second"))
+    prepare_database(second)
+    other = host_of(second)
+    with host.memory(tenant) as memory:
+        for text in ("The lighthouse is red.\n", "The lighthouse is white.\n"):
+            put(memory, NOTE, text)
+        put(memory, "memory/gone.md", "The anchor.\n")
+        memory.pushed.write([PushedChange("memory/gone.md", None)])
+        memory.facts.remember("The boat is called Otter.")
+    named = {"agent": tenant, "settings": {"provider": "none"}, "environ": environ}
+    setup = Setup.of(workspace, config_file=None, **named)  # type: ignore[arg-type]
+
+    copied = copy_memory(setup, host.config.store, other)
+    again = copy_memory(setup, host.config.store, other)
+
+    assert copied == again
+    settings = {"store": other, "provider": "none"}
+    with (
+        MemoryHost.open(settings=settings, environ=environ) as moved,
+        moved.memory(tenant) as memory,
+    ):
+        assert [NOTE] == [hit.path for hit in memory.search("lighthouse").hits]
+        assert "The lighthouse is red.\n" == memory.pushed.read(NOTE, version=1)[1]
+        assert ["memory/gone.md"] == [each.path for each in memory.pushed.deleted()]
+        assert ["The boat is called Otter."] == [each.text for each in memory.facts.all()]
+        assert 0 == memory.sync().changed  # the index fits the documents
+        put(memory, NOTE, "The lighthouse is green.\n")
+        assert 3 == memory.pushed.read(NOTE)[0].version
+
+
+def test_a_memory_of_pushed_documents_is_not_copied_to_a_file_nor_copied_over(
     host: MemoryHost, address: str, tenant: str, workspace: Path, environ: dict[str, str]
 ) -> None:
     with host.memory(tenant) as memory:
@@ -198,6 +306,10 @@ def test_a_memory_of_pushed_documents_is_neither_copied_nor_copied_over(
     for source, target in ((address, "file:"), ("file:", address)):
         with pytest.raises(StoreError, match="is made from pushed documents"):
             copy_memory(setup, source, target)
+    with pytest.raises(StoreError, match="is made from pushed documents"):
+        copy_memory(setup, address, f"file:{workspace}/new.sqlite")
+
+    assert not (workspace / "new.sqlite").exists()
 
     with host.memory(tenant) as memory:
         assert [NOTE] == [hit.path for hit in memory.search("lighthouse").hits]

@@ -97,6 +97,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("store", "init"): [[NO_SERVER]],
     ("store", "index"): [[NO_SERVER]],
     ("store", "migrate"): [[NO_SERVER]],
+    ("store", "purge"): [["memory", "memory/lamp.md"]],
     ("store", "status"): [[], [NO_SERVER]],
     ("tokens", "create"): [["memory"]],
     ("tokens", "list"): [[]],

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, StoreError
-from recollect.stores.copy import copy_store, differences
+from recollect.stores.copy import copy_pushed, copy_store, differences, pushed_differences
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import (
     describe_database,
     index_database,
+    open_host,
     open_store,
     parse_address,
     prepare_database,
+    remove_file,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from recollect.config import Setup
     from recollect.reports import CopiedMemory
     from recollect.stores.base import Store
@@ -50,53 +55,78 @@ def database_of(setup: Setup, given: str | None) -> str:
 def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
     """Copy this agent's memory from one address to another and compare the two.
 
+    A memory of pushed documents is copied with them, from one database to another.
+
     Raises:
         ConfigError: an address is wrong.
         StoreError: a store cannot be used, or the copy is not the same.
 
     """
-    old, _ = open_store(_full(setup, source), agent=setup.agent)
-    try:
+    source, target = _full(setup, source), _full(setup, target)
+    if source == target:
+        raise ConfigError("Both addresses are the same.", action="Name another one as TO.")
+    with _removed_if_failed(source), contextlib.closing(_open(setup, source)) as old:
         if old.is_empty():
             raise StoreError(
                 f"{old.location} holds nothing of the agent {setup.agent}.",
                 action="Name the agent with --agent, or the workspace with -w.",
             )
-        _require_files(
-            old,
-            setup.agent,
-            what="copying its index would leave the documents themselves behind",
-            action="Move the database with pg_dump, or push the folder to the other one.",
-        )
-        new, _ = open_store(_full(setup, target), agent=setup.agent)
-        try:
-            _require_files(
-                new,
-                setup.agent,
-                what="a copy would take the place of their index",
-                action="Name another agent with --agent, or use `recollect push`.",
+        is_pushed = old.workspace() == PUSHED
+        if is_pushed and target.startswith(_FILE):
+            raise StoreError(
+                f"The memory {setup.agent} in {old.location} is made from pushed documents, which "
+                "a file does not hold.",
+                action="Copy it to another database, or push its folder again.",
             )
+        with _removed_if_failed(target), contextlib.closing(_open(setup, target)) as new:
+            if new.workspace() == PUSHED and not is_pushed:
+                raise StoreError(
+                    f"The memory {setup.agent} in {new.location} is made from pushed documents: a "
+                    "copy would take the place of their index.",
+                    action="Name another agent with --agent, or use `recollect push`.",
+                )
             copied = copy_store(old, new)
             wrong = list(differences(old, new))
+            if is_pushed:
+                wrong += _copy_documents(setup, source, target)
             if wrong:
                 raise StoreError(
                     f"The copy in {new.location} differs: {'; '.join(wrong[:_SHOWN])}.",
                     action="Run it again while nothing else writes to either of them.",
                 )
-        finally:
-            new.close()
-    finally:
-        old.close()
     return copied
 
 
-def _require_files(store: Store, agent: str, *, what: str, action: str) -> None:
-    """Refuse a memory whose documents are nowhere but in its store."""
-    if store.workspace() == PUSHED:
-        raise StoreError(
-            f"The memory {agent} in {store.location} is made from pushed documents: {what}.",
-            action=action,
-        )
+def _copy_documents(setup: Setup, source: str, target: str) -> list[str]:
+    """Copy pushed documents; return where the copy differs."""
+    limits, agent = setup.config.limits, setup.agent
+    with (
+        contextlib.closing(open_host(source, limits=limits)) as old_host,
+        contextlib.closing(open_host(target, limits=limits)) as new_host,
+        contextlib.closing(old_host.pushed(agent)) as old,
+        contextlib.closing(new_host.pushed(agent)) as new,
+        contextlib.closing(new_host.queue()) as queue,
+    ):
+        copy_pushed(old, new)
+        queue.add(agent)  # there may be texts that no worker has embedded yet
+        return list(pushed_differences(old, new))
+
+
+@contextlib.contextmanager
+def _removed_if_failed(address: str) -> Iterator[None]:
+    """Leave no file behind that was only created by opening it for a copy that failed."""
+    file = Path(address.removeprefix(_FILE)) if address.startswith(_FILE) else None
+    is_new = file is not None and not file.exists()
+    try:
+        yield
+    except BaseException:
+        if file is not None and is_new:
+            remove_file(file)
+        raise
+
+
+def _open(setup: Setup, address: str) -> Store:
+    return open_store(address, agent=setup.agent)[0]
 
 
 def _full(setup: Setup, address: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import DocumentSizeError, NotFoundError, UsageError
-from recollect.ingest.read import document_of, unreadable
+from recollect.ingest.read import UnreadableError, decoded, document_of, unreadable
 from recollect.ingest.source import taken_note
 from recollect.ingest.walk import Found
 from recollect.text.safe import on_one_line
@@ -187,16 +187,37 @@ class PushedBook:
         """
         found = self._pushed.versions(parse_path(path))
         if not found:
-            raise NotFoundError(
-                f"There is no document {path}.", action="List the documents to see their paths."
-            )
+            raise _no_document(path)
         return found
+
+    def deleted(self) -> list[PushedDocument]:
+        """Return the deleted documents that have versions left, by the last one of each."""
+        self._pushed.require_here()
+        return self._pushed.deleted()
+
+    def purge(self, path: str, *, keep_current: bool = False) -> int:
+        """Delete a document with all its versions; return how many versions that were.
+
+        Args:
+            path: of the document, which may be deleted already.
+            keep_current: delete only the earlier versions.
+
+        Raises:
+            UsageError: the path is not valid.
+            NotFoundError: no version of it is kept.
+
+        """
+        purged = self._pushed.purge(parse_path(path), keep_current=keep_current)
+        if not purged:
+            raise _no_document(path)
+        self._on_change([path])
+        return purged
 
     def write(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
         """Write and delete documents: all of them, or none. Return those written.
 
         Raises:
-            UsageError: a path is not valid, or named twice.
+            UsageError: a path is not valid or named twice, or a document is not text.
             ChangedError: a stored document is not the expected one.
             NotFoundError: a document to delete does not exist.
             StorageLimitError: a document is too large, or the memory would hold too much.
@@ -212,17 +233,35 @@ class PushedBook:
                     f"{MOST_DOCUMENT_BYTES:,}.",
                     action="Divide it into several notes.",
                 )
+            _require_text(each)
         gone = {each.path for each in changes if each.content is None}
         with self._pushed.changing():
             missing = gone - {each.path for each in self._pushed.named(sorted(gone))}
             if missing:
-                raise NotFoundError(
-                    f"There is no document {min(missing)}.",
-                    action="List the documents to see their paths.",
-                )
+                raise _no_document(min(missing))
             written = self._pushed.change(changes)
         self._on_change(paths)
         return written
+
+
+def _no_document(path: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no document {path}.", action="List the documents to see their paths."
+    )
+
+
+def _require_text(change: PushedChange) -> None:
+    """Refuse what could not be read from a file of the same content.
+
+    Raises:
+        UsageError: it is not text.
+
+    """
+    try:
+        decoded(change.content or b"", change.path)
+    except UnreadableError as error:
+        failure = error.failure
+        raise UsageError(f"{failure.path} {failure.reason}.", action="Send it as text.") from error
 
 
 def _is_text(path: str) -> bool:

@@ -68,7 +68,7 @@ def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -
         UnreadableError: they are not text.
 
     """
-    text = _decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
+    text = decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
     top = front_matter(text)
     return Document(
         path=found.path,
@@ -117,7 +117,13 @@ def content_of(found: Found, *, max_bytes: int, action: str) -> tuple[bytes, Sta
     return content, Stat(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
-def _decoded(content: bytes, path: str) -> str:
+def decoded(content: bytes, path: str) -> str:
+    """Return the text of a file's bytes.
+
+    Raises:
+        UnreadableError: they are not text.
+
+    """
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         text = content.decode("utf-16" if is_utf16 else "utf-8-sig")

@@ -40,10 +40,11 @@ class HostThreads:
     def __init__(self) -> None:
         self.calls = ThreadPoolExecutor(_MOST_CALLS, thread_name_prefix="recollect-call")
         self.questions = ThreadPoolExecutor(MOST_QUESTIONS, thread_name_prefix="recollect-question")
+        self.health = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
 
     def close(self) -> None:
         """Stop; what waits for a thread is not done."""
-        for pool in (self.calls, self.questions):
+        for pool in (self.calls, self.questions, self.health):
             pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -288,6 +288,9 @@ class VectorIndex(Protocol):
     def space(self, fingerprint: Fingerprint) -> Space | None:
         """Describe a space; None if nothing of it is stored."""
 
+    def spaces(self) -> list[Fingerprint]:
+        """Return every space of which something is stored, in the order of their names."""
+
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
         """Store how the cosines of unrelated texts are distributed in a space."""
 

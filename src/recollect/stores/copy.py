@@ -1,7 +1,8 @@
 """Copies a memory from one store to another of any kind, and compares the two.
 
 What is copied is what cannot be made again for free: documents with their chunks, and the vectors
-that searches use. Open batches, leases and vectors of other spaces stay behind.
+of every space: the one that searches use, one beside it for other scripts, one that is being
+filled. Pushed documents are copied with their versions. Open batches and leases stay behind.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from recollect.stores.base import Store
+    from recollect.stores.pushed import PushedDocuments
     from recollect.types import Fingerprint, Known
 
     Name = tuple[SourceKind, str]
@@ -42,8 +44,11 @@ def copy_store(source: Store, target: Store) -> CopiedMemory:
             ]
             target.put_many(part)
             chunks += sum(len(write.chunks) for write in part)
-        space = source.published()
-        vectors = 0 if space is None else _copy_vectors(source, target, space, scope=everyone)
+        vectors = sum(
+            _copy_vectors(source, target, space, scope=everyone) for space in source.spaces()
+        )
+        if (published := source.published()) is not None:
+            target.publish(published)
         if (workspace := source.workspace()) is not None:
             target.claim(workspace)
     return CopiedMemory(len(names), chunks, vectors)
@@ -60,10 +65,9 @@ def differences(source: Store, target: Store) -> Iterator[str]:
             target.chunks_of(path, source=name[0])
         ):
             yield f"{path} has other chunks"
-    space = source.published()
-    if space != target.published():
+    if source.published() != target.published():
         yield "searches use another vector space"
-    if space is not None:
+    for space in source.spaces():
         counted = source.status(space).vectors, target.status(space).vectors
         if counted[0] != counted[1]:
             yield f"{counted[0]} chunks have a vector, {counted[1]} in the copy"
@@ -119,5 +123,25 @@ def _copy_vectors(source: Store, target: Store, space: Fingerprint, *, scope: Sc
     stored = source.space(space)
     if stored is not None and stored.background is not None:
         target.put_background(space, stored.background)
-    target.publish(space)
     return len(keys)
+
+
+def copy_pushed(source: PushedDocuments, target: PushedDocuments) -> None:
+    """Make the target hold the pushed documents of the source, each with its versions."""
+    current = {each.path for each in source.listed()}
+    paths = current | {each.path for each in source.deleted()}
+    for each in (*target.listed(), *target.deleted()):
+        if each.path not in paths:
+            target.purge(each.path)
+    for path in sorted(paths):
+        versions = [source.content(path, version=each.version) for each in source.versions(path)]
+        target.restore(versions, is_deleted=path not in current)
+
+
+def pushed_differences(source: PushedDocuments, target: PushedDocuments) -> Iterator[str]:
+    """Yield where the target does not hold the pushed documents that the source holds."""
+    if source.listed() != target.listed():
+        yield "the pushed documents are not the same"
+    for each in (*source.listed(), *source.deleted()):
+        if source.versions(each.path) != target.versions(each.path):
+            yield f"{each.path} has other versions"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PUSHED = "pushed:"
 """Stands in the place of a workspace: the files of this memory are in the store."""
 KEPT_VERSIONS = 10
-"""Earlier versions of a document that are kept."""
+"""Earlier versions of a document that are kept, as long as there is room for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class MemoryLimits:
         "limits.megabytes",
         100,
         whole(1, 10**9),
-        "size of the pushed documents of one memory; earlier versions do not count",
+        "size of the pushed documents of one memory; earlier versions have as much room again",
     )
     requests_per_minute: int = user_setting(
         "limits.requests_per_minute",
@@ -105,10 +105,34 @@ class PushedDocuments(Protocol):
     def versions(self, path: str) -> list[PushedDocument]:
         """Return the versions that are kept, the newest first; the current one is among them."""
 
+    def deleted(self) -> list[PushedDocument]:
+        """Return the last version of each document that is deleted, in the order of their paths."""
+
+    def purge(self, path: str, *, keep_current: bool = False) -> int:
+        """Delete a document with all its versions; return how many versions that were.
+
+        Args:
+            path: of the document, which may be deleted already.
+            keep_current: delete only the earlier versions.
+
+        """
+
+    def restore(
+        self, versions: Sequence[tuple[PushedDocument, bytes]], *, is_deleted: bool
+    ) -> None:
+        """Store a document with its versions as they are, in the place of what it had before.
+
+        Args:
+            versions: the newest first, all of the same path.
+            is_deleted: whether even the newest is an earlier version.
+
+        """
+
     def change(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
         """Write and delete documents: all of them, or none. Return those written.
 
-        The memory is put into the queue of work.
+        The memory is put into the queue of work. Earlier versions that no longer fit are dropped,
+        the oldest first.
 
         Raises:
             ChangedError: a stored document is not one of those expected.
@@ -187,8 +211,13 @@ class WorkQueue(Protocol):
     def put_off(self, claim: Claim, *, seconds: float) -> None:
         """Give the claim back: the work failed, or was left, and is due again after so long."""
 
-    def waiting(self) -> int:
-        """Return how many memories are in the queue."""
+    def waiting(self, *, patience: float | None = None) -> int:
+        """Return how many memories are in the queue.
+
+        Args:
+            patience: seconds to wait for a connection; None for as long as for anything else.
+
+        """
 
     def close(self) -> None:
         """Release the connection."""

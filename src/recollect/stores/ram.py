@@ -346,6 +346,10 @@ class RamStore(Store):
         return self._all.published
 
     @synchronized
+    def spaces(self) -> list[Fingerprint]:
+        return sorted(self._all.dimensions, key=str)
+
+    @synchronized
     def publish(self, fingerprint: Fingerprint) -> None:
         self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
         self._all.published = fingerprint

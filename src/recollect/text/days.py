@@ -14,13 +14,14 @@ from recollect.errors import QueryError
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-_AGO = re.compile(r"(\d{1,5})([dw])")
+_COUNTED = re.compile(r"(\d{1,5})([dw])")
 _ISO = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
 _DAYS = {"d": 1, "w": 7}
 _FIRST_YEAR = 2
 _LAST_YEAR = 9998
 """Earlier or later days do not start or end in every time zone."""
 DAY_EXAMPLES = "2026-02-01, yesterday, 7d, last week or March"
+COMING_EXAMPLES = "2027-02-01, or 90d for 90 days from now"
 
 
 def parse_day(text: str) -> date:
@@ -32,7 +33,7 @@ def parse_day(text: str) -> date:
     """
     text = text.strip().lower()
     today = datetime.now(tz=UTC).astimezone().date()
-    if ago := _AGO.fullmatch(text):
+    if ago := _COUNTED.fullmatch(text):
         day = today - timedelta(days=int(ago[1]) * _DAYS[ago[2]])
     else:
         day = _named_day(text, today) or date.fromisoformat(text)
@@ -47,6 +48,24 @@ def _named_day(text: str, today: date) -> date | None:
     from recollect.text.date_words import first_day  # noqa: PLC0415 - compiles its patterns
 
     return first_day(text, today=today)
+
+
+def parse_coming_day(text: str) -> date:
+    """Return the day that a text names, which is not over; 7d counts from today on.
+
+    Raises:
+        ValueError: it does not name such a day.
+
+    """
+    text = text.strip().lower()
+    today = datetime.now(tz=UTC).astimezone().date()
+    if counted := _COUNTED.fullmatch(text):
+        day = today + timedelta(days=int(counted[1]) * _DAYS[counted[2]])
+    else:
+        day = today if text == "today" else date.fromisoformat(text)
+    if day < today or day.year > _LAST_YEAR:
+        raise ValueError(text)
+    return day
 
 
 def end_of(day: date | None) -> datetime | None:

@@ -19,7 +19,7 @@ from recollect.config.paths import find_workspace
 from recollect.records import dataclass
 from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
 from recollect.shells.render.shared import price_text
-from recollect.text.days import DAY_EXAMPLES, parse_day
+from recollect.text.days import COMING_EXAMPLES, DAY_EXAMPLES, parse_coming_day, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -193,21 +193,27 @@ def shared_options(
 
 
 class Day(click.ParamType["date"]):
-    """A day, absolute or counted back from today."""
+    """A day, absolute or counted from today."""
 
     name = "day"
+
+    def __init__(self, parse: Callable[[str], date], wanted: str) -> None:
+        """Store how it is read, and what an error says is expected."""
+        self._parse = parse
+        self._wanted = wanted
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> date:
         """Return the day, or fail with an example of one."""
         try:
-            return parse_day(str(value))
+            return self._parse(str(value))
         except ValueError:
-            self.fail(f"{value!r} is not a day such as {DAY_EXAMPLES}", param, ctx)
+            self.fail(f"{value!r} is not {self._wanted}", param, ctx)
 
 
-DAY = Day()
+DAY = Day(parse_day, f"a day such as {DAY_EXAMPLES}")
+COMING_DAY = Day(parse_coming_day, f"a coming day such as {COMING_EXAMPLES}")
 
 
 class Group(click.Group):

@@ -1,4 +1,4 @@
-"""Databases that many agents share: `store init`, `migrate`, `status`, `index`, `copy`."""
+"""Databases that many agents share: `store init`, `migrate`, `status`, `index`, `copy`, `purge`."""
 
 from __future__ import annotations
 
@@ -80,6 +80,32 @@ def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
     copied = copy_memory(setup, source, target)
     options.print(
         render.copied_json(copied, agent=setup.agent), render.copied_text(copied, agent=setup.agent)
+    )
+
+
+@store_command.command("purge")
+@click.argument("memory")
+@click.argument("path")
+@click.option("--keep-current", is_flag=True, help="Delete only the earlier versions.")
+@shared_options
+def purge_document(options: SharedOptions, *, memory: str, path: str, keep_current: bool) -> None:
+    """Delete a pushed document with all its versions: nothing of it is kept.
+
+    MEMORY is the id of an agent, PATH that of the document, which may be deleted already. The
+    setting `store` names the database.
+    """
+    from recollect.hosting.host import MemoryHost  # noqa: PLC0415 - heavy
+    from recollect.hosting.tokens import named_agent  # noqa: PLC0415
+
+    options.require_config_file()
+    with (
+        MemoryHost.open(config_file=options.config_file) as host,
+        host.memory(named_agent(memory), purpose="recollect store purge") as opened,
+    ):
+        purged = opened.pushed.purge(path, keep_current=keep_current)
+    options.print(
+        {"memory": memory, "path": path, "versions": purged},
+        f"Deleted {purged} versions of {path}.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.shells.cli.shared import DAY, SharedOptions, shared_options
+from recollect.shells.cli.shared import COMING_DAY, SharedOptions, shared_options
 from recollect.shells.render import tokens as render
 from recollect.text.days import end_of
 
@@ -35,7 +35,11 @@ def tokens_command(_options: SharedOptions) -> None:
     multiple=True,
     help="Show only global facts and those of this scope; may be repeated.",
 )
-@click.option("--expires", type=DAY, help="The last day on which it works.  [default: never]")
+@click.option(
+    "--expires",
+    type=COMING_DAY,
+    help="The last day on which it works: 2027-02-01, or 90d from now.  [default: never]",
+)
 @click.option("--label", default="", help="What it is for.")
 @shared_options
 def create(

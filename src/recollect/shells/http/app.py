@@ -15,6 +15,7 @@ from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import Response
@@ -191,8 +192,25 @@ class GuardedApp:
                 action="Send shorter parameters.",
             )
             return error_response(too_long, path=path)
+        if not _is_utf8(scope["raw_path"]) or not _is_utf8(scope["query_string"]):
+            not_text = RequestError(
+                400,
+                "address",
+                "The address is not UTF-8.",
+                action="Encode its bytes above 127 as UTF-8, then with %.",
+            )
+            return error_response(not_text, path=path)
         refused = self._guard.refusal(_origin(scope, self._public))
         return None if refused is None else refused_response(refused, path=path)
+
+
+def _is_utf8(encoded: bytes) -> bool:
+    """Tell whether a part of an address is text: others would be stored under a changed name."""
+    try:
+        unquote_to_bytes(encoded).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 async def _not_found(known: set[str], scope: Scope, receive: Receive, send: Send) -> None:

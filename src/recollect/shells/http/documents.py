@@ -14,7 +14,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from recollect.facts.folder import FACTS_FOLDER
-from recollect.hosting.documents import MOST_DOCUMENT_BYTES, MOST_PATH_CHARS, PushedChange
+from recollect.hosting.documents import MOST_PATH_CHARS, PushedChange
 from recollect.shells.http.errors import JsonResponse, ParameterError, RequestError
 from recollect.shells.http.models import SOMETIMES, Parameters, ResponseModel
 
@@ -31,7 +31,8 @@ _TAGS = re.compile(r'\s*(?:W/)?"([!#-~]*)"\s*(?:,|$)')
 _NANO = 10**9
 
 DocumentPath = Annotated[str, Field(min_length=1, max_length=MOST_PATH_CHARS)]
-DocumentText = Annotated[str, Field(max_length=MOST_DOCUMENT_BYTES)]
+# No longer than a body: what a document may have is counted in bytes, and refused with 413.
+DocumentText = Annotated[str, Field(max_length=BODY_BYTES)]
 _PATH_HELP = "The path of the document, such as memory/2026-02-01.md."
 
 
@@ -39,6 +40,20 @@ class DocumentParameters(Parameters):
     """Parameters of the operations on one document."""
 
     path: DocumentPath = Field(description=_PATH_HELP)
+
+
+class ManifestParameters(Parameters):
+    """Parameters of GET …/manifest."""
+
+    deleted: bool = Field(
+        default=False, description="List deleted documents instead, by the last version kept."
+    )
+
+
+class PurgeParameters(DocumentParameters):
+    """Parameters of DELETE …/versions/{path}."""
+
+    keep_current: bool = Field(default=False, description="Delete only the earlier versions.")
 
 
 class ReadParameters(DocumentParameters):
@@ -95,9 +110,18 @@ class PushedListResponse(ResponseModel):
     deleted: list[str] = SOMETIMES
 
 
-async def manifest(state: MemoryState, _: Parameters) -> Json:
+class PurgedResponse(ResponseModel):
+    """A document that was deleted with its versions."""
+
+    path: str
+    versions: int
+
+
+async def manifest(state: MemoryState, given: ManifestParameters) -> Json:
     """List all pushed documents with their ETags."""
-    listed = await state.memory.read(lambda memory: memory.pushed.listed())
+    listed = await state.memory.read(
+        lambda memory: memory.pushed.deleted() if given.deleted else memory.pushed.listed()
+    )
     return {"documents": [_json(each) for each in listed if state.may_open(each.path)]}
 
 
@@ -152,6 +176,15 @@ async def document_versions(state: MemoryState, given: DocumentParameters) -> Js
     state.require_open(given.path)
     found = await state.memory.read(lambda memory: memory.pushed.versions(given.path))
     return {"documents": [_json(each) for each in found]}
+
+
+async def purge_document(state: MemoryState, given: PurgeParameters) -> Json:
+    """Delete a document with all its versions; nothing of it is kept."""
+    state.require_open(given.path)
+    purged = await state.memory.run(
+        lambda memory: memory.pushed.purge(given.path, keep_current=given.keep_current)
+    )
+    return {"path": given.path, "versions": purged}
 
 
 def facts_refused() -> RequestError:

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from recollect.errors import StoreError
+from recollect.errors import (
+    StoreBusyError,
+    StoreError,
+    StoreTooNewError,
+    StoreUnreachableError,
+)
 from recollect.facts.folder import FACTS_FOLDER
 from recollect.hosting.tokens import find_token
 from recollect.shells.guard import bearer_of
@@ -50,6 +55,13 @@ _OPENAI = "/v1/"
 _MEASURING = "/api/evaluation"  # of cases in a workspace, which these memories do not have
 _MINUTE = 60.0
 _MOST_COUNTED = 100_000  # memories whose requests are counted
+_LOOK_SECONDS = 2.0  # for the answer of the database to /health and /metrics
+_FAULTS: tuple[tuple[type[StoreError], str], ...] = (
+    (StoreUnreachableError, "The database cannot be reached."),
+    (StoreBusyError, "The database has no free connection."),
+    (StoreTooNewError, "The database has tables of a newer Recollect."),
+    (StoreError, "The database cannot be used."),
+)
 _LOG = logging.getLogger("recollect.http")
 
 
@@ -111,6 +123,7 @@ class MemoriesState:
         self.threads = HostThreads()
         self.started_at = datetime.now(tz=UTC)
         self._rates = RequestRates(host.config.limits.requests_per_minute)
+        self._looking: asyncio.Future[int | str] | None = None
 
     async def admit(self, scope: Scope) -> MemoryState | ServerItself:
         """Return the state for a request.
@@ -171,14 +184,27 @@ class MemoriesState:
             headers={"Retry-After": "5"},
         )
 
-    async def waiting(self) -> int:
-        """Return how many memories wait for a worker."""
+    async def look(self) -> int | str:
+        """Return how many memories wait for a worker, or why the database cannot be used now.
 
-        def count() -> int:
+        The reason has nothing that only the operator may know. One look is under way at a time, in
+        a thread of its own: those of calls may all be waiting for the database.
+        """
+        if self._looking is None or self._looking.done():
+            loop = asyncio.get_running_loop()
+            self._looking = loop.run_in_executor(self.threads.health, self._look)
+        done, _ = await asyncio.wait([self._looking], timeout=_LOOK_SECONDS)
+        if not done:
+            return f"The database did not answer within {_LOOK_SECONDS:g} seconds."
+        return self._looking.result()
+
+    def _look(self) -> int | str:
+        try:
             with self.host.queue() as queue:
-                return queue.waiting()
-
-        return await asyncio.get_running_loop().run_in_executor(self.threads.calls, count)
+                return queue.waiting(patience=_LOOK_SECONDS / 2)
+        except StoreError as error:
+            _LOG.warning("%s %s", error.message, error.action)
+            return next(words for kind, words in _FAULTS if isinstance(error, kind))
 
     def close(self) -> None:
         """Stop the threads."""
@@ -235,24 +261,30 @@ class ServerItself:
 
 async def health(state: ServerItself, _: NoParameters) -> Json:
     """Check whether the server works; needs no token."""
-    try:
-        await state.many.waiting()
-    except StoreError as error:
-        raise state.many.shown(error) from error
+    found = await state.many.look()
+    if isinstance(found, str):
+        raise RequestError(
+            503,
+            "store",
+            found,
+            action="The log of the server has the details; `recollect store status` shows more.",
+            headers={"Retry-After": "5"},
+        )
     return {"status": "ok", "version": __version__, "worker": "idle"}
 
 
 async def metrics(state: ServerItself, _: NoParameters) -> Response:
     """Return counters in Prometheus' text format: of all memories together."""
+    found = await state.many.look()
     lines = [
         *state.many.metrics.lines(),
         *gauge(
-            "recollect_memories_waiting",
-            "Memories with something to embed.",
-            await state.many.waiting(),
+            "recollect_database_up", "Whether the database answers.", int(isinstance(found, int))
         ),
         *gauge("recollect_build_info", "The version.", {(("version", __version__),): 1}),
     ]
+    if isinstance(found, int):
+        lines += gauge("recollect_memories_waiting", "Memories with something to embed.", found)
     return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
 
 
@@ -274,20 +306,22 @@ MANY_OPERATIONS = (
     *(_of_each_memory(each) for each in OPERATIONS
       if each.path.startswith(_OWN) and not each.path.startswith(_MEASURING)),
     *(each for each in OPERATIONS if each.path.startswith(_OPENAI)),
-    Operation("GET", f"{ROOT}/manifest", documents.manifest, NoParameters,
+    Operation("GET", f"{ROOT}/manifest", documents.manifest, documents.ManifestParameters,
               documents.PushedListResponse, errors=(409,)),
     Operation("GET", _DOCUMENT, documents.get_document, documents.ReadParameters,
               documents.PushedTextResponse, errors=(404, 409)),
     Operation("PUT", _DOCUMENT, documents.put_document, documents.PutParameters,
-              documents.PushedModel, status=201, errors=(409, 412, 507), writes=True,
+              documents.PushedModel, status=201, errors=(409, 412, 413, 507), writes=True,
               body_bytes=documents.BODY_BYTES),
     Operation("DELETE", _DOCUMENT, documents.delete_document, documents.DocumentParameters,
               documents.PushedListResponse, errors=(404, 409, 412), writes=True),
     Operation("POST", f"{ROOT}/documents", documents.change_documents, documents.ChangesParameters,
-              documents.PushedListResponse, errors=(404, 409, 412, 507), writes=True,
+              documents.PushedListResponse, errors=(404, 409, 412, 413, 507), writes=True,
               body_bytes=documents.BODY_BYTES),
     Operation("GET", f"{ROOT}/versions/{{path}}", documents.document_versions,
               documents.DocumentParameters, documents.PushedListResponse, errors=(404,)),
+    Operation("DELETE", f"{ROOT}/versions/{{path}}", documents.purge_document,
+              documents.PurgeParameters, documents.PurgedResponse, errors=(404, 409), writes=True),
 )
 # fmt: on
 """Every operation of a server of many memories."""

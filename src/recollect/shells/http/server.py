@@ -87,8 +87,10 @@ async def run_many(
     from recollect.shells.http.many import MANY_OPERATIONS, ROOT, MemoriesState  # noqa: PLC0415
     from recollect.shells.mcp.many import ManyMcp  # noqa: PLC0415
 
-    # Nobody knows the token that keeps others from the counters, unless the operator names one.
-    token = options.token or (None if is_loopback(options.host) else secrets.token_hex(32))
+    # Nobody knows the token that keeps others from the counters, unless the operator names one. A
+    # server with another name is behind a proxy, which passes on what others send.
+    is_private = is_loopback(options.host) and not options.names
+    token = options.token or (None if is_private else secrets.token_hex(32))
     guard = Guard(options.host, listener.getsockname()[1], names=options.names, token=token)
     state = MemoriesState(host, is_read_only=options.is_read_only)
     tools = ManyMcp(state)

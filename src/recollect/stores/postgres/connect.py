@@ -22,10 +22,12 @@ from recollect.errors import (
     StoreError,
     StoreFullError,
     StoreReadOnlyError,
+    StoreTooNewError,
     StoreUnreachableError,
 )
 from recollect.stores.postgres.adapt import register
 from recollect.stores.postgres.near import EFFORT
+from recollect.stores.postgres.schema import BEGIN_WRITING, MIGRATIONS, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +106,31 @@ def parameters(address: str) -> dict[str, Any]:
 
 def connected(address: str) -> Connection:
     """Return a connection of its own, which is closed at the end of a `with`."""
-    return psycopg.connect(autocommit=True, **parameters(address))
+    given, limit = parameters(address), _patience.get()
+    if limit is not None:
+        given["connect_timeout"] = min(int(given["connect_timeout"]), max(1, round(limit)))
+    return psycopg.connect(autocommit=True, **given)
+
+
+def require_version(version: int, *, location: str) -> None:
+    """Check that tables are of the version that this Recollect knows.
+
+    Raises:
+        StoreTooNewError: a newer Recollect has changed them.
+        StoreError: they are older.
+
+    """
+    known = len(MIGRATIONS)
+    if version > known:
+        raise StoreTooNewError(
+            f"The tables of {location} are of version {version}; this Recollect knows {known}.",
+            action="Upgrade Recollect, and restart what still runs of this version.",
+        )
+    if version < known:
+        raise StoreError(
+            f"The tables of {location} are of version {version}; this Recollect needs {known}.",
+            action="Run `recollect store migrate`, or use the Recollect that the others use.",
+        )
 
 
 def _taken_pool(address: str) -> ConnectionPool[Connection]:
@@ -183,7 +209,8 @@ class Session:
         """Run the body as one transaction."""
         limit = _patience.get()
         lock_ms = _LOCK_MS if limit is None else max(1, round(limit * 1000))
-        with self._transaction(f"{_WRITE}; SET LOCAL lock_timeout = {lock_ms}") as current:
+        begin = f"{_WRITE}; SET LOCAL lock_timeout = {lock_ms}; {BEGIN_WRITING}"
+        with self._transaction(begin) as current:
             yield current
 
     @contextlib.contextmanager
@@ -196,9 +223,10 @@ class Session:
                 f"The index {self.location} is closed.", action="Open the memory again."
             )
         with translated(self.location), contextlib.ExitStack() as stack:
-            connection = self._begun(stack, begin)
+            connection, version = self._begun(stack, begin)
             self._current = connection
             try:
+                require_version(version, location=self.location)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException as error:
@@ -211,8 +239,8 @@ class Session:
             finally:
                 self._current = None
 
-    def _begun(self, stack: contextlib.ExitStack, begin: str) -> Connection:
-        """Return a connection with an open transaction.
+    def _begun(self, stack: contextlib.ExitStack, begin: str) -> tuple[Connection, int]:
+        """Return a connection with an open transaction, and the version of the tables.
 
         A server that was restarted has left dead connections in the pool. Nothing was sent through
         them yet, so another one is tried.
@@ -224,12 +252,12 @@ class Session:
             named = f"SET LOCAL recollect.tenant = {tenant.as_string(connection)}"
             try:
                 # One message: a transaction costs no round trip of its own.
-                connection.execute(f"{begin}; {_SETTINGS}; {named}".encode())
+                told = connection.execute(f"{begin}; {_SETTINGS}; {named}; {VERSION}".encode())
             except psycopg.OperationalError:
                 if attempt == MOST_CONNECTIONS or not connection.closed:
                     raise
             else:
-                return connection
+                return connection, _last_number(told)
         raise AssertionError  # the loop returns or raises
 
     @contextlib.contextmanager
@@ -316,6 +344,15 @@ def _lost(location: str, error: Exception) -> StoreError:
         f"The connection to {location} was lost ({_first_line(error)}).",
         action="Run it again; if it happens again, check the server.",
     )
+
+
+def _last_number(told: Cursor) -> int:
+    """Return the one value of the last of several results."""
+    while told.nextset():
+        pass
+    row = told.fetchone()
+    assert row is not None  # noqa: S101 - an aggregate has one row
+    return int(row[0])
 
 
 def _first_line(error: Exception) -> str:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from recollect.stores.postgres.connect import Session
+from recollect.errors import StoreError
+from recollect.stores.postgres.connect import Session, connected, shown, translated
 from recollect.stores.postgres.pushed import PostgresPushed
 from recollect.stores.postgres.queue import PostgresQueue
+from recollect.stores.postgres.schema import SCHEMA, SERVER_ROLE
 from recollect.stores.postgres.store import PostgresStore, require_tables
 from recollect.stores.postgres.tokens import PostgresTokens
 from recollect.stores.pushed import MemoryLimits, StoreHost
+
+_MAY_SERVE = """
+    SELECT current_user, bool_and(has_table_privilege(name, kind))
+    FROM unnest(%s::text[]) AS name, unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS kind
+"""
 
 
 class PostgresHost(StoreHost):
@@ -38,8 +45,23 @@ def open_host(address: str, *, limits: MemoryLimits) -> PostgresHost:
     """Open a database whose tables exist.
 
     Raises:
-        StoreError: the server cannot be reached, or has no such tables.
+        StoreError: the server cannot be reached, has no such tables, or the role may not serve.
 
     """
     require_tables(address)
+    _require_rights(address)
     return PostgresHost(address, limits=limits)
+
+
+def _require_rights(address: str) -> None:
+    location = shown(address)
+    tables = [f"{SCHEMA}.{name}" for name in ("tokens", "queue")]
+    with translated(location), connected(address) as connection:
+        row = connection.execute(_MAY_SERVE, (tables,)).fetchone()
+    role, may_serve = row or ("", False)
+    if not may_serve:
+        raise StoreError(
+            f"The role {role} of {location} may not use the tokens and the queue of memories.",
+            action=f"Grant it {SERVER_ROLE}, as superuser: GRANT {SERVER_ROLE} TO {role}; or use "
+            "the address of a role that has it.",
+        )

@@ -47,10 +47,27 @@ _LAST = """
     WHERE tenant = %s AND path = ANY(%s) GROUP BY path
 """
 _PUT = f"""
-    INSERT INTO pushed (tenant, {_COLUMNS}, content) VALUES (%s, %s, %s, %s, %s, %s, %s)
+    INSERT INTO {{table}} (tenant, {_COLUMNS}, content) VALUES (%s, %s, %s, %s, %s, %s, %s)
 """  # noqa: S608 - our own names
+_PUT_CURRENT, _PUT_EARLIER = _PUT.format(table="pushed"), _PUT.format(table="pushed_versions")
 _DELETE = "DELETE FROM pushed WHERE tenant = %s AND path = %s"
-_TOTALS = "SELECT count(*), coalesce(sum(size_bytes), 0) FROM pushed WHERE tenant = %s"
+_PURGE = "DELETE FROM pushed_versions WHERE tenant = %s AND path = %s"
+_DELETED = f"""
+    SELECT DISTINCT ON (path) {_COLUMNS} FROM pushed_versions v
+    WHERE tenant = %s AND NOT EXISTS (
+        SELECT 1 FROM pushed p WHERE p.tenant = v.tenant AND p.path = v.path
+    ) ORDER BY path, version DESC
+"""  # noqa: S608 - our own names
+_TOTALS = "SELECT count(*), coalesce(sum(size_bytes), 0) FROM {table} WHERE tenant = %s"
+_DROP_OLDEST = """
+    DELETE FROM pushed_versions v USING (
+        SELECT path, version, row_number() OVER newest AS place, sum(size_bytes) OVER newest AS size
+        FROM pushed_versions WHERE tenant = %s
+        WINDOW newest AS (ORDER BY changed_ns DESC, path, version DESC)
+    ) kept
+    WHERE v.tenant = %s AND v.path = kept.path AND v.version = kept.version
+      AND (kept.place > %s OR kept.size > %s)
+"""
 _MEGA = 1_000_000
 
 
@@ -121,6 +138,8 @@ class PostgresPushed(TenantTables, PushedDocuments):
             written += self._put(connection, [each for each in new if each.content is not None])
             if written:
                 self._require_room(connection)
+            if any(each.path in stored for each in new):
+                self._bound_history(connection)
             run(connection, ENQUEUE, (self._tenant,))
         return sorted(written, key=lambda each: each.path)
 
@@ -152,12 +171,51 @@ class PostgresPushed(TenantTables, PushedDocuments):
             written.append(document)
             values.append((self._tenant, *astuple(document), each.content))
         with connection.cursor() as cursor:
-            cursor.executemany(_PUT.encode(), values)
+            cursor.executemany(_PUT_CURRENT.encode(), values)
         return written
+
+    def deleted(self) -> list[PushedDocument]:
+        with self._session.reading() as connection:
+            rows = run(connection, _DELETED, (self._tenant,)).fetchall()
+        return [PushedDocument(*row) for row in rows]
+
+    def purge(self, path: str, *, keep_current: bool = False) -> int:
+        key = (self._tenant, path)
+        with self.changing() as connection:
+            self.require_here()
+            purged = run(connection, _PURGE, key).rowcount
+            if not keep_current:
+                purged += run(connection, _DELETE, key).rowcount
+            if purged:
+                run(connection, ENQUEUE, (self._tenant,))
+        return purged
+
+    def restore(
+        self, versions: Sequence[tuple[PushedDocument, bytes]], *, is_deleted: bool
+    ) -> None:
+        with self.changing() as connection:
+            for place, (document, content) in enumerate(versions):
+                if not place:
+                    key = (self._tenant, document.path)
+                    run(connection, _DELETE, key)
+                    run(connection, _PURGE, key)
+                statement = _PUT_EARLIER if place or is_deleted else _PUT_CURRENT
+                run(connection, statement, (self._tenant, *astuple(document), content))
+
+    def _totals(self, connection: Connection, table: str) -> tuple[int, int]:
+        row = run(connection, _TOTALS.format(table=table), (self._tenant,)).fetchone()
+        return (int(row[0]), int(row[1])) if row else (0, 0)
+
+    def _bound_history(self, connection: Connection) -> None:
+        """Drop the oldest versions, of deleted documents too, if there are too many."""
+        most = self._limits.documents * KEPT_VERSIONS, self._limits.megabytes * _MEGA
+        count, size = self._totals(connection, "pushed_versions")
+        if count > most[0] or size > most[1]:
+            run(connection, _DROP_OLDEST, (self._tenant, self._tenant, *most))
 
     def _require_room(self, connection: Connection) -> None:
         limits = self._limits
-        count, size = run(connection, _TOTALS, (self._tenant,)).fetchone() or (0, 0)
+        count, size = self._totals(connection, "pushed")
         if count > limits.documents:
             raise StorageLimitError(
                 f"This memory may hold {limits.documents:,} documents.",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from typing import TYPE_CHECKING
 
 from recollect.stores.postgres.connect import Session, run
+from recollect.stores.postgres.connect import patience as limited_to
 from recollect.stores.pushed import Claim, WorkQueue
 
 if TYPE_CHECKING:
@@ -65,8 +67,9 @@ class PostgresQueue(WorkQueue):
     def put_off(self, claim: Claim, *, seconds: float) -> None:
         self._run(_PUT_OFF, (seconds, claim.agent, claim.key))
 
-    def waiting(self) -> int:
-        with self._session.reading() as connection:
+    def waiting(self, *, patience: float | None = None) -> int:
+        limit = contextlib.nullcontext() if patience is None else limited_to(patience)
+        with limit, self._session.reading() as connection:
             row = run(connection, "SELECT count(*) FROM queue").fetchone()
             return int(row[0]) if row else 0
 

@@ -43,6 +43,11 @@ LEAST_SERVER = 150_000
 """PostgreSQL 15, as `server_version_num`."""
 LEAST_PGVECTOR = (0, 8)
 _LOCK = 0x7265636F  # of the advisory lock under which tables are created and changed
+_WRITING = _LOCK + 1  # held by every transaction that writes, and by none while tables are changed
+BEGIN_WRITING = f"SELECT pg_advisory_xact_lock_shared({_WRITING})"
+"""Waits for a migration. What is written after it fits the version that VERSION returns."""
+VERSION = f"SELECT count(*) FROM {SCHEMA}.migrations"  # noqa: S608 - our own name
+"""Returns how many migrations were applied."""
 
 _INITIAL = f"""
 CREATE TABLE tenants (
@@ -317,7 +322,9 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
     require_server(connection)
     applied: list[str] = []
     with connection.transaction():
-        connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})".encode())
+        # In this order: a transaction that writes may have to wait for the other lock.
+        for lock in (_WRITING, _LOCK):
+            connection.execute(f"SELECT pg_advisory_xact_lock({lock})".encode())
         require_pgvector(connection, "SELECT default_version FROM pg_available_extensions", "name")
         connection.execute(_PREPARE.encode())
         require_pgvector(connection, "SELECT extversion FROM pg_extension", "extname")
@@ -353,8 +360,7 @@ def _distribution() -> Iterator[str]:
 
 def version_of(connection: psycopg.Connection[Any]) -> int:
     """Return how many migrations were applied."""
-    query = f"SELECT count(*) FROM {SCHEMA}.migrations"  # noqa: S608 - our own name
-    row = connection.execute(query.encode()).fetchone()
+    row = connection.execute(VERSION.encode()).fetchone()
     assert row is not None  # noqa: S101 - an aggregate has one row
     return int(row[0])
 

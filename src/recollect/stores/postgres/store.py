@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from recollect.errors import StoreError
 from recollect.reports import StoreStatus
 from recollect.stores.base import Answer, Store
 from recollect.stores.postgres.connect import (
@@ -12,6 +11,7 @@ from recollect.stores.postgres.connect import (
     Session,
     connected,
     patience,
+    require_version,
     run,
     shown,
     translated,
@@ -21,9 +21,9 @@ from recollect.stores.postgres.keyword import PostgresKeywords
 from recollect.stores.postgres.leases import PostgresLeases
 from recollect.stores.postgres.overview import PostgresOverview
 from recollect.stores.postgres.rows import hidden_sql
-from recollect.stores.postgres.schema import MIGRATIONS, TABLES, version_of
+from recollect.stores.postgres.schema import TABLES, version_of
 from recollect.stores.postgres.vectors import PostgresVectors
-from recollect.types import Fingerprint, Scope
+from recollect.types import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from recollect.errors import StoreCorruptError
     from recollect.stores.postgres.connect import Connection
+    from recollect.types import Fingerprint
 _ENGINE = "pgvector"
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id), coalesce(sum(octet_length(c.text)), 0)
@@ -51,7 +52,6 @@ _MEDIA_WAITING = """
 _WITHOUT = """
     AND NOT EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
 """
-_SPACES = "SELECT fingerprint FROM spaces WHERE tenant = %s"
 _DELETE = "DELETE FROM {table} WHERE tenant = %s"
 _NOTHING_LEFT = """
     UPDATE tenants SET chunks = 0, length = 0, changes = changes + 1 WHERE tenant = %s
@@ -174,8 +174,7 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
     def clear(self) -> None:
         with self._session.writing() as connection:
             self._lock(connection)
-            names = run(connection, _SPACES, (self._tenant,)).fetchall()
-            spaces = (self._vector_table(connection, Fingerprint.parse(name)) for (name,) in names)
+            spaces = (self._vector_table(connection, each) for each in self.spaces())
             others = (table for table in TABLES if table not in _KEPT_BY_CLEAR)
             for table in (*filter(None, spaces), *others):
                 run(connection, _DELETE.format(table=table), (self._tenant,))
@@ -213,12 +212,7 @@ def require_tables(address: str) -> None:
     # Not through the pool, which tries again until its time is up and does not say why.
     with translated(location), connected(address) as connection:
         version = version_of(connection)
-    if version != len(MIGRATIONS):
-        raise StoreError(
-            f"The tables of {location} are of version {version}; this Recollect needs "
-            f"{len(MIGRATIONS)}.",
-            action="Run `recollect store migrate`, or use the Recollect that the others use.",
-        )
+    require_version(version, location=location)
 
 
 def _number(connection: Connection, statement: str, values: tuple[object, ...]) -> int:

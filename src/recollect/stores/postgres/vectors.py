@@ -29,6 +29,7 @@ _SPACE = """
     SELECT dimensions, mean, deviation, is_published FROM spaces
     WHERE tenant = %s AND fingerprint = %s
 """
+_SPACES = "SELECT fingerprint FROM spaces WHERE tenant = %s"
 _ADD_SPACE = """
     INSERT INTO spaces (tenant, fingerprint, dimensions) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
 """
@@ -209,6 +210,11 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             row = run(connection, query, (self._tenant,)).fetchone()
             return None if row is None else Fingerprint.parse(row[0])
 
+    def spaces(self) -> list[Fingerprint]:
+        with self._session.reading() as connection:
+            rows = run(connection, _SPACES, (self._tenant,)).fetchall()
+        return sorted((Fingerprint.parse(name) for (name,) in rows), key=str)
+
     def publish(self, fingerprint: Fingerprint) -> None:
         with self._session.writing() as connection:
             self._add_space(connection, fingerprint)
@@ -220,8 +226,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
         removed = 0
         with self._session.writing() as connection:
             self._lock(connection)
-            query = "SELECT fingerprint FROM spaces WHERE tenant = %s"
-            for (name,) in run(connection, query, (self._tenant,)).fetchall():
+            for (name,) in run(connection, _SPACES, (self._tenant,)).fetchall():
                 is_kept = name in kept
                 table = self._vector_table(connection, Fingerprint.parse(name))
                 if table:

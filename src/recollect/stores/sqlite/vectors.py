@@ -211,6 +211,11 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             found = connection.execute("SELECT fingerprint FROM spaces WHERE is_published").get
             return None if found is None else fingerprint_of(found)
 
+    def spaces(self) -> list[Fingerprint]:
+        with self._reading() as connection:
+            rows = list(connection.execute("SELECT fingerprint FROM spaces ORDER BY fingerprint"))
+            return [fingerprint_of(name) for (name,) in rows]
+
     def publish(self, fingerprint: Fingerprint) -> None:
         with self._writing() as connection:
             _add_space(connection, fingerprint)

@@ -1,0 +1,430 @@
+"""A million chunks of a thousand memories behind three servers: python -m bench.postgres.fleet
+
+Fills a database, then asks and writes through three `recollect serve --memories` over HTTP. Prints
+latencies, CPU of the database and of the servers for each operation, and how both grow with the
+number of memories and with the size of one. Vectors are made up; no model runs.
+
+The first memories are pushed as a client pushes them. Their rows are copied for the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import psycopg
+from bench.postgres.load import percentile, print_sizes, server_cpu
+from bench.speed.corpus import SECTIONS, Corpus, Shape
+from bench.speed.given_vectors import DIMENSIONS, FILE, NAME, register
+from bench.speed.meter import ROOT, Tree, environment
+from tests.support.postgres import HOST
+from tests.support.servers import DATABASE, SUPERUSER, Server, add_role, adopt
+
+from recollect.hosting.host import MemoryHost
+from recollect.hosting.tokens import create_token
+from recollect.stores.postgres.schema import SCHEMA, SERVER_ROLE
+from recollect.stores.pushed import PushedChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+WIDTH = 384
+SERVERS = 3
+WRITES_OF_ALL = 0.1
+FEW = "few"
+"""The database with a tenth of the memories."""
+_SEEDS = 20  # memories that are pushed; the others have copies of their rows
+_BATCH = 20  # documents in one push
+_CLIENTS = 2  # that ask one server at the same time
+_QUESTIONS = 400
+_LATER = 429
+
+_NO_ROWS_OF_TENANTS = ("tokens", "queue", "migrations")
+_TABLES = """
+    SELECT c.relname, array_agg(quote_ident(a.attname) ORDER BY a.attnum) FROM pg_class c
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' GROUP BY 1
+"""
+_TOTALS = """
+    INSERT INTO tenants SELECT %s, sum(chunks), sum(length), sum(changes) FROM tenants
+    WHERE tenant = ANY(%s)
+"""
+# One row stands for many: the same space is in all of them.
+_SHARED = "ON CONFLICT DO NOTHING"
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Which memories there are."""
+
+    tenants: int
+    chunks: int
+    """Of each."""
+
+    @property
+    def names(self) -> list[str]:
+        """The memories, in the order in which they are made."""
+        return [f"agent-{number:05d}" for number in range(self.tenants)]
+
+    @property
+    def seeds(self) -> list[str]:
+        """Those that are pushed."""
+        return self.names[: min(_SEEDS, self.tenants)]
+
+    @property
+    def large(self) -> dict[str, list[str]]:
+        """Large memories, with those whose documents they hold together."""
+        return {"large-5": self.seeds[:5], "large-20": self.seeds}
+
+    @property
+    def corpus(self) -> Corpus:
+        """All documents; a seed holds its share of them."""
+        return Corpus(Shape(len(self.seeds) * self.chunks, WIDTH))
+
+    def numbers(self, name: str) -> range:
+        """Return the numbers of a memory's documents."""
+        each = self.chunks // SECTIONS
+        if name in self.large:
+            return range(len(self.large[name]) * each)
+        first = self.names.index(name) % len(self.seeds) * each
+        return range(first, first + each)
+
+
+def settings(server: Server, database: str, vectors: Path) -> dict[str, str]:
+    """Return the environment of a server of many memories."""
+    return {
+        "RECOLLECT_STORE": server.address(user=HOST, database=database),
+        "RECOLLECT_PROVIDER": NAME,
+        "RECOLLECT_LIMITS_REQUESTS_PER_MINUTE": "1000000",
+        "RECOLLECT_HOME": str(vectors.parent / "home"),
+        FILE: str(vectors),
+        DIMENSIONS: str(WIDTH),
+    }
+
+
+def fill(server: Server, fleet: Fleet, vectors: Path) -> None:
+    """Make all memories."""
+    _push_seeds(server, fleet, vectors)
+    tables = dict(server.execute(_TABLES, (SCHEMA,)))
+    for name in _NO_ROWS_OF_TENANTS:
+        del tables[name]
+    copies = fleet.names[len(fleet.seeds) :]
+    for name, parts in fleet.large.items():
+        _copy(server, tables, name, parts)
+    few = max(0, fleet.tenants // 10 - len(fleet.seeds))
+    for is_first, group in ((True, copies[:few]), (False, copies[few:])):
+        started, before = time.monotonic(), server_cpu(server)
+        with ThreadPoolExecutor(2) as pool:
+            for _ in pool.map(
+                lambda name: _copy(server, tables, name, [_seed_of(fleet, name)]), group
+            ):
+                pass
+        print(
+            f"copied {len(group)} memories in {time.monotonic() - started:.0f} s, server's CPU "
+            f"{server_cpu(server) - before:.0f} s",
+            flush=True,
+        )
+        server.execute("VACUUM ANALYZE")
+        if is_first:
+            server.execute(f"CREATE DATABASE {FEW} TEMPLATE {DATABASE}", database="postgres")
+    print_sizes(server)
+
+
+def _seed_of(fleet: Fleet, name: str) -> str:
+    return fleet.seeds[fleet.names.index(name) % len(fleet.seeds)]
+
+
+def _push_seeds(server: Server, fleet: Fleet, vectors: Path) -> None:
+    register()
+    corpus, environ = fleet.corpus, settings(server, DATABASE, vectors)
+    corpus.write_vectors(vectors)
+    os.environ |= {name: environ[name] for name in (FILE, DIMENSIONS)}
+    started, cpu, before = time.monotonic(), time.process_time(), server_cpu(server)
+    with MemoryHost.open(environ=environ) as host:
+        for name in fleet.seeds:
+            numbers = fleet.numbers(name)
+            made = list(corpus.documents(numbers.start, numbers.stop))
+            with host.memory(name) as memory:
+                for begin in range(0, len(made), _BATCH):
+                    part = made[begin : begin + _BATCH]
+                    changes = [PushedChange(each.path, each.markdown.encode()) for each in part]
+                    memory.pushed.write(changes)
+                report = memory.sync()
+            assert not report.degraded, report.degraded  # noqa: S101 - a measurement
+            with host.queue() as queue:
+                while (claim := queue.claim(seconds=60)) is not None:
+                    queue.finish(claim)
+    chunks = len(fleet.seeds) * fleet.chunks
+    print(
+        f"pushed {chunks:,} chunks in {time.monotonic() - started:.0f} s: CPU ms a chunk: "
+        f"database {(server_cpu(server) - before) * 1000 / chunks:.2f}, "
+        f"client {(time.process_time() - cpu) * 1000 / chunks:.2f}",
+        flush=True,
+    )
+
+
+def _copy(server: Server, tables: dict[str, list[str]], name: str, parts: list[str]) -> None:
+    """Give a memory the rows of others."""
+    address = server.address(user=SUPERUSER)
+    with psycopg.connect(address, options=f"-c search_path={SCHEMA},public") as connection:
+        connection.execute("SET LOCAL session_replication_role = replica")  # no foreign keys
+        connection.execute("SET LOCAL synchronous_commit = off")
+        connection.execute(_TOTALS, (name, parts))
+        for table, columns in tables.items():
+            if table == "tenants":
+                continue
+            others = ", ".join(column for column in columns if column != "tenant")
+            # As they were written: a document at a time, and not in the order of the index.
+            order = "ORDER BY chunk" if table == "postings" else ""
+            connection.execute(
+                f"INSERT INTO {table} (tenant, {others}) SELECT %s, {others} FROM {table} "  # noqa: S608 - our own names
+                f"WHERE tenant = ANY(%s) {order} {_SHARED}".encode(),
+                (name, parts),
+            )
+
+
+@contextlib.contextmanager
+def serving(environ: dict[str, str], count: int) -> Iterator[tuple[list[str], list[int]]]:
+    """Run servers; yields their addresses and process ids."""
+    command = [sys.executable, "-m", "bench.postgres.fleet", "--serve"]
+    children = [
+        subprocess.Popen(  # noqa: S603 - our own program
+            command,
+            env={**environment(None), **environ},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(count)
+    ]
+    try:
+        told = [json.loads(child.stdout.readline()) for child in children if child.stdout]
+        yield [each["address"].rstrip("/") for each in told], [child.pid for child in children]
+    finally:
+        for child in children:
+            child.terminate()
+        for child in children:
+            child.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one client process does."""
+
+    url: str
+    fleet: Fleet
+    tokens: dict[str, str]
+    seconds: float
+    seed: int
+    share: float
+    """Of operations that write."""
+    clients: int = _CLIENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What it did."""
+
+    searches: list[float]
+    writes: list[float]
+    cpu: float
+    refused: int
+
+
+def work(task: Task) -> Worked:
+    """Search and write memories by chance until the time is over."""
+    corpus = task.fleet.corpus
+    questions = corpus.questions(_QUESTIONS)
+    searches: list[float] = []
+    writes: list[float] = []
+    refused: list[int] = []
+    lock = threading.Lock()
+
+    def ask(number: int) -> None:
+        chance = random.Random(task.seed * 100 + number)  # noqa: S311 - not a secret
+        names, version = sorted(task.tokens), (task.seed * 100 + number) * 100_000
+        with httpx.Client(base_url=task.url, timeout=120) as client:
+            while time.monotonic() < ends_at:
+                name = chance.choice(names)
+                headers = {"Authorization": f"Bearer {task.tokens[name]}"}
+                root = f"/api/memories/{name}"
+                if chance.random() < task.share:
+                    version += 1
+                    made = corpus.document(chance.choice(task.fleet.numbers(name)), version=version)
+                    place, body = f"{root}/documents/{made.path}", {"text": made.markdown}
+                    started, took = time.perf_counter(), writes
+                    answer = client.put(place, json=body, headers=headers)
+                else:
+                    asked = {"query": chance.choice(questions).text}
+                    started, took = time.perf_counter(), searches
+                    answer = client.get(f"{root}/search", params=asked, headers=headers)
+                seconds = time.perf_counter() - started
+                with lock:
+                    if answer.status_code == _LATER:
+                        refused.append(answer.status_code)
+                        continue
+                    answer.raise_for_status()
+                    took.append(seconds)
+
+    cpu, ends_at = time.process_time(), time.monotonic() + task.seconds
+    with ThreadPoolExecutor(task.clients) as pool:
+        for _ in pool.map(ask, range(task.clients)):
+            pass
+    return Worked(searches, writes, time.process_time() - cpu, len(refused))
+
+
+def _tokens(environ: dict[str, str], names: Sequence[str]) -> dict[str, str]:
+    now = datetime.now(tz=UTC)
+    with MemoryHost.open(environ=environ) as host, host.tokens() as tokens:
+        return {name: create_token(tokens, name, now=now)[1] for name in names}
+
+
+def measure(server: Server, fleet: Fleet, vectors: Path, *, seconds: float) -> None:
+    """Ask, and print what it cost."""
+    register()
+    os.environ |= {FILE: str(vectors), DIMENSIONS: str(WIDTH)}
+    few = fleet.names[: fleet.tenants // 10]
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(SERVERS) as pool:
+        for database, names in ((FEW, few), (DATABASE, fleet.names)):
+            environ = settings(server, database, vectors)
+            tokens = _tokens(environ, [*names, *fleet.large])
+            with serving(environ, 1) as ([url], pids):
+                own = {
+                    name: tokens[name]
+                    for name in random.Random(1).sample(names, min(40, len(names)))
+                }  # noqa: S311
+                label = f"{len(names):,} memories of {fleet.chunks:,} chunks, one client"
+                for kind, share in (("searches", 0.0), ("writes", 1.0)):
+                    task = Task(url, fleet, own, seconds / 2, 1, share, clients=1)
+                    _report(server, pool, [task], pids, label=f"{label}, {kind}")
+                if database == DATABASE:
+                    for name, parts in fleet.large.items():
+                        task = Task(url, fleet, {name: tokens[name]}, seconds / 2, 1, 0.0, 1)
+                        label = f"a memory of {len(parts) * fleet.chunks:,} chunks, one client"
+                        _report(server, pool, [task], pids, label=label)
+        with serving(environ, SERVERS) as (urls, pids):
+            shares = [{name: tokens[name] for name in names[n::SERVERS]} for n in range(SERVERS)]
+            tasks = [
+                Task(url, fleet, own, seconds * 2, number + 2, WRITES_OF_ALL)
+                for number, (url, own) in enumerate(zip(urls, shares, strict=True))
+            ]
+            _report(server, pool, tasks, pids, label=f"{SERVERS} servers, {len(names):,} memories")
+
+
+def _report(
+    server: Server,
+    pool: multiprocessing.pool.Pool,
+    tasks: Sequence[Task],
+    pids: Sequence[int],
+    *,
+    label: str,
+) -> None:
+    pool.map(work, [_short(task) for task in tasks], chunksize=1)  # warm
+    trees = [Tree(pid) for pid in pids]
+    before = server_cpu(server), sum(tree.cpu() for tree in trees)
+    started = time.monotonic()
+    worked = pool.map(work, tasks, chunksize=1)
+    took = time.monotonic() - started
+    database = server_cpu(server) - before[0]
+    serving_cpu = sum(tree.cpu() for tree in trees) - before[1]
+    searches = [each for one in worked for each in one.searches]
+    writes = [each for one in worked for each in one.writes]
+    count = len(searches) + len(writes)
+    times = "; ".join(
+        f"{len(each)} {kind} p50 {percentile(each, 50):.1f} p99 {percentile(each, 99):.1f} ms"
+        for kind, each in (("searches", searches), ("writes", writes))
+        if len(each) > 1
+    )
+    print(
+        f"{label}: {times}; {count / took:.1f} a second; CPU ms each: database "
+        f"{database * 1000 / count:.1f}, servers {serving_cpu * 1000 / count:.1f}, clients "
+        f"{sum(one.cpu for one in worked) * 1000 / count:.1f}; "
+        f"{count / (database + serving_cpu):.0f} a second and core; "
+        f"refused {sum(one.refused for one in worked)}",
+        flush=True,
+    )
+
+
+def _short(task: Task) -> Task:
+    return Task(task.url, task.fleet, task.tokens, 3.0, task.seed + 50, 0.0, task.clients)
+
+
+def main() -> None:
+    """Fill, measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tenants", type=int, default=1000)
+    parser.add_argument("--chunks", type=int, default=1000, help="of each memory")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--folder", type=Path, help="where the database is kept for another run")
+    parser.add_argument("--fill", action="store_true", help="measure nothing")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.serve:
+        _serve()
+        return
+    fleet = Fleet(chosen.tenants, chosen.chunks)
+    server = Server()
+    if chosen.folder is not None:
+        server.folder.rmdir()
+        server.folder, server.data = chosen.folder, chosen.folder / "data"
+        chosen.folder.mkdir(parents=True, exist_ok=True)
+        adopt(chosen.folder)
+    vectors = server.folder / "vectors"
+    try:
+        if server.data.exists():
+            server.start()
+        else:
+            server.create(
+                shared_buffers="2GB",
+                max_wal_size="4GB",
+                max_connections="100",
+                wal_level="minimal",
+                max_wal_senders="0",
+                wal_keep_size="0",
+                fsync="off",
+            )
+            server.add_tables()
+            with psycopg.connect(server.address(user=SUPERUSER), autocommit=True) as connection:
+                add_role(connection, HOST, group=SERVER_ROLE)
+            fill(server, fleet, vectors)
+            server.stop()
+            os.sync()
+            server.configure(fsync="on")
+            server.start()
+        if not chosen.fill:
+            measure(server, fleet, vectors, seconds=chosen.seconds)
+    finally:
+        if chosen.folder is None:
+            server.close()
+            shutil.rmtree(server.folder, ignore_errors=True)
+        else:
+            server.stop()
+
+
+def _serve() -> None:
+    """Be a server of many memories whose vectors are given."""
+    from recollect.shells.cli import main as run_command  # noqa: PLC0415 - after the arguments
+
+    register()
+    sys.argv = ["recollect", "serve", "--memories", "--port", "0", "--json"]
+    run_command()
+
+
+if __name__ == "__main__":
+    main()
