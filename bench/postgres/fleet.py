@@ -305,10 +305,8 @@ def measure(server: Server, fleet: Fleet, vectors: Path, *, seconds: float) -> N
             environ = settings(server, database, vectors)
             tokens = _tokens(environ, [*names, *fleet.large])
             with serving(environ, 1) as ([url], pids):
-                own = {
-                    name: tokens[name]
-                    for name in random.Random(1).sample(names, min(40, len(names)))
-                }  # noqa: S311
+                some = random.Random(1).sample(names, min(40, len(names)))  # noqa: S311
+                own = {name: tokens[name] for name in some}
                 label = f"{len(names):,} memories of {fleet.chunks:,} chunks, one client"
                 for kind, share in (("searches", 0.0), ("writes", 1.0)):
                     task = Task(url, fleet, own, seconds / 2, 1, share, clients=1)
