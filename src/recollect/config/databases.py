@@ -68,7 +68,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
     with _removed_if_failed(source), contextlib.closing(_open(setup, source)) as old:
         if old.is_empty():
             raise StoreError(
-                f"{old.location} holds nothing of the agent {setup.agent}.",
+                f"{old.location} holds nothing for the agent {setup.agent}.",
                 action="Name the agent with --agent, or the workspace with -w.",
             )
         is_pushed = old.workspace() == PUSHED

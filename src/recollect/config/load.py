@@ -321,7 +321,7 @@ def _check_paths(key: str, value: object, file: str) -> None:
     named = value if isinstance(value, tuple) else ()
     if len(named) > _MAX_PROJECT_PATHS:
         raise ConfigError(
-            f"{file} sets `{key}` to {len(named)} paths; {_MAX_PROJECT_PATHS} are the most.",
+            f"{file} sets `{key}` to {len(named)} paths; at most {_MAX_PROJECT_PATHS} are allowed.",
             action=_SET_ELSEWHERE,
         )
     for each in named if key == "extra_paths" else ():

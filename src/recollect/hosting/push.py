@@ -109,7 +109,7 @@ class RemoteMemory:
             )
         if not self.token.isascii() or not self.token.isprintable():
             raise UsageError(
-                "The token has characters that no token has.",
+                "The token contains characters that tokens never have.",
                 action="Set RECOLLECT_TOKEN to what `recollect tokens create` printed.",
             )
         if not is_private:
@@ -306,7 +306,7 @@ def _content(answer: httpx.Response) -> dict[str, object]:
         body = None
     if not isinstance(body, dict):
         raise PushError(
-            f"The server answered {answer.status_code}, and not as Recollect does.",
+            f"The server answered {answer.status_code}, which is not an answer of Recollect.",
             action="Check the address: https://HOST/api/memories/AGENT.",
         )
     if answer.is_success:

@@ -97,7 +97,7 @@ class AskedVectors:
 
     provider: Provider
     vectors: Vectors | None = None
-    """None if nothing was asked, or if it was in vain."""
+    """None if nothing was asked, or the provider did not answer."""
     words: QuestionWords | None = None
     """The question word by word, if the model reads it so."""
     degradation: Degradation | None = None

@@ -495,7 +495,7 @@ class StoreUpkeep(Protocol):
         return work()
 
     def reopen(self) -> tuple[str, ...]:
-        """Open it anew, in whatever state it is; return notices."""
+        """Open it again, in whatever state it is; return notices."""
 
     def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
         """Rebuild a damaged part, or set the store aside for an empty one; return notices.

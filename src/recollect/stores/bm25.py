@@ -28,7 +28,7 @@ B = 0.4
 FIELD_WEIGHTS = (1, 2, 2)
 """Body, heading, path: where a word occurs tells how much the chunk is about it.
 
-Postings store sums of weighted counts, so another weight needs a migration that makes them anew.
+Postings store sums of weighted counts, so another weight needs a migration that rebuilds them.
 """
 STOP_WEIGHT = 0.25
 """A function word carries little information, but a query of nothing else still works."""

@@ -54,7 +54,9 @@ class IgnoreRules:
         """
         self._rules = [rule for line in lines if (rule := _rule(line)) is not None][::-1]
         if len(self._rules) > MAX_RULES:
-            raise ValueError(f"it has {len(self._rules)} rules; {MAX_RULES} are the most")
+            raise ValueError(
+                f"it has {len(self._rules)} rules, but at most {MAX_RULES} are allowed"
+            )
 
     def ignores(self, path: str, *, may_be_folder: bool) -> bool:
         """Return whether a path is ignored, if no folder that it is in is.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MOST_CONNECTIONS = 10
 """Of one process to one address."""
 _POOL_SECONDS = 10.0  # to wait for one of them
-# A pool waits twice as long after each attempt to connect; after this we ask it to start anew.
+# A pool waits twice as long after each attempt to connect; after this we ask it to start over.
 _RECONNECT_SECONDS = 2.0
 _MOST_KEPT = 1_000  # counts of terms
 _LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this

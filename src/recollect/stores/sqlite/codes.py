@@ -103,7 +103,7 @@ def coding_of(connection: apsw.Connection, space: int) -> tuple[int, Coding | No
 
 
 def recode(connection: apsw.Connection, *, space: int, vectors: int) -> None:
-    """Compute the centre of a space anew and write all its codes."""
+    """Compute the centre of a space again and write all its codes."""
     dimensions = whole_of(
         connection.execute("SELECT dimensions FROM spaces WHERE id = ?", (space,)).get
     )

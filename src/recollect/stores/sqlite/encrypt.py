@@ -2,7 +2,7 @@
 
 The cipher is ChaCha20-Poly1305, per page, with the key as it is given. Its salt is of no use with
 such a key, so the sixteen plain bytes at the start of the file say instead that the file is
-encrypted and by which key. Hence another key is told from damage, which is repaired as ever
+encrypted and by which key. So another key is not mistaken for damage, which is repaired as ever
 (docs/decisions/0019).
 """
 
@@ -91,7 +91,7 @@ def _encrypt(connection: apsw.Connection, path: Path, *, key: str) -> None:
         connection.pragma("rekey", key)
     except apsw.BusyError as error:
         raise StoreBusyError(
-            f"Another process uses the index {path}, which is to be encrypted.",
+            f"Another process uses the index {path}, so it cannot be encrypted now.",
             action="Stop other processes of Recollect (servers, watchers) and run this again.",
         ) from error
     connection.pragma("locking_mode", "normal")

@@ -122,7 +122,7 @@ class NumpyScan:
             append(connection, coding, texts=np.array(texts, dtype=np.int64), vectors=vectors)
 
     def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
-        """Make the codes of a space anew, in the same transaction."""
+        """Rebuild the codes of a space, in the same transaction."""
         count, _ = coding_of(connection, space)
         if count > self.exact_limit:
             recode(connection, space=space, vectors=count)

@@ -78,7 +78,7 @@ def seal_tail(connection: apsw.Connection, *, longest: int | None = None) -> Non
 
 
 def rebuild(connection: apsw.Connection) -> None:
-    """Make all segments anew from the bags of the chunks."""
+    """Rebuild all segments from the bags of the chunks."""
     connection.execute("DELETE FROM postings; DELETE FROM columns; DELETE FROM segments")
     seal_tail(connection, longest=0)
 

@@ -266,7 +266,7 @@ class Tail:
 
     @property
     def removed(self) -> int:
-        """Always 0: its chunks are read anew after each change."""
+        """Always 0: its chunks are read again after each change."""
         return 0
 
     def kept(self, name: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
@@ -357,7 +357,7 @@ _tails: WeakKeyDictionary[apsw.Connection, tuple[tuple[int, ...], Tail | None]] 
 
 
 def _tail_of(connection: apsw.Connection, *, key: tuple[int, ...], after: int) -> Tail | None:
-    """Return the tail, read anew if chunks were added or removed since.
+    """Return the tail, read again if chunks were added or removed since.
 
     No id is used twice and no chunk changes, so the number of chunks and the last id tell.
     """

@@ -1,4 +1,4 @@
-"""Compares the keyword index with the chunks, and makes it anew from them."""
+"""Compares the keyword index with the chunks, and rebuilds it from them."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _bag_of(stored: object) -> bytes:
 
 
 def rebuild_terms(connection: apsw.Connection) -> int:
-    """Make bags and the keyword index anew from the chunks; return how many there are.
+    """Rebuild bags and the keyword index from the chunks; return how many there are.
 
     Runs inside the caller's transaction.
     """

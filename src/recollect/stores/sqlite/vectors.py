@@ -118,7 +118,7 @@ class Engine(Protocol):
         """Update what the engine derives from vectors after those of these texts were stored."""
 
     def rebuild(self, connection: apsw.Connection, *, space: int) -> None:
-        """Make anew what the engine derives from the vectors of a space."""
+        """Rebuild what the engine derives from the vectors of a space."""
 
     def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
         """Return the spaces that the engine would search faster after `rebuild`."""
