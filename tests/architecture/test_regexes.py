@@ -59,7 +59,9 @@ MADE_IN_FUNCTIONS: dict[str, Callable[[], Iterable[str | re.Pattern[str]]]] = {
         *(shapes._undelimited(is_word=is_word)[0] for is_word in (True, False)),
     ],
     "text/terms.py": lambda: [
-        terms._token_pattern(is_ascii=True), terms._unspaced_pattern(), terms._korean_pattern(),
+        terms._token_pattern(terms._ASCII_WORD_CHAR),
+        terms._token_pattern(terms._SPACED_WORD_CHAR),
+        terms._unspaced_pattern(), terms._korean_pattern(),
     ],
 }  # fmt: skip
 """Modules with a function that makes a pattern, and what it makes."""

@@ -89,12 +89,14 @@ def stem(word: str) -> str:
 
     The script decides, not a guessed language, so a word has the same stem in every text.
     """
-    # A new stemmer each time: stemmers keep state while they work, and threads share this function.
     if len(word) < _MIN_STEMMED_CHARS or not word.isalpha():
         return word
     if word.isascii():
-        return str(_stemmer_of("english")().stemWord(word))
+        from recollect.text.english import stem_english  # noqa: PLC0415 - few commands stem
+
+        return stem_english(word)
     if _CYRILLIC.fullmatch(word):
+        # A new stemmer each time: they keep state while they work, and threads share this function.
         return str(_stemmer_of("russian")().stemWord(word))
     return word
 

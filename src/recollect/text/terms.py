@@ -45,6 +45,7 @@ _CONNECTORS = "-_.@/:#+"
 _UNSPACED = HAN_KANA + SOUTH_EAST_ASIAN
 # `fold` leaves no other separators, so every character outside these classes is part of a word.
 _WORD_CHAR = rf"[^\x00-\x2f:-@\[-`{{-\x7f{_UNSPACED}{HANGUL}{EMOJI}]"
+_SPACED_WORD_CHAR = r"[^\x00-\x2f:-@\[-`{-\x7f]"  # the same below _FIRST_UNSPACED
 _ASCII_WORD_CHAR = "[0-9A-Za-z]"
 _CONNECTOR = rf"(?![-.]{{2}})[{_CONNECTORS}']{{1,3}}|(?<=[0-9]),(?=[0-9]{{3}}(?![0-9]))"
 _LANGUAGE = r"\+\+|(?<![A-Za-z0-9].)(?<=[CcFfJj])\#"
@@ -190,7 +191,12 @@ def _tokens(text: str) -> list[str]:
 
 
 def _tokens_of_folded(folded: str) -> list[str]:
-    return _token_pattern(is_ascii=folded.isascii()).findall(folded)
+    char = _WORD_CHAR
+    if folded.isascii():
+        char = _ASCII_WORD_CHAR
+    elif max(folded) < _FIRST_UNSPACED:
+        char = _SPACED_WORD_CHAR
+    return _token_pattern(char).findall(folded)
 
 
 class _TermsBetweenSpaces(dict[str, tuple[str, ...]]):
@@ -221,11 +227,10 @@ def is_unspaced(token: str) -> bool:
 
 # The large character classes take 20 ms to compile, so they are compiled when a text needs them.
 @cache
-def _token_pattern(*, is_ascii: bool) -> re.Pattern[str]:
-    char = _ASCII_WORD_CHAR if is_ascii else _WORD_CHAR
+def _token_pattern(char: str) -> re.Pattern[str]:
     prefix = rf"(?<![#@.])(?<!{char})(?:[#@]|\.(?=[A-Za-z]))(?={char})"
     word = rf"(?:{prefix})?{char}+(?:(?:{_CONNECTOR}){char}+)*(?:(?:{_LANGUAGE})(?!{char}))?"
-    return re.compile(word if is_ascii else f"{word}|{_UNSPACED_TOKEN}")
+    return re.compile(f"{word}|{_UNSPACED_TOKEN}" if char == _WORD_CHAR else word)
 
 
 @cache
