@@ -1,6 +1,9 @@
 """Measure search on the labelled sets, as real workspaces, through the public API.
 
-usage: python bench/run.py [SET …]        all sets by default
+usage: python bench/run.py [--documents N] [--questions N] [SET …]        all sets by default
+
+With --documents a workspace has at most so many documents besides those that answer a question,
+with --questions a set at most so many questions, evenly chosen.
 
 Embeddings are kept under bench/.cache, so only the first run is slow. The numbers go to
 bench/results/<commit>.json and into the table of bench/README.md.
@@ -8,17 +11,17 @@ bench/results/<commit>.json and into the table of bench/README.md.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 HERE = Path(__file__).parent
 os.environ["RECOLLECT_HOME"] = str(HERE / ".cache" / "home")
 
-from sets import ASKED_IN_PASSING, NAMES, load_set  # noqa: E402 - the home must be set before anything is opened
+from sets import ASKED_IN_PASSING, NAMES, Limits, load_set  # noqa: E402 - the home must be set before anything is opened
 
 from recollect import Memory  # noqa: E402
 from recollect.evaluate.cases import Expected  # noqa: E402
@@ -29,6 +32,7 @@ from recollect.evaluate.metrics import (  # noqa: E402
     marks_of,
     mean_interval,
 )
+from recollect.types import SearchRequest  # noqa: E402
 
 if TYPE_CHECKING:
     from sets import Question, Scoped
@@ -45,6 +49,7 @@ VARIANTS: dict[str, dict[str, object]] = {
 }
 SHOWN = 40  # hits asked for, so that ten different documents are among them
 FIRST = 5
+ANSWER = 6  # hits of a search by default
 BEGIN, END = "<!-- generated: results -->", "<!-- end -->"
 
 
@@ -69,20 +74,27 @@ def marks(question: Question, found: list[str]) -> Marks:
     return marks_of(expected, ranks, k=FIRST)
 
 
-def measure(name: str) -> dict[str, object]:
+def measure(name: str, limits: Limits) -> dict[str, object]:
     """Return the numbers of one set: per variant nDCG@10 and all@5, with intervals."""
-    scopes = load_set(name)
+    scopes = load_set(name, limits)
     got: dict[str, list[Marks]] = {variant: [] for variant in VARIANTS}
     kinds: list[str] = []
+    answered: list[bool] = []
     own: list[float] = []
     foreign: list[float] = []
     for number, scoped in enumerate(scopes):
         with Memory.open(scoped.workspace) as memory:
             memory.sync()
-            for question in scoped.questions:
+            answerable = [question for question in scoped.questions if question.grades]
+            absent = [question for question in scoped.questions if not question.grades]
+            for question in answerable:
                 kinds.append(question.kind)
+                answered.append(is_answered(memory, question, scoped))
                 for variant, collected in got.items():
                     collected.append(marks(question, answer(memory, question, scoped, variant)))
+            if absent:
+                own += [best_score(memory, question) for question in answerable]
+                foreign += [best_score(memory, question) for question in absent]
             if len(scopes) > 1:
                 others = scopes[(number + 1) % len(scopes)].questions
                 own += [best_score(memory, question) for question in scoped.questions]
@@ -104,12 +116,30 @@ def measure(name: str) -> dict[str, object]:
             }
             for variant, collected in got.items()
         },
-        "kinds": by_kind(kinds, got),
+        "kinds": by_kind(kinds, got, answered),
+        "answered": round(100 * sum(answered) / len(answered), 1),
         "auroc": auroc(own, foreign),
     }
 
 
-def by_kind(kinds: list[str], got: dict[str, list[Marks]]) -> dict[str, dict[str, float]]:
+def is_answered(memory: Memory, question: Question, scoped: Scoped) -> bool:
+    """Return whether one of the hits that a search shows is in a right document."""
+    is_later = scoped.name.startswith(ASKED_IN_PASSING)
+    request = SearchRequest(
+        question.text,
+        max_results=ANSWER,
+        today=question.day,
+        before=question.day if is_later else None,
+        sync=False,
+        tail=False,
+    )
+    hits = memory.answer(request).hits
+    return any(scoped.documents[hit.path] in question.grades for hit in hits)
+
+
+def by_kind(
+    kinds: list[str], got: dict[str, list[Marks]], answered: list[bool]
+) -> dict[str, dict[str, float]]:
     """Return for each kind of question how many there are, and nDCG@10 of every variant."""
     found: dict[str, dict[str, float]] = {}
     for kind in sorted(set(kinds) - {""}):
@@ -118,6 +148,7 @@ def by_kind(kinds: list[str], got: dict[str, list[Marks]]) -> dict[str, dict[str
             variant: round(100 * sum(marked[row].ndcg for row in rows) / len(rows), 1)
             for variant, marked in got.items()
         }
+        found[kind]["answered"] = round(100 * sum(answered[row] for row in rows) / len(rows), 1)
     return found
 
 
@@ -136,8 +167,8 @@ def table(results: dict[str, dict[str, object]]) -> str:
     """Return the results as one Markdown table."""
     names = list(VARIANTS)
     rows = [
-        "| set | questions | " + " | ".join(names) + " | all@5 | AUROC |",
-        "| --- | --- |" + " --- |" * (len(names) + 2),
+        "| set | questions | " + " | ".join(names) + " | all@5 | answered | AUROC |",
+        "| --- | --- |" + " --- |" * (len(names) + 3),
     ]
     for name, result in results.items():
         variants = result["variants"]
@@ -152,7 +183,8 @@ def table(results: dict[str, dict[str, object]]) -> str:
         area = "" if result["auroc"] is None else f"{result['auroc']:.3f}"
         share = variants["calibrated"]["all5"]["mean"]  # type: ignore[index]
         rows.append(
-            f"| {name} | {result['questions']} | {' | '.join(cells)} | {share:.1f} | {area} |"
+            f"| {name} | {result['questions']} | {' | '.join(cells)} | {share:.1f} | "
+            f"{result['answered']:.1f} | {area} |"
         )
     return "\n".join(rows)
 
@@ -161,8 +193,8 @@ def kinds_table(results: dict[str, dict[str, object]]) -> str:
     """Return the results by kind of question as one Markdown table."""
     names = list(VARIANTS)
     rows = [
-        "| set | kind | questions | " + " | ".join(names) + " |",
-        "| --- | --- | --- |" + " --- |" * len(names),
+        "| set | kind | questions | " + " | ".join(names) + " | answered |",
+        "| --- | --- | --- |" + " --- |" * (len(names) + 1),
     ]
     for name, result in results.items():
         kinds: dict[str, dict[str, float]] = result.get("kinds", {})  # type: ignore[assignment]
@@ -174,12 +206,19 @@ def kinds_table(results: dict[str, dict[str, object]]) -> str:
                 else f"{numbers[variant]:.1f}"
                 for variant in names
             ]
+            cells.append(f"{numbers['answered']:.1f}")
             rows.append(f"| {name} | {kind} | {numbers['questions']} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
 def main() -> None:
     """Measure, write the result file, renew the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("sets", nargs="*", default=NAMES)
+    parser.add_argument("--documents", type=int)
+    parser.add_argument("--questions", type=int)
+    asked = parser.parse_args()
+    limits = Limits(asked.documents, asked.questions)
     commit = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"],  # noqa: S607
         cwd=HERE,
@@ -190,8 +229,8 @@ def main() -> None:
     file = HERE / "results" / f"{commit}.json"
     file.parent.mkdir(exist_ok=True)
     results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    for name in sys.argv[1:] or NAMES:
-        results[name] = measure(name)
+    for name in asked.sets:
+        results[name] = measure(name, limits)
         file.write_text(json.dumps(results, indent=1), encoding="utf-8")
         numbers = results[name]["variants"]
         print(name, {each: numbers[each]["ndcg"]["mean"] for each in numbers}, flush=True)

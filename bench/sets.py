@@ -1,7 +1,8 @@
 """The labelled sets as real workspaces: one Markdown file a document, one workspace a scope.
 
-Sets lie outside the repository, in the folder named by RECOLLECT_BENCH_SETS; what is made of them
-is kept under bench/.cache. A set is corpus.jsonl, queries.jsonl and qrels.tsv.
+Most sets lie outside the repository, in the folder named by RECOLLECT_BENCH_SETS; what is made of
+them is kept under bench/.cache. Such a set is corpus.jsonl, queries.jsonl and qrels.tsv. Those in
+bench/memories are the notes of a made-up person with the questions that they might ask.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 CACHE = Path(__file__).parent / ".cache"
 # Taken out of the environment, where every RECOLLECT_… is a setting.
 SETS = Path(os.environ.pop("RECOLLECT_BENCH_SETS", Path(__file__).parents[2] / "shared/datasets"))
+MEMORIES = Path(__file__).parent / "memories"
+AUTHORED = ("company", "household")
+"""Sets in bench/memories, each by an author who saw neither the ranking nor the other set."""
 NAMES = (
+    *AUTHORED,
     "cranfield",
     "scifact",
     "locomo_turns",
@@ -45,7 +51,7 @@ class Question:
     day: date | None
     """When it was asked."""
     grades: dict[str, int]
-    """Document id → grade."""
+    """Document id → grade; empty if the memory has no answer."""
 
 
 ASKED_IN_PASSING = ("realmem_notes", "realmem_sessions")
@@ -63,42 +69,92 @@ class Scoped:
     questions: list[Question]
 
 
-def load_set(name: str) -> list[Scoped]:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most of a set that is used: for a first look, and for machines with little time."""
+
+    documents: int | None = None
+    """Per workspace, besides those that answer a question."""
+    questions: int | None = None
+    """Of the whole set, evenly chosen."""
+
+
+def load_set(name: str, limits: Limits = Limits()) -> list[Scoped]:  # noqa: B008 - frozen
     """Write the set's workspaces if they are not there, and return them with their questions."""
+    if name in AUTHORED:
+        return [_authored(name)]
     folder = SETS / name
     by_scope: dict[str, list[dict[str, str]]] = defaultdict(list)
     for document in _records(folder / "corpus.jsonl"):
         by_scope[document.get("scope", "all")].append(document)
-    questions = _questions(folder)
+    questions = _questions(folder, limits.questions)
+    made = CACHE / "workspaces"
+    if limits.documents is not None:
+        made /= f"{limits.documents}-documents"
     return [
         Scoped(
             name=f"{name}/{scope}",
-            workspace=(workspace := CACHE / "workspaces" / name / _safe(scope)),
-            documents=_write(workspace, documents),
+            workspace=(workspace := made / name / _safe(scope)),
+            documents=_write(workspace, _limited(documents, questions[scope], limits.documents)),
             questions=questions[scope],
         )
         for scope, documents in by_scope.items()
+        if questions[scope]
     ]
 
 
-def _questions(folder: Path) -> dict[str, list[Question]]:
+def _authored(name: str) -> Scoped:
+    """Return a set of the repository; its files are searched where they are."""
+    workspace = MEMORIES / name / "notes"
+    paths = [str(file.relative_to(workspace)) for file in sorted(workspace.rglob("*.md"))]
+    questions = [
+        Question(
+            id=str(number),
+            text=str(case["query"]),
+            kind=str(case["type"]),
+            day=None,
+            grades={place["path"]: 1 for place in case["expected"]},
+        )
+        for number, case in enumerate(_records(MEMORIES / name / "questions.jsonl"))
+    ]
+    return Scoped(name, workspace, {path: path for path in paths}, questions)
+
+
+def _limited(
+    documents: list[dict[str, str]], questions: list[Question], most: int | None
+) -> list[dict[str, str]]:
+    """Return the documents that answer a question, and so many of the others, evenly chosen."""
+    if most is None:
+        return documents
+    wanted = {name for question in questions for name in question.grades}
+    others = [document["id"] for document in documents if document["id"] not in wanted]
+    wanted.update(_evenly(others, most))
+    return [document for document in documents if document["id"] in wanted]
+
+
+def _evenly(items: list[Any], most: int) -> list[Any]:
+    step = max(len(items) / most, 1.0) if most else len(items) + 1
+    return [items[int(place * step)] for place in range(min(most, len(items)))]
+
+
+def _questions(folder: Path, most: int | None) -> dict[str, list[Question]]:
     grades: dict[str, dict[str, int]] = defaultdict(dict)
     for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
         query, document, grade = line.split("\t")
         if int(grade) > 0:
             grades[query][document] = int(grade)
     found: dict[str, list[Question]] = defaultdict(list)
-    for query in _records(folder / "queries.jsonl"):
-        if query["id"] in grades:
-            found[query.get("scope", "all")].append(
-                Question(
-                    id=query["id"],
-                    text=query["text"],
-                    kind=query.get("type", ""),
-                    day=_day(query.get("date", "")),
-                    grades=grades[query["id"]],
-                )
+    queries = [query for query in _records(folder / "queries.jsonl") if query["id"] in grades]
+    for query in queries if most is None else _evenly(queries, most):
+        found[query.get("scope", "all")].append(
+            Question(
+                id=query["id"],
+                text=query["text"],
+                kind=query.get("type", ""),
+                day=_day(query.get("date", "")),
+                grades=grades[query["id"]],
             )
+        )
     return found
 
 
@@ -120,7 +176,7 @@ def _write(workspace: Path, documents: list[dict[str, str]]) -> dict[str, str]:
     return paths
 
 
-def _records(path: Path) -> list[dict[str, str]]:
+def _records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

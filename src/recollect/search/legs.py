@@ -17,7 +17,7 @@ from recollect.search.fuse.calibrated import calibrated
 from recollect.search.options import FusionOptions
 from recollect.search.question import term_question
 from recollect.stores.base import VectorPool
-from recollect.stores.bm25 import bm25
+from recollect.stores.bm25 import bm25, unknown_share
 from recollect.stores.vectors import dots
 from recollect.text.terms import terms
 from recollect.types import Degradation, Leg, Mode, Role
@@ -249,15 +249,19 @@ def weigh_evidence(
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
     _require_same_terms(loaded, question=question, corpus=pools.keyword.corpus)
     _require_same_chunks(loaded, pools)
+    unknown = unknown_share(question.terms, stop=question.stop, corpus=pools.keyword.corpus)
     legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
-        legs[KEYWORD] = LegScores(raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound)
+        legs[KEYWORD] = LegScores(
+            raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound, unknown=unknown
+        )
     beside = asked.supplement if asked is not None else None
     if beside is not None and beside.provider.fingerprint == pools.fingerprint:
         asked = beside  # which alone reads the question
     if asked is not None and pools.vector is not None and pools.query_vectors is not None:
-        legs[VECTOR] = _weigh_vectors(pools, loaded=loaded, provider=asked.provider, store=store)
+        vector = _weigh_vectors(pools, loaded=loaded, provider=asked.provider, store=store)
+        legs[VECTOR] = replace(vector, unknown=unknown)
     if days is not None and legs:
         inside = np.array([days.holds(day) for day in loaded.days], dtype=np.bool_)
         legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)

@@ -64,6 +64,13 @@ def term_weights(
     return weights
 
 
+def unknown_share(terms: Sequence[str], *, stop: Collection[str], corpus: Corpus) -> float:
+    """Return the share of the query's information in terms that no chunk contains."""
+    weights = term_weights(terms, stop=stop, corpus=corpus)
+    is_unknown = np.array([not corpus.frequencies[term] for term in terms], dtype=np.bool_)
+    return float(weights[is_unknown].sum() / weights.sum()) if weights.any() else 0.0
+
+
 def norms(lengths: npt.NDArray[Any], *, corpus: Corpus) -> npt.NDArray[np.float64]:
     """Return for chunks of so many body terms how fast their terms saturate."""
     scaled: npt.NDArray[np.float64] = K1 * (1 - B + B * lengths / (corpus.mean_length or 1.0))

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.search.fuse import FUSIONS, LegScores, fuse
-from recollect.search.fuse.base import KEYWORD, VECTOR
+from recollect.search.fuse.base import DATE, KEYWORD, VECTOR
 from recollect.search.fuse.calibrated import is_tail
+from recollect.search.fuse.confidence import answer_probability
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
 from recollect.search.options import FusionOptions
 from recollect.types import Background, Leg
@@ -136,19 +137,66 @@ def test_a_cosine_below_that_of_unrelated_texts_fades_away() -> None:
 @pytest.mark.parametrize(
     ("legs", "confident"),
     [
-        ({KEYWORD: keyword(3.1), VECTOR: vector(0.2)}, True),
-        ({KEYWORD: keyword(2.9), VECTOR: vector(0.2)}, False),
-        ({KEYWORD: keyword(0.0), VECTOR: vector(0.68)}, True),
-        ({KEYWORD: keyword(0.0), VECTOR: vector(0.64)}, False),
-        ({KEYWORD: keyword(2.0), VECTOR: vector(0.6)}, True),
+        ({KEYWORD: keyword(2.5), VECTOR: vector(0.2)}, True),
+        ({KEYWORD: keyword(2.2), VECTOR: vector(0.2)}, False),
+        ({KEYWORD: keyword(0.0), VECTOR: vector(0.42)}, True),
+        ({KEYWORD: keyword(0.0), VECTOR: vector(0.38)}, False),
+        ({KEYWORD: keyword(1.5), VECTOR: vector(0.35)}, True),
+        ({KEYWORD: keyword(2.5)}, True),
+        ({KEYWORD: keyword(2.4)}, False),
     ],
-    ids=["much keyword", "some keyword", "much vector", "some vector", "some of both"],
+    ids=[
+        "much keyword",
+        "some keyword",
+        "much vector",
+        "some vector",
+        "some of both",
+        "a quarter of the words, no vectors",
+        "less than that",
+    ],
 )
 def test_confidence_takes_much_of_one_leg_or_some_of_both(
     legs: dict[Leg, LegScores],
     confident: bool,  # noqa: FBT001 - what is expected
 ) -> None:
     assert confident is fuse(legs, options=FusionOptions()).confident
+
+
+def test_the_odds_of_an_answer_add_up() -> None:
+    evidence = {
+        KEYWORD: np.array([0.1, 0.0, 0.2, 0.0]),
+        VECTOR: np.array([0.3, 0.1, 0.0, 0.05]),
+        DATE: np.array([0.15, 0.0, 0.15, 0.15]),
+    }
+
+    odds = math.exp(
+        -2.0 + 4.0 * 0.2 + 10.5 * 0.3 + 8.0 * 0.15 - 4.1 * (0.2 + 0.1 + 0.05) / 5 - 2.1 * 0.5
+    )
+    assert odds / (1 + odds) == pytest.approx(
+        answer_probability(evidence, unknown=0.5, words_compared=True)
+    )
+
+
+@given(
+    best=st.floats(0.0, 1.0),
+    others=st.lists(st.floats(0.0, 1.0), max_size=8),
+    unknown=st.floats(0.0, 1.0),
+)
+def test_rivals_and_unknown_words_never_make_an_answer_more_probable(
+    best: float, others: list[float], unknown: float
+) -> None:
+    def probability(vector: list[float], share: float) -> float:
+        evidence = {KEYWORD: np.zeros(len(vector)), VECTOR: np.array(vector)}
+        return answer_probability(evidence, unknown=share, words_compared=True)
+
+    alone = probability([best], 0.0)
+    assert probability([best, *(best * other for other in others)], unknown) <= alone + 1e-12
+
+
+def test_nothing_found_answers_nothing() -> None:
+    nothing = {KEYWORD: np.zeros(0)}
+
+    assert 0.0 == answer_probability(nothing, unknown=0.0, words_compared=False)
 
 
 def test_what_the_model_cannot_read_is_no_evidence() -> None:
@@ -247,14 +295,14 @@ def test_a_weak_leg_never_pushes_down_the_clear_best_hit_of_the_other(
                 assert int(np.argmax(fused.scores)) == int(np.argmax(fused.normalised[name]))
 
 
-def test_the_tail_has_less_than_two_fifths_of_the_best_hits_evidence() -> None:
-    evidence = np.array([1.0, 0.41, 0.39, 0.0])
+def test_the_tail_has_less_than_a_fixed_share_of_the_best_hits_evidence() -> None:
+    evidence = np.array([1.0, 0.46, 0.44, 0.0])
     scores = 1 - np.exp(-3 * evidence)
 
     assert [False, False, True, True] == is_tail(scores, best=float(scores[0])).tolist()
 
 
 def test_behind_an_exact_match_comes_only_what_is_nearly_as_good() -> None:
-    scores = np.array([1.0, 0.995, 0.9, 0.8])
+    scores = np.array([1.0, 0.995, 0.92, 0.89])
 
     assert [False, False, False, True] == is_tail(scores, best=1.0).tolist()

@@ -44,6 +44,8 @@ class LegScores:
     """Vector: how well the question's words match those of each chunk, NaN where nobody looked."""
     word_background: Background | None = None
     """Vector: how well the words of unrelated texts match."""
+    unknown: float = 0.0
+    """The share of the question's information in words that occur nowhere in the memory."""
 
     @property
     def ranks(self) -> npt.NDArray[np.int64]:

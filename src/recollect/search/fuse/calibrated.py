@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.records import dataclass
 from recollect.search.exact import LIFTED
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, Fused, LegScores
+from recollect.search.fuse.confidence import CONFIDENT_FROM, answer_probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,28 +41,14 @@ CONTEXT_SHARE = 0.3
 DATE_EVIDENCE = 0.15
 """The worth of being dated on a day the question names."""
 RATE = 3.0
-"""Puts a score of about one half where confidence starts."""
+"""Puts a score of about one half where the best hits of unrelated questions end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """What so much evidence means."""
-
-    floor: float
-    """The least score that is shown; drops under one percent of the relevant hits."""
-    alone: Mapping[Leg, float]
-    """Evidence of one leg that a question about something never written down rarely reaches."""
-    together: float
-    dated: float
-    """Including the date leg: some content must come with the right day."""
-
-
-BY_VECTOR = Levels(0.02, {KEYWORD: 0.165, VECTOR: 0.185}, together=0.23, dated=0.26)
-BY_WORDS = Levels(0.03, {VECTOR: 0.30}, together=0.32, dated=0.35)
-"""Where the words were compared, there is more evidence; rare words alone do not convince."""
-
-
-TAIL_SHARE = 0.4
+FLOOR = 0.02
+"""The least score that is shown; drops under one percent of the relevant hits."""
+FLOOR_BY_WORDS = 0.03
+"""The same where the words were compared, which adds evidence to all."""
+TAIL_SHARE = 0.45
 """Hits with a smaller share of the best hit's evidence are its tail."""
 
 
@@ -81,14 +67,21 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
     total = np.sum(list(evidence.values()), axis=0)
     scores = -np.expm1(-RATE * total)
     shares = scores / np.where(total > 0, total, 1.0)
-    levels = BY_VECTOR if all(leg.words is None for leg in legs.values()) else BY_WORDS
-    floor = levels.floor if options.min_score is None else options.min_score
+    words_compared = any(leg.words is not None for leg in legs.values())
+    floor = FLOOR_BY_WORDS if words_compared else FLOOR
+    if options.min_score is not None:
+        floor = options.min_score
+    answered = answer_probability(
+        evidence,
+        unknown=max((leg.unknown for leg in legs.values()), default=0.0),
+        words_compared=words_compared,
+    )
     return Fused(
         scores=scores,
         normalised=evidence,
         contributions={name: own * shares for name, own in evidence.items()},
         eligible=(scores >= floor) & (scores > 0),
-        confident=_is_confident(evidence, levels),
+        confident=answered >= CONFIDENT_FROM,
     )
 
 
@@ -122,16 +115,3 @@ def date_evidence(leg: LegScores) -> Floats:
 
 
 _EVIDENCE = {KEYWORD: keyword_evidence, VECTOR: vector_evidence, DATE: date_evidence}
-
-
-def _is_confident(evidence: Mapping[Leg, Floats], levels: Levels) -> bool:
-    """Judge by content: a note of the right day may be about something else."""
-    content = {name: own for name, own in evidence.items() if name is not DATE}
-    if any(own.max(initial=0.0) >= levels.alone.get(name, np.inf) for name, own in content.items()):
-        return True
-    together = np.sum(list(content.values()), axis=0)
-    dated = np.sum(list(evidence.values()), axis=0)
-    return bool(
-        np.max(together, initial=0.0) >= levels.together
-        or np.max(dated, initial=0.0) >= levels.dated
-    )
