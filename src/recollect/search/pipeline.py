@@ -54,8 +54,9 @@ def search(  # noqa: PLR0913 - the parts of an answer
     # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
     with store.snapshot():
         pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
-        question, spelled = _respelled(query, question, pools=pools, store=store)
-        if spelled:
+        written = question
+        question, spelled = _respelled(query, written, pools=pools, store=store)
+        if question is not written:
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
         if not pools.keys and (characters := character_question(query.text)).terms:
             question = characters
@@ -102,7 +103,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
 def _respelled(
     query: Query, question: QueryTerms, *, pools: Pools, store: Store
 ) -> tuple[QueryTerms, dict[str, str]]:
-    """Return the question in spellings that the keyword leg knows, and what was respelled."""
+    """Return the question in words that the keyword leg knows, and what was respelled."""
     if Leg.KEYWORD not in query.legs:
         return question, {}
     return respell(

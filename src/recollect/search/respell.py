@@ -1,5 +1,6 @@
-"""Finds the spelling that memory knows for a word that occurs nowhere in it.
+"""Finds the form or spelling that memory knows for a word that occurs nowhere in it.
 
+Another form of the word (`search/forms.py`) comes first; a spelling is a guess.
 The index keeps terms as hashes, so there is no list of words to compare with. Instead every stem
 one edit away is made and looked up, as Norvig's corrector does (norvig.com/spell-correct.html):
 some four hundred, of which hardly any occurs. The first letter stays, because people seldom get it
@@ -13,11 +14,12 @@ from dataclasses import replace
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
+from recollect.search.forms import forms_of
 from recollect.text.scripts import fold, stem
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from recollect.text.terms import QueryTerms
 
@@ -39,7 +41,7 @@ def respell(
     frequencies: Mapping[str, int],
     look_up: Callable[[Sequence[str]], Mapping[str, int]],
 ) -> tuple[QueryTerms, dict[str, str]]:
-    """Return the question with known spellings, and what was written for what.
+    """Return the question with known forms and spellings, and which words were respelled.
 
     Args:
         text: the question.
@@ -50,10 +52,11 @@ def respell(
     """
     if len(question.terms) > _MOST_TERMS:
         return question, {}
-    unknown = [word for word in _words(text) if not any(map(frequencies.get, terms(word)))]
+    unknown = [word for word in _WORD.findall(text) if not any(map(frequencies.get, terms(word)))]
+    new_terms = _known_forms(unknown, look_up)
+    misspelled = (word for word in unknown if new_terms.keys().isdisjoint(terms(word)))
     spelled: dict[str, str] = {}
-    new_terms: dict[str, str] = {}
-    for word in unknown[:_MOST_WORDS]:
+    for word in list(_respellable(misspelled))[:_MOST_WORDS]:
         root = stem(word)
         near = sorted(_neighbours(root, may_change=len(word) >= _MIN_CHANGED_CHARS))
         found = look_up(near)
@@ -62,7 +65,7 @@ def respell(
             ending = word.removeprefix(root) if word.startswith(root) else ""
             spelled[word] = f"{best}{ending}"
             new_terms |= dict.fromkeys(terms(word), best)
-    if not spelled:
+    if not new_terms:
         return question, {}
     replaced = tuple(dict.fromkeys(new_terms.get(term, term) for term in question.terms))
     return replace(question, terms=replaced, identifiers=_kept(question, new_terms)), spelled
@@ -72,10 +75,24 @@ def _kept(question: QueryTerms, new_terms: Mapping[str, str]) -> tuple[str, ...]
     return tuple(term for term in question.identifiers if term not in new_terms)
 
 
-def _words(text: str) -> Iterator[str]:
+def _known_forms(
+    unknown: Sequence[str], look_up: Callable[[Sequence[str]], Mapping[str, int]]
+) -> dict[str, str]:
+    """Return for the terms of unknown words the most frequent of their other forms."""
+    others = {word: sorted(forms_of(word)) for word in unknown[:_MOST_TERMS]}
+    found = look_up([form for forms in others.values() for form in forms]) if others else {}
+    known: dict[str, str] = {}
+    for word, forms in others.items():
+        best = max(forms, key=lambda form: found.get(form, 0), default="")
+        if found.get(best, 0):
+            known |= dict.fromkeys(terms(word), best)
+    return known
+
+
+def _respellable(words: Iterable[str]) -> Iterator[str]:
     """Yield the words that may be respelled, as terms are: folded and in lower case."""
-    for word in _WORD.findall(fold(text)):
-        lower = word.casefold()
+    for word in words:
+        lower = fold(word).casefold()
         if _MIN_CHARS <= len(lower) <= _MAX_CHARS and lower.isascii():
             yield lower
 
