@@ -109,7 +109,7 @@ def test_instructions_say_what_is_there_and_what_is_missing(
     talk(workspace, plain, conversation)
     talk(workspace, plain, conversation)
 
-    assert "2 daily notes (2026-01-05 to 2026-02-07), 1 other note" in said[0]
+    assert "2 daily notes (2026-01-05 to 2026-02-07) and 1 other note" in said[0]
     assert "It is being indexed for the first time." in said[0]
     assert "first time" not in said[1]
 
@@ -409,7 +409,7 @@ def test_a_workspace_that_was_never_there_is_unavailable_until_it_is(
         assert text_of(result).startswith("Tell the user: memory could not be searched. ")
         assert read.structured_content["disabled"]
         assert found["results"]
-        assert "Its folder is missing" in (client.instructions or "")
+        assert "its folder is missing" in (client.instructions or "")
 
     talk(folder, plain, conversation)
 

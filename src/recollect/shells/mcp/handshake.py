@@ -93,17 +93,15 @@ def make_options(
 
 def hosted_instructions() -> str:
     """Return what a model is told of a memory that was not looked into."""
-    return f"The user's memory. {_USAGE}"
+    return f"This is the user's memory. {_USAGE}"
 
 
 def _instructions(seen: Peek) -> str:
     """Return what a model is told: what the memory contains, what is missing, how to use it."""
-    name = on_one_line(seen.workspace.name)[:_WORKSPACE_CHARS] or "without a name"
+    name = on_one_line(seen.workspace.name)[:_WORKSPACE_CHARS]
+    memory = f'This is the user\'s memory "{name}"' if name else "This is the user's memory"
     if not seen.exists:
-        return (
-            f"The user's memory, {name}. Its folder is missing: tell the user that there is no "
-            f"memory. {_USAGE}"
-        )
+        return f"{memory}, but its folder is missing. Tell the user. {_USAGE}"
     kinds = []
     if seen.daily:
         days = " to ".join(dict.fromkeys(seen.days))
@@ -112,9 +110,9 @@ def _instructions(seen: Peek) -> str:
         other = "other " if seen.daily else ""
         kinds.append(f"{seen.others} {other}note{'s' if seen.others > 1 else ''}")
     # Whether there are facts is not told: they may all be somebody else's.
-    contents = f"has {', '.join(kinds)}." if kinds else "has no notes yet."
+    contents = f": {' and '.join(kinds)}." if kinds else ". It has no notes yet."
     gap = "" if seen.is_indexed else " It is being indexed for the first time."
-    return f"The user's memory, {name}, {contents}{gap} {_USAGE}"
+    return f"{memory}{contents}{gap} {_USAGE}"
 
 
 @dataclass(frozen=True, slots=True)
