@@ -178,6 +178,12 @@ def test_forgetting_on_a_disk_that_dies_halfway_can_be_repeated(faults: Faults) 
     assert [] == list(faults.attempt(forget, fault))
 
 
+def test_an_index_with_checksums_is_not_written_without_them(faults: Faults) -> None:
+    no_memory = Fault(0, "", "", MEMORY_KINDS[0])  # the extension that writes them is not loaded
+
+    assert [] == list(faults.attempt(_BY_NAME["migrate v10"], no_memory))
+
+
 def test_an_installation_that_fails_halfway_is_taken_back(faults: Faults) -> None:
     faults.disks.restore("indexed")
     before = files(faults)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.errors import StoreCorruptError
+from recollect.errors import StoreCorruptError, StoreError
 
 _EXTRAS = Path(apsw.__file__).parent / "sqlite_extra_binaries"
 _RESERVED_BYTES = 8  # of each page: what cksumvfs needs
@@ -28,24 +28,33 @@ def are_available() -> bool:
     """Load the extension into this process; return False if apsw came without it.
 
     It becomes the default way to open files, under which other shims may be laid.
+
+    Raises:
+        StoreError: it is there and cannot be loaded, for example because no memory is left. A file
+            with checksums must not be written without it.
+
     """
     if hasattr(apsw, "mc_version"):
         return False  # its ciphers authenticate pages, and need those bytes
+    for file in _EXTRAS.glob("cksumvfs.*"):
+        _load(file)
+        return True
+    return False
+
+
+def _load(file: Path) -> None:
     connection = apsw.Connection(":memory:")
     try:
-        return any(_loads(connection, file) for file in _EXTRAS.glob("cksumvfs.*"))
-    finally:
-        connection.close()
-
-
-def _loads(connection: apsw.Connection, file: Path) -> bool:
-    # As `apsw.sqlite_extra.load` does, which imports more than a command does otherwise.
-    try:
+        # As `apsw.sqlite_extra.load` does, which imports more than a command does otherwise.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
         connection.load_extension(str(file))
-    except (OSError, apsw.Error):
-        return False
-    return True
+    except (OSError, apsw.Error) as error:
+        raise StoreError(
+            f"SQLite's extension {file.name}, which checks every page, cannot be loaded.",
+            action="Close other programs if memory is short; otherwise install apsw again.",
+        ) from error
+    finally:
+        connection.close()
 
 
 def begin(connection: apsw.Connection) -> None:
