@@ -137,7 +137,7 @@ class Stat(_Stat):
         """Move a time that no store can hold to the nearest one that it can."""
         if not -_TIME_LIMIT_NS <= mtime_ns < _TIME_LIMIT_NS:
             mtime_ns = -_TIME_LIMIT_NS if mtime_ns < 0 else _TIME_LIMIT_NS - 1
-        return super().__new__(cls, size_bytes, mtime_ns)
+        return tuple.__new__(cls, (size_bytes, mtime_ns))
 
 
 _TIME_LIMIT_NS = 2**63

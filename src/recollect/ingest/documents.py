@@ -90,9 +90,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         known: what is stored of these sources, if they find only some files; None looks it up.
 
     """
-    with _uncollected():
-        known = store.known() if known is None else known
-        plan = make_plan(sources, known=known, force=force)
+    plan, known = _planned(sources, store=store, force=force, known=known)
     if plan.suspects or plan.gone:
         before_write()
     departed = Counter(gone.digest for gone in plan.gone)
@@ -136,6 +134,18 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
     )
 
 
+def _planned(
+    sources: Sequence[Source], *, store: Store, force: bool, known: Stored | None
+) -> tuple[Plan, Stored]:
+    """Return the plan, and what is stored as far as it is needed for it."""
+    with _uncollected():
+        known = store.known() if known is None else known
+        plan = make_plan(sources, known=known, force=force)
+        if not (plan.suspects or plan.gone or plan.failed):
+            known = {}  # freed before the collector of cycles would look through it
+    return plan, known
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Pause the collector of cycles.
@@ -177,17 +187,24 @@ def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
     gone: list[Known] = []
     unchanged = 0
     stored: dict[SourceKind, dict[str, Known]] = {}
-    for own in known.values():
-        stored.setdefault(own.source, {})[own.path] = own
+    for one in known.values():
+        stored.setdefault(one.source, {})[one.path] = one
     for source in sources:
         found, failures = source.find()
         recipe = source.recipe
         left = stored.pop(source.kind, {})
         for each in found:
-            if force or not _is_same(each, left.get(each.path), recipe):
-                suspects.append((source, each))
-            else:
+            own = left.get(each.path)
+            if (
+                not force
+                and own is not None
+                and own.stat == each.stat
+                and own.recipe == recipe
+                and own.is_settled
+            ):
                 unchanged += 1
+            else:
+                suspects.append((source, each))
         for each in found:
             left.pop(each.path, None)
         # A path that could not be looked into is not gone: what is stored of it stays.
@@ -212,15 +229,6 @@ def _with_stored(failed: Sequence[Failure], known: Stored) -> tuple[Failure, ...
 
     return tuple(
         replace(each, is_stored=not each.is_left_out and is_stored(each)) for each in failed
-    )
-
-
-def _is_same(found: Found, known: Known | None, recipe: str) -> bool:
-    return (
-        known is not None
-        and known.is_settled
-        and known.stat == found.stat
-        and known.recipe == recipe
     )
 
 

@@ -99,14 +99,15 @@ class FolderSearch:
                 above = "" if folder.path == "." else f"{folder.path}/"
                 for entry in entries:
                     name = entry.name
-                    if not name.startswith("."):
+                    if name[0] != ".":
                         self._visit(entry, f"{above}{name}", name, folder)
         except OSError as error:
             self._fail(folder.path, f"cannot be listed: {error.strerror}", "Make it readable.")
 
     def _visit(self, entry: os.DirEntry[str], path: str, name: str, folder: _Place) -> None:
-        is_link = entry.is_symlink()
-        is_folder = not is_link and entry.is_dir(follow_symlinks=False)
+        is_file = entry.is_file(follow_symlinks=False)
+        is_link = not is_file and entry.is_symlink()
+        is_folder = not (is_file or is_link) and entry.is_dir(follow_symlinks=False)
         if not (is_link or is_folder or self._is_wanted(path)) or self._is_excluded(path):
             return
         if not path.isascii() and (shown := shown_instead(path)):

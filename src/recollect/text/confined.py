@@ -319,7 +319,8 @@ def _open_parts(parts: tuple[str, ...], root: Path) -> int:
             raise RefusedError(_NOT_REGULAR)
         return os.open(parts[-1], _READ | _NO_LINK, dir_fd=folder)
     except OSError as error:
-        raise _explained(error) from error
+        _refuse_link(error)
+        raise
     finally:
         os.close(folder)
 
@@ -331,16 +332,17 @@ def _open_folder(parts: tuple[str, ...], root: Path) -> int:
         try:
             inner = os.open(part, _FOLDER | _NO_LINK, dir_fd=descriptor)
         except OSError as error:
-            raise _explained(error) from error
+            _refuse_link(error)
+            raise
         finally:
             os.close(descriptor)
         descriptor = inner
     return descriptor
 
 
-def _explained(error: OSError) -> OSError:
-    is_link = error.errno in _LINK_ERRORS
-    return RefusedError("was replaced by a link while it was opened") if is_link else error
+def _refuse_link(error: OSError) -> None:
+    if error.errno in _LINK_ERRORS:
+        raise RefusedError("was replaced by a link while it was opened") from error
 
 
 def _checked(stream: BinaryIO) -> BinaryIO:

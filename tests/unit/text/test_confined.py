@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -143,3 +146,21 @@ def test_a_file_is_written_with_its_folder(root: Path) -> None:
     replace_inside(root / "new/deep/b", b"b", root)
 
     assert b"b" == (root / "new/deep/b").read_bytes()
+
+
+def test_a_missing_file_does_not_keep_what_its_callers_hold(root: Path) -> None:
+    # A sync looks for an ignore file that is rarely there, while it holds a record of every file.
+    class Held:
+        pass
+
+    def look() -> weakref.ref[Held]:
+        held = Held()
+        with suppress(FileNotFoundError):
+            read_inside(root / "absent.md", root, max_bytes=MANY)
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert look()() is None
+    finally:
+        gc.enable()

@@ -15,6 +15,7 @@ from recollect.stores.sqlite.rows import (
     FLOAT_BYTES,
     KNOWN,
     StoredChunks,
+    all_known,
     as_of,
     audience_of,
     blob_of,
@@ -88,7 +89,7 @@ class SqliteDocuments(SqliteFile, DocumentStore):
 
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
         with self._reading() as connection:
-            rows = map(known_of, connection.execute(KNOWN))
+            rows = all_known(connection.execute(KNOWN))
             return {(row.source, row.path): row for row in rows}
 
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:

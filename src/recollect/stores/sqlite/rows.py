@@ -259,21 +259,26 @@ def _column(values: Sequence[object], kind: type[Value]) -> Sequence[Value]:
     return cast("Sequence[Value]", values)
 
 
-@decoding
 def known_of(row: Sequence[object]) -> Known:
     """Return the stored state of a document from a row of KNOWN."""
-    source, path, digest, size_bytes, mtime_ns, recipe, is_settled = row
-    # Not by `text_of` and `whole_of`: there is a row for every file.
-    if not (
-        isinstance(path, str)
-        and isinstance(digest, str)
-        and isinstance(recipe, str)
-        and isinstance(size_bytes, int)
-        and isinstance(mtime_ns, int)
-    ):
-        raise RowError("a document is stored with a value of another type")
-    stat = Stat(size_bytes, mtime_ns)
-    return Known(path, source_of(source), digest, stat, recipe, bool(is_settled))
+    (known,) = all_known([row])
+    return known
+
+
+@decoding
+def all_known(rows: Iterable[Sequence[object]]) -> list[Known]:
+    """Return the stored states of documents from rows of KNOWN: one loop, there are many."""
+    found: list[Known] = []
+    for source, path, digest, size_bytes, mtime_ns, recipe, is_settled in rows:
+        if not (
+            type(path) is type(digest) is type(recipe) is str
+            and type(size_bytes) is type(mtime_ns) is int
+        ):
+            raise RowError("a document is stored with a value of another type")
+        kind = _SOURCES.get(cast("str", source)) or source_of(source)
+        stat = Stat(size_bytes, mtime_ns)
+        found.append(Known(path, kind, digest, stat, recipe, bool(is_settled)))
+    return found
 
 
 def join_heading(heading: Sequence[str]) -> str:
