@@ -118,16 +118,22 @@ def settings(server: Server, database: str, vectors: Path) -> dict[str, str]:
 
 
 def fill(server: Server, fleet: Fleet, vectors: Path) -> None:
-    """Make all memories."""
-    _push_seeds(server, fleet, vectors)
+    """Make all memories that are not there yet."""
+    there = {name for (name,) in server.execute(f"SELECT tenant FROM {SCHEMA}.tenants")}  # noqa: S608
+    if not there.issuperset(fleet.seeds):
+        _push_seeds(server, fleet, vectors)
+        print_sizes(server)
     tables = dict(server.execute(_TABLES, (SCHEMA,)))
     for name in _NO_ROWS_OF_TENANTS:
         del tables[name]
-    copies = fleet.names[len(fleet.seeds) :]
     for name, parts in fleet.large.items():
-        _copy(server, tables, name, parts)
-    few = max(0, fleet.tenants // 10 - len(fleet.seeds))
-    for is_first, group in ((True, copies[:few]), (False, copies[few:])):
+        if name not in there:
+            _copy(server, tables, name, parts)
+    few = fleet.tenants // 10
+    for is_first, names in ((True, fleet.names[:few]), (False, fleet.names[few:])):
+        group = [name for name in names if name not in there]
+        if not group:
+            continue
         started, before = time.monotonic(), server_cpu(server)
         with ThreadPoolExecutor(2) as pool:
             for _ in pool.map(
@@ -189,11 +195,9 @@ def _copy(server: Server, tables: dict[str, list[str]], name: str, parts: list[s
             if table == "tenants":
                 continue
             others = ", ".join(column for column in columns if column != "tenant")
-            # As they were written: a document at a time, and not in the order of the index.
-            order = "ORDER BY chunk" if table == "postings" else ""
             connection.execute(
                 f"INSERT INTO {table} (tenant, {others}) SELECT %s, {others} FROM {table} "  # noqa: S608 - our own names
-                f"WHERE tenant = ANY(%s) {order} {_SHARED}".encode(),
+                f"WHERE tenant = ANY(%s) {_SHARED}".encode(),
                 (name, parts),
             )
 
@@ -387,6 +391,8 @@ def main() -> None:
     try:
         if server.data.exists():
             server.start()
+            if chosen.fill:
+                fill(server, fleet, vectors)
         else:
             server.create(
                 shared_buffers="2GB",

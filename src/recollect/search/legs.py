@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.providers.base import Provider, QuestionWords
-    from recollect.stores.base import Corpus, KeywordPool, Loaded, Store
+    from recollect.stores.base import Corpus, KeywordPool, Loaded, Near, Store
     from recollect.text.date_words import Window
     from recollect.text.terms import QueryTerms
     from recollect.types import Background, ChunkKey, Fingerprint, Query, Scope, Vectors
@@ -141,7 +141,11 @@ def retrieve(
     query: Query, *, question: QueryTerms, store: Store, asked: AskedVectors | None, pool: int
 ) -> Pools:
     """Get the best chunks of both legs."""
-    keyword = store.keyword(question.terms, scope=query.scope, limit=pool, stop=question.stop)
+    vectors = _vectors_by_space(asked) if VECTOR in query.legs else {}
+    proposals = store.propose(
+        question.terms, vectors=vectors, scope=query.scope, limit=pool, stop=question.stop
+    )
+    keyword = proposals.keyword
     if KEYWORD not in query.legs:
         keyword = replace(keyword, keys=())
     if asked is None or VECTOR not in query.legs:
@@ -149,13 +153,13 @@ def retrieve(
     pools = Pools(keyword, None, None, asked.provider.fingerprint, {})
     if not keyword.corpus.chunks:
         return pools
-    pools = _ask_vector_leg(pools, asked, query=query, store=store, pool=pool)
+    pools = _add_vector_leg(pools, asked, near=proposals.near, store=store, pool=pool)
     if asked.supplement is None:
         return pools
-    beside = _ask_vector_leg(
+    beside = _add_vector_leg(
         Pools(keyword, None, None, asked.supplement.provider.fingerprint, {}),
         asked.supplement,
-        query=query,
+        near=proposals.near,
         store=store,
         pool=pool,
     )
@@ -167,21 +171,36 @@ def retrieve(
     return beside if pools.vector is None else replace(pools, supplement=beside)
 
 
-def _ask_vector_leg(
-    pools: Pools, asked: AskedVectors, *, query: Query, store: Store, pool: int
+def _vectors_by_space(asked: AskedVectors | None) -> dict[Fingerprint, Vectors]:
+    """Return the vectors that a question has."""
+    found: dict[Fingerprint, Vectors] = {}
+    while asked is not None:
+        if asked.vectors is not None:
+            found[asked.provider.fingerprint] = asked.vectors
+        asked = asked.supplement
+    return found
+
+
+def _add_vector_leg(
+    pools: Pools,
+    asked: AskedVectors,
+    *,
+    near: Mapping[Fingerprint, Near],
+    store: Store,
+    pool: int,
 ) -> Pools:
     provider, query_vectors = asked.provider, asked.vectors
     if query_vectors is None:
         why = asked.degradation
         return pools if why is None else replace(pools, degraded={VECTOR: why})
-    fingerprint = provider.fingerprint
-    space = store.space(fingerprint)
-    if space is not None and space.dimensions not in (0, query_vectors.shape[1]):
+    proposed = near[provider.fingerprint]
+    if not proposed.is_comparable:
         return replace(pools, degraded={VECTOR: _OTHER_LENGTH})
-    vector = _nearest(store, fingerprint, vectors=query_vectors, scope=query.scope, limit=pool)
+    vector = _best_of(proposed.pools, limit=pool)
     if not vector.keys:
-        has_none = store.status(fingerprint).vectors == 0
+        has_none = store.status(provider.fingerprint).vectors == 0
         return replace(pools, degraded={VECTOR: _NO_VECTORS} if has_none else {})
+    space = proposed.space
     background = (space.background if space else None) or provider.background
     if background is None:
         return replace(pools, degraded={VECTOR: _NOT_MEASURED})
@@ -192,9 +211,16 @@ def _nearest(
     store: Store, fingerprint: Fingerprint, *, vectors: Vectors, scope: Scope, limit: int
 ) -> VectorPool:
     """Return the chunks nearest to any of the vectors, as many as for one."""
+    pools = [
+        store.nearest(fingerprint, vector=vector, scope=scope, limit=limit) for vector in vectors
+    ]
+    return _best_of(pools, limit=limit)
+
+
+def _best_of(pools: Sequence[VectorPool], *, limit: int) -> VectorPool:
+    """Return the nearest of several pools, as many as of one."""
     cosines: dict[ChunkKey, float] = {}
-    for vector in vectors:
-        pool = store.nearest(fingerprint, vector=vector, scope=scope, limit=limit)
+    for pool in pools:
         for key, cosine in zip(pool.keys, pool.cosines, strict=True):
             cosines[key] = max(cosine, cosines.get(key, cosine))
     best = sorted(cosines, key=lambda key: (-cosines[key], key))[:limit]

@@ -122,6 +122,30 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """What a vector space proposes for the vectors of a question."""
+
+    space: Space | None
+    """None if nothing of it is stored."""
+    pools: tuple[VectorPool, ...]
+    """One for each vector; none if they have another length than those of the space."""
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the vectors of the question fit the space."""
+        return bool(self.pools)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What both legs propose for a question."""
+
+    keyword: KeywordPool
+    near: Mapping[Fingerprint, Near]
+    """By space; nothing if the store has no chunks."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkPlace:
     """Where a chunk is, without its text."""
 
@@ -523,6 +547,39 @@ class Store(
     Protocol,
 ):
     """Holds the documents, chunks, terms and vectors of one agent."""
+
+    def propose(
+        self,
+        terms: Sequence[str],
+        *,
+        vectors: Mapping[Fingerprint, Vectors],
+        scope: Scope,
+        limit: int,
+        stop: Collection[str] = (),
+    ) -> Proposals:
+        """Return the best chunks of both legs: those of `keyword`, and those of `nearest`.
+
+        Args:
+            terms: of the question.
+            vectors: of the question, by their space.
+            scope: which chunks may be seen.
+            limit: how many of each leg, and of each vector.
+            stop: which of the terms are function words.
+
+        """
+        keyword = self.keyword(terms, scope=scope, limit=limit, stop=stop)
+        near: dict[Fingerprint, Near] = {}
+        for fingerprint, asked in vectors.items() if keyword.corpus.chunks else ():
+            space = self.space(fingerprint)
+            fits = space is None or space.dimensions in (0, asked.shape[1])
+            near[fingerprint] = Near(
+                space,
+                tuple(
+                    self.nearest(fingerprint, vector=vector, scope=scope, limit=limit)
+                    for vector in (asked if fits else ())
+                ),
+            )
+        return Proposals(keyword, near)
 
 
 class VectorCache(Protocol):

@@ -41,7 +41,8 @@ MOST_CONNECTIONS = 10
 _POOL_SECONDS = 10.0  # to wait for one of them
 # A pool waits twice as long after each attempt to connect; after this we ask it to start over.
 _RECONNECT_SECONDS = 2.0
-_MOST_KEPT = 1_000  # counts of terms
+_MOST_KEPT = 1_000  # counts of terms of a tenant
+_MOST_TENANTS = 1_000  # whose counts are kept
 _LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this
 _DEFAULTS = {
     "application_name": "recollect",
@@ -68,9 +69,6 @@ _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _patience: ContextVar[float | None] = ContextVar("_patience", default=None)
 # Its words would go to stderr where no application has set logging up; our errors have the reason.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
-
-_pools: dict[str, tuple[ConnectionPool[Connection], int]] = {}
-_changing_pools = threading.Lock()
 
 
 class ConnectionLostError(StoreUnreachableError):
@@ -133,32 +131,6 @@ def require_version(version: int, *, location: str) -> None:
         )
 
 
-def _taken_pool(address: str) -> ConnectionPool[Connection]:
-    with _changing_pools:
-        pool, users = _pools.get(address, (None, 0))
-        if pool is None:
-            pool = ConnectionPool(
-                kwargs={"autocommit": True, **parameters(address)},
-                min_size=0,
-                max_size=MOST_CONNECTIONS,
-                reconnect_timeout=_RECONNECT_SECONDS,
-                open=True,
-                configure=register,
-            )
-        _pools[address] = (pool, users + 1)
-        return pool
-
-
-def _give_back_pool(address: str) -> None:
-    with _changing_pools:
-        pool, users = _pools[address]
-        if users > 1:
-            _pools[address] = (pool, users - 1)
-            return
-        del _pools[address]
-    pool.close()
-
-
 class Frequencies:
     """In how many chunks of a tenant its frequent terms occur, as of one state of it.
 
@@ -166,15 +138,63 @@ class Frequencies:
     """
 
     def __init__(self) -> None:
-        self.changes = -1
-        self.counts: dict[int, int] = {}
+        self.state: tuple[int, dict[int, int]] = (-1, {})
+        """The number of changes, and the counts. Threads share it: it is replaced, not changed."""
 
     def keep(self, changes: int, counts: dict[int, int]) -> None:
         """Remember counts; those of another state are forgotten."""
-        if changes != self.changes or len(self.counts) > _MOST_KEPT:
-            self.counts = {}
-        self.changes = changes
-        self.counts |= counts
+        known, kept = self.state
+        is_full = len(kept) > _MOST_KEPT
+        self.state = (changes, counts if is_full or changes != known else {**kept, **counts})
+
+
+class Database:
+    """What all sessions of one address share: connections, and what was learned of the tables."""
+
+    def __init__(self, address: str) -> None:
+        self.users = 0
+        self.pool: ConnectionPool[Connection] = ConnectionPool(
+            kwargs={"autocommit": True, **parameters(address)},
+            min_size=0,
+            max_size=MOST_CONNECTIONS,
+            reconnect_timeout=_RECONNECT_SECONDS,
+            open=True,
+            configure=register,
+        )
+        self.tables: dict[str, int] = {}
+        """Tables of spaces that were seen, with their dimensions: they are never dropped."""
+        self.indexes: dict[str, tuple[bool, float]] = {}
+        """Whether an index of vectors is there, and until when that is believed."""
+        self._frequencies: dict[str, Frequencies] = {}
+
+    def frequencies(self, tenant: str) -> Frequencies:
+        """Return what is known of the terms of a tenant."""
+        if len(self._frequencies) > _MOST_TENANTS:
+            self._frequencies = {}
+        return self._frequencies.setdefault(tenant, Frequencies())
+
+
+_databases: dict[str, Database] = {}
+_changing_databases = threading.Lock()
+
+
+def _taken(address: str) -> Database:
+    with _changing_databases:
+        if address not in _databases:
+            _databases[address] = Database(address)
+        database = _databases[address]
+        database.users += 1
+        return database
+
+
+def _given_back(address: str) -> None:
+    with _changing_databases:
+        database = _databases[address]
+        database.users -= 1
+        if database.users:
+            return
+        del _databases[address]
+    database.pool.close()
 
 
 class Session:
@@ -184,19 +204,15 @@ class Session:
         self.address = address
         self.tenant = tenant
         self.location = f"{shown(address)} ({tenant})"
-        self.frequencies = Frequencies()
-        self.tables: set[str] = set()
-        """Tables of spaces that were seen: they are never dropped."""
-        self.indexes: dict[str, tuple[bool, float]] = {}
-        """Whether an index of vectors is there, and until when that is believed."""
-        self._pool: ConnectionPool[Connection] | None = _taken_pool(address)
+        self.shared = _taken(address)
+        self._is_open = True
         self._current: Connection | None = None
 
     def close(self) -> None:
         """Give the connections back."""
-        if self._pool is not None:
-            self._pool = None
-            _give_back_pool(self.address)
+        if self._is_open:
+            self._is_open = False
+            _given_back(self.address)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -218,7 +234,7 @@ class Session:
         if self._current is not None:
             yield self._current
             return
-        if self._pool is None:
+        if not self._is_open:
             raise StoreError(
                 f"The index {self.location} is closed.", action="Open the memory again."
             )
@@ -245,10 +261,9 @@ class Session:
         A server that was restarted has left dead connections in the pool. Nothing was sent through
         them yet, so another one is tried.
         """
-        assert self._pool is not None  # noqa: S101 - tested by the caller
         tenant = sql.Literal(self.tenant)
         for attempt in range(MOST_CONNECTIONS + 1):
-            connection = stack.enter_context(self._free_connection(self._pool))
+            connection = stack.enter_context(self._free_connection(self.shared.pool))
             named = f"SET LOCAL recollect.tenant = {tenant.as_string(connection)}"
             try:
                 # One message: a transaction costs no round trip of its own.

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.stores import bm25
 from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.rows import hidden_sql, scope_condition, term_number
+from recollect.stores.postgres.rows import scope_condition, term_number
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from recollect.stores.postgres.connect import Connection
+    from recollect.stores.postgres.connect import Connection, Cursor, Row
+    from recollect.stores.postgres.rows import Condition
     from recollect.types import Scope
 
-# One row for each term that occurs, and one or two more with the totals: one round trip.
+# All that weights need, in one round trip: of each term, of everything, and of the facts that the
+# audience may not see.
 _STATISTICS = """
-    SELECT p.term, count(*), 0, 0 FROM postings p
+    WITH unseen AS (SELECT chunk FROM facts f WHERE f.tenant = %s AND NOT f.scope = ANY(%s))
+    SELECT 'term', p.term, count(*), 0, 0 FROM postings p
     WHERE p.tenant = %s AND p.term = ANY(%s) GROUP BY p.term
-    UNION ALL SELECT NULL, t.chunks, t.length, t.changes FROM tenants t WHERE t.tenant = %s
-    UNION ALL SELECT NULL, -1, 0, 0 WHERE EXISTS (SELECT 1 FROM facts f WHERE f.tenant = %s)
-"""
-_FOREIGN = "SELECT c.id, c.length FROM chunks c WHERE c.tenant = %s AND EXISTS ({hidden})"
-_FOREIGN_FREQUENCIES = """
-    SELECT p.term, count(*) FROM postings p
-    WHERE p.tenant = %s AND p.term = ANY(%s) AND p.chunk = ANY(%s) GROUP BY p.term
+    UNION ALL SELECT 'all', 0, t.chunks, t.length, t.changes FROM tenants t WHERE t.tenant = %s
+    UNION ALL SELECT 'fact', 0, 0, 0, 0 WHERE EXISTS (SELECT 1 FROM facts f WHERE f.tenant = %s)
+    UNION ALL SELECT 'unseen', 0, count(*), coalesce(sum(c.length), 0), 0
+    FROM unseen u JOIN chunks c ON c.tenant = %s AND c.id = u.chunk
+    UNION ALL SELECT 'unseen term', p.term, count(*), 0, 0 FROM postings p
+    WHERE p.tenant = %s AND p.term = ANY(%s) AND EXISTS (SELECT 1 FROM unseen)
+        AND p.chunk IN (SELECT chunk FROM unseen) GROUP BY p.term
 """
 # `frequency × most / (frequency + norm)` is `bm25.saturated`, and the norm is `bm25.norms`.
 _SCORE = "sum(a.weight * p.frequency * %s / (p.frequency + %s + %s * p.length))"
@@ -44,7 +46,8 @@ _POOL = f"""
 """  # noqa: S608 - our own column names
 # The same without reading all postings of frequent terms (MaxScore, Turtle and Flood 1995). All of
 # them together add at most so much: a chunk of the pool comes that close to it by its rare terms,
-# and only for such chunks the frequent ones are looked up. No row if rare terms do not decide.
+# and only for such chunks the frequent ones are looked up. If rare terms do not decide, no chunk is
+# near, and all postings are read.
 _POOL_BY_RARE = f"""
     WITH rare AS (SELECT * FROM unnest(%s::int4[], %s::float8[]) AS rare (term, weight)),
     frequent AS (SELECT * FROM unnest(%s::int4[], %s::float8[]) AS frequent (term, weight)),
@@ -57,11 +60,19 @@ _POOL_BY_RARE = f"""
     near AS MATERIALIZED (
         SELECT s.chunk, s.score FROM scored s, least
         WHERE least.score > %s AND s.score >= least.score - %s
-    )
-    SELECT n.chunk FROM near n ORDER BY n.score + coalesce((
-        SELECT {_SCORE} FROM frequent a JOIN postings p
-        ON p.tenant = %s AND p.term = a.term AND p.chunk = n.chunk
-    ), 0) DESC, n.chunk LIMIT %s
+    ),
+    both_kinds AS (SELECT * FROM rare UNION ALL SELECT * FROM frequent)
+    SELECT chunk FROM (
+        SELECT n.chunk, n.score + coalesce((
+            SELECT {_SCORE} FROM frequent a JOIN postings p
+            ON p.tenant = %s AND p.term = a.term AND p.chunk = n.chunk
+        ), 0) AS score FROM near n
+        UNION ALL SELECT everything.chunk, everything.score FROM (
+            SELECT p.chunk, {_SCORE} AS score
+            FROM both_kinds a JOIN postings p ON p.tenant = %s AND p.term = a.term {{among}}
+            GROUP BY p.chunk
+        ) everything WHERE NOT (SELECT EXISTS (SELECT 1 FROM near))
+    ) pool ORDER BY score DESC, chunk LIMIT %s
 """  # noqa: S608 - our own column names
 _AMONG = """
     AND p.chunk IN (
@@ -78,6 +89,7 @@ _ROUNDED_UP = 1 + 1e-9  # sums in another order differ in their last digits
 class _Asked:
     """What the statement for a pool is made of."""
 
+    words: list[str]
     terms: list[int]
     weights: list[float]
     formula: tuple[float, float, float]
@@ -105,105 +117,131 @@ class PostgresKeywords(TenantTables, KeywordIndex):
     ) -> KeywordPool:
         """Return the chunks in scope that score highest for the terms."""
         with self._session.reading() as connection:
-            corpus, has_facts = self._corpus(connection, terms, scope=scope)
-            found = [term for term in terms if corpus.frequencies[term]]
-            if not found:
-                return KeywordPool((), corpus)
-            weights = bm25.term_weights(found, stop=stop, corpus=corpus)
             condition = scope_condition(connection, scope, tenant=self._tenant)
+            corpus, has_facts = self._statistics(connection, terms, scope=scope)()
             has_filter = has_facts or not scope.is_open
-            asked = _Asked(
-                [term_number(term) for term in found],
-                weights.tolist(),
-                (
-                    bm25.MOST,
-                    bm25.K1 * (1 - bm25.B),
-                    bm25.K1 * bm25.B / (corpus.mean_length or 1.0),
-                ),
-                _AMONG.format(condition=condition) if has_filter else "",
-                tuple(condition.values) if has_filter else (),
-            )
-            is_frequent = [corpus.frequencies[term] >= _FREQUENT for term in found]
-            keys = self._pool_by_rare(connection, asked, is_frequent, limit=limit)
-            if not keys:
-                keys = self._pool(connection, asked, limit=limit)
-            return KeywordPool(tuple(map(ChunkKey, keys)), corpus)
+            asked = asked_terms(terms, stop, corpus, condition if has_filter else None)
+            keys = self._pool(connection, asked, corpus=corpus, limit=limit)
+            return KeywordPool(keys(), corpus)
 
-    def _pool(self, connection: Connection, asked: _Asked, *, limit: int) -> list[int]:
-        values = (asked.terms, asked.weights, *asked.formula, self._tenant, *asked.values, limit)
-        return [row[0] for row in run(connection, _POOL.format(among=asked.among), values)]
-
-    def _pool_by_rare(
-        self, connection: Connection, asked: _Asked, is_frequent: Sequence[bool], *, limit: int
-    ) -> list[int]:
-        """Return the pool, or nothing if frequent terms may decide."""
+    def _pool(
+        self, connection: Connection, asked: _Asked, *, corpus: Corpus, limit: int
+    ) -> Callable[[], tuple[ChunkKey, ...]]:
+        """Ask for the pool; return what reads the answer."""
+        if not asked.terms:
+            return tuple
+        is_frequent = [corpus.frequencies[term] >= _FREQUENT for term in asked.words]
+        own = (*asked.formula, self._tenant)
         if all(is_frequent) or not any(is_frequent):
-            return []
-        rare, frequent = asked.split(is_frequent)
-        most = sum(frequent[1]) * bm25.MOST * _ROUNDED_UP
-        values = (
-            *rare,
-            *frequent,
-            *(*asked.formula, self._tenant, *asked.values),
-            *(max(limit - 1, 0), most, most),
-            *(*asked.formula, self._tenant, limit),
-        )
-        return [row[0] for row in run(connection, _POOL_BY_RARE.format(among=asked.among), values)]
+            statement = _POOL
+            values = (asked.terms, asked.weights, *own, *asked.values, limit)
+        else:
+            statement = _POOL_BY_RARE
+            rare, frequent = asked.split(is_frequent)
+            most = sum(frequent[1]) * bm25.MOST * _ROUNDED_UP
+            values = (
+                *(*rare, *frequent),
+                *(*own, *asked.values),
+                *(max(limit - 1, 0), most, most),
+                *own,
+                *(*own, *asked.values, limit),
+            )
+        rows = run(connection, statement.format(among=asked.among), values)
+        return lambda: tuple(ChunkKey(row[0]) for row in rows.fetchall())
 
-    def _corpus(
+    def _statistics(
         self, connection: Connection, terms: Sequence[str], *, scope: Scope
-    ) -> tuple[Corpus, bool]:
-        """Return the statistics of what the audience may see, and whether there are facts.
+    ) -> Callable[[], tuple[Corpus, bool]]:
+        """Ask for the statistics of what the audience may see, and whether there are facts.
 
         Facts of others are left out: otherwise the score of a word would tell how often it occurs
-        in them.
+        in them. Returns what reads the answer.
         """
         numbers = {term: term_number(term) for term in terms}
         asked = list(numbers.values())
-        own = self._tenant
-        held, (chunks, length), has_facts = self._frequencies(connection, asked)
-        if has_facts:
-            hidden, values = hidden_sql(replace(scope, with_superseded=True), tenant=own)
-            statement = _FOREIGN.format(hidden=f"{hidden} AND f.chunk = c.id")
-            foreign = run(connection, statement, (own, *values)).fetchall()
-            chunks -= len(foreign)
-            length -= sum(each for _, each in foreign)
-            keys = [key for key, _ in foreign]
-            for number, count in run(connection, _FOREIGN_FREQUENCIES, (own, asked, keys)):
-                held[number] -= count
-        corpus = Corpus(
-            chunks=chunks,
-            mean_length=length / chunks if chunks else 0.0,
-            frequencies={term: int(held.get(number, 0)) for term, number in numbers.items()},
-        )
-        return corpus, has_facts
+        known = self._session.shared.frequencies(self._tenant)
+        known_at, kept = known.state
+        unknown = [number for number in asked if number not in kept]
+        rows = self._count(connection, unknown, asked, scope=scope)
 
-    def _frequencies(
-        self, connection: Connection, numbers: list[int]
-    ) -> tuple[dict[int, int], tuple[int, int], bool]:
-        """Return how many chunks have each term; how many there are, their length; any facts."""
-        known = self._session.frequencies
-        unknown = [number for number in numbers if number not in known.counts]
-        held, (chunks, length, changes), has_facts = self._counted(connection, unknown)
-        if changes == known.changes:
-            held |= {each: known.counts[each] for each in numbers if each in known.counts}
-        elif len(unknown) < len(numbers):
-            held, _, _ = self._counted(connection, numbers)
-        known.keep(changes, {each: count for each, count in held.items() if count >= _FREQUENT})
-        return held, (chunks, length), has_facts
-
-    def _counted(
-        self, connection: Connection, numbers: list[int]
-    ) -> tuple[dict[int, int], tuple[int, int, int], bool]:
-        """Return the same, counted now, with the number of changes."""
-        held: dict[int, int] = {}
-        totals, has_facts = (0, 0, 0), False
-        values = (self._tenant, numbers, self._tenant, self._tenant)
-        for number, count, length, changes in run(connection, _STATISTICS, values):
-            if number is not None:
-                held[number] = count
-            elif count < 0:
-                has_facts = True
+        def read() -> tuple[Corpus, bool]:
+            counted = _Counted.of(rows.fetchall())
+            if counted.changes == known_at:
+                held = {**counted.held, **{each: kept[each] for each in asked if each in kept}}
+            elif len(unknown) < len(asked):  # what is kept is of another state
+                again = self._count(connection, asked, asked, scope=scope)
+                held = _Counted.of(again.fetchall()).held
             else:
-                totals = (count, int(length), changes)
-        return held, totals, has_facts
+                held = counted.held
+            often = {each: count for each, count in held.items() if count >= _FREQUENT}
+            known.keep(counted.changes, often)
+            return counted.corpus(numbers, held), counted.has_facts
+
+        return read
+
+    def _count(
+        self, connection: Connection, numbers: list[int], asked: list[int], *, scope: Scope
+    ) -> Cursor:
+        own = self._tenant
+        unseen = (own, sorted(scope.audience))
+        return run(connection, _STATISTICS, (*unseen, own, numbers, own, own, own, own, asked))
+
+
+@dataclass(slots=True)
+class _Counted:
+    """The rows of _STATISTICS."""
+
+    held: dict[int, int]
+    unseen: dict[int, int]
+    chunks: int = 0
+    length: int = 0
+    changes: int = 0
+    has_facts: bool = False
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> _Counted:
+        """Read the rows."""
+        counted = cls({}, {})
+        for kind, term, count, length, changes in rows:
+            if kind == "term":
+                counted.held[term] = count
+            elif kind == "unseen term":
+                counted.unseen[term] = count
+            elif kind == "fact":
+                counted.has_facts = True
+            else:
+                sign = -1 if kind == "unseen" else 1
+                counted.chunks += sign * count
+                counted.length += sign * int(length)
+                counted.changes += changes
+        return counted
+
+    def corpus(self, numbers: Mapping[str, int], held: Mapping[int, int]) -> Corpus:
+        """Return the statistics of the terms, given how many chunks have each."""
+        return Corpus(
+            chunks=self.chunks,
+            mean_length=self.length / self.chunks if self.chunks else 0.0,
+            frequencies={
+                term: int(held.get(number, 0) - self.unseen.get(number, 0))
+                for term, number in numbers.items()
+            },
+        )
+
+
+def asked_terms(
+    terms: Sequence[str], stop: Collection[str], corpus: Corpus, condition: Condition | None
+) -> _Asked:
+    """Return what the statement for the pool of a question is made of."""
+    found = [term for term in terms if corpus.frequencies[term]]
+    return _Asked(
+        found,
+        [term_number(term) for term in found],
+        bm25.term_weights(found, stop=stop, corpus=corpus).tolist() if found else [],
+        (
+            bm25.MOST,
+            bm25.K1 * (1 - bm25.B),
+            bm25.K1 * bm25.B / (corpus.mean_length or 1.0),
+        ),
+        _AMONG.format(condition=condition) if condition else "",
+        tuple(condition.values) if condition else (),
+    )

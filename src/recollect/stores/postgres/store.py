@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from recollect.reports import StoreStatus
-from recollect.stores.base import Answer, Store
+from recollect.stores.base import Answer, KeywordPool, Near, Proposals, Store
+from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import (
     ConnectionLostError,
     Session,
@@ -17,21 +18,21 @@ from recollect.stores.postgres.connect import (
     translated,
 )
 from recollect.stores.postgres.documents import PostgresDocuments
-from recollect.stores.postgres.keyword import PostgresKeywords
+from recollect.stores.postgres.keyword import PostgresKeywords, asked_terms
 from recollect.stores.postgres.leases import PostgresLeases
 from recollect.stores.postgres.overview import PostgresOverview
-from recollect.stores.postgres.rows import hidden_sql
+from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, version_of
-from recollect.stores.postgres.vectors import PostgresVectors
+from recollect.stores.postgres.vectors import NearQuestion, PostgresVectors
 from recollect.types import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from recollect.errors import StoreCorruptError
     from recollect.stores.postgres.connect import Connection
-    from recollect.types import Fingerprint
+    from recollect.types import Fingerprint, Vectors
 _ENGINE = "pgvector"
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id), coalesce(sum(octet_length(c.text)), 0)
@@ -140,6 +141,55 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
             engine=_ENGINE,
             is_writable=self.is_writable,
         )
+
+    def propose(
+        self,
+        terms: Sequence[str],
+        *,
+        vectors: Mapping[Fingerprint, Vectors],
+        scope: Scope,
+        limit: int,
+        stop: Collection[str] = (),
+    ) -> Proposals:
+        """Return the best chunks of both legs, all of them in one round trip.
+
+        One before it asks for the frequencies of terms, from which their weights are made here.
+        """
+        with self._session.reading() as connection:
+            condition = scope_condition(connection, scope, tenant=self._tenant)
+            tables = {each: self._vector_table(connection, each) for each in vectors}
+            with connection.pipeline():
+                read_statistics = self._statistics(connection, terms, scope=scope)
+                read_spaces = {each: self._space(connection, each) for each in vectors}
+            corpus, has_facts = read_statistics()
+            has_filter = has_facts or not scope.is_open
+            asked = asked_terms(terms, stop, corpus, condition if has_filter else None)
+            if not corpus.chunks:
+                return Proposals(KeywordPool((), corpus), {})
+            with connection.pipeline():
+                read_pool = self._pool(connection, asked, corpus=corpus, limit=limit)
+                read_near = {
+                    each: [
+                        self._near(
+                            connection,
+                            NearQuestion(each, VectorParameter(vector), condition, scope.is_open),
+                            limit=limit,
+                        )
+                        for vector in self._comparable(vectors[each], table)
+                    ]
+                    for each, table in tables.items()
+                }
+            keyword = KeywordPool(read_pool(), corpus)
+            near = {
+                each: Near(read_spaces[each](), tuple(read() for read in reads))
+                for each, reads in read_near.items()
+            }
+            return Proposals(keyword, near)
+
+    def _comparable(self, vectors: Vectors, table: str | None) -> Vectors:
+        """Return the vectors of a question if those of a table have the same length."""
+        known = None if table is None else self._session.shared.tables[table]
+        return vectors if known in (None, vectors.shape[1]) else vectors[:0]
 
     def check(self) -> list[str]:
         """Return nothing: the server checks its own pages."""

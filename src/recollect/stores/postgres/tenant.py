@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint
 
 _ADD_TENANT = "INSERT INTO tenants (tenant) VALUES (%s) ON CONFLICT DO NOTHING"
+_DIMENSIONS = """
+    SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'vector'
+"""
 _LOCK_TENANT = "SELECT 1 FROM tenants WHERE tenant = %s FOR UPDATE"
 
 
@@ -37,11 +40,12 @@ class TenantTables:
         if fingerprint is None:
             return None
         name = table_of(fingerprint)
-        if name not in self._session.tables:
-            row = run(connection, "SELECT to_regclass(%s) IS NULL", (name,)).fetchone()
-            if row is None or row[0]:
+        known = self._session.shared.tables
+        if name not in known:
+            row = run(connection, _DIMENSIONS, (name,)).fetchone()
+            if row is None:
                 return None
-            self._session.tables.add(name)
+            known[name] = row[0]
         return name
 
     def _meta(self, key: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
+from recollect.records import dataclass
 from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
@@ -18,9 +19,9 @@ from recollect.stores.vectors import check_vectors, check_words
 from recollect.types import Background, ChunkKey, Fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from recollect.stores.postgres.connect import Connection, Row
+    from recollect.stores.postgres.connect import Connection, Cursor, Row
     from recollect.types import Scope, Vector, Vectors
 
 _LOOK_AGAIN_SECONDS = 60.0  # whether there is an index
@@ -98,6 +99,17 @@ _INDEXED_DISTANCE = "v.vector::halfvec({width}) <#> %s::vector::halfvec({width})
 _IS_INDEXED = """
     SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(%s) AND indisvalid
 """
+
+
+@dataclass(frozen=True, slots=True)
+class NearQuestion:
+    """A question to the vectors of a space."""
+
+    fingerprint: Fingerprint
+    vector: VectorParameter
+    condition: Condition
+    is_open: bool
+    """Whether everything but others' facts may be seen."""
 
 
 class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
@@ -187,12 +199,23 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
 
     def space(self, fingerprint: Fingerprint) -> Space | None:
         with self._session.reading() as connection:
-            row = run(connection, _SPACE, (self._tenant, str(fingerprint))).fetchone()
-        if row is None:
-            return None
-        dimensions, mean, deviation, is_published = row
-        background = None if mean is None else Background(mean, deviation)
-        return Space(dimensions, background, is_published)
+            return self._space(connection, fingerprint)()
+
+    def _space(
+        self, connection: Connection, fingerprint: Fingerprint
+    ) -> Callable[[], Space | None]:
+        """Ask for a space; return what reads the answer."""
+        rows = run(connection, _SPACE, (self._tenant, str(fingerprint)))
+
+        def read() -> Space | None:
+            row = rows.fetchone()
+            if row is None:
+                return None
+            dimensions, mean, deviation, is_published = row
+            background = None if mean is None else Background(mean, deviation)
+            return Space(dimensions, background, is_published)
+
+        return read
 
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
         with self._session.writing() as connection:
@@ -243,53 +266,63 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
     ) -> VectorPool:
         """Return the chunks in scope whose vectors are nearest."""
         with self._session.reading() as connection:
-            table = self._vector_table(connection, fingerprint)
-            if table is None:
-                return VectorPool((), ())
             condition = scope_condition(connection, scope, tenant=self._tenant)
-            asked = VectorParameter(vector)
-            rows: list[Row] = []
-            if scope.is_open:
-                rows = self._nearest_first(connection, fingerprint, asked, condition, limit=limit)
-            # With a filter, comparing what it lets through is exact and cheap. And without one,
-            # vectors of texts that are gone may have taken the places of others.
-            if not rows or (len(rows) < limit and rows[0][2] == EFFORT):
-                statement = _NEAREST.format(table=table, condition=condition)
-                values = (asked, self._tenant, *condition.values, asked, limit)
-                rows = run(connection, statement, values).fetchall()
-        return VectorPool(tuple(ChunkKey(row[0]) for row in rows), tuple(row[1] for row in rows))
+            ask = NearQuestion(fingerprint, VectorParameter(vector), condition, scope.is_open)
+            return self._near(connection, ask, limit=limit)()
 
-    def _nearest_first(
-        self,
-        connection: Connection,
-        fingerprint: Fingerprint,
-        asked: VectorParameter,
-        condition: Condition,
-        *,
-        limit: int,
-    ) -> list[Row]:
-        """Return chunks, cosines, and how many vectors were looked at: EFFORT if there are more."""
+    def _near(
+        self, connection: Connection, ask: NearQuestion, *, limit: int
+    ) -> Callable[[], VectorPool]:
+        """Ask for the nearest chunks; return what reads the answer."""
+        if self._vector_table(connection, ask.fingerprint) is None:
+            return lambda: VectorPool((), ())
+        first = self._nearest_first(connection, ask, limit=limit) if ask.is_open else None
+        rest = None if first else self._nearest_of_all(connection, ask, limit=limit)
+
+        def read() -> VectorPool:
+            rows: list[Row] = (first or rest).fetchall()  # type: ignore[union-attr]  # one is set
+            # Vectors of texts that are gone may have taken the places of others.
+            if first and (not rows or (len(rows) < limit and rows[0][2] == EFFORT)):
+                rows = self._nearest_of_all(connection, ask, limit=limit).fetchall()
+            return VectorPool(
+                tuple(ChunkKey(row[0]) for row in rows), tuple(row[1] for row in rows)
+            )
+
+        return read
+
+    def _nearest_of_all(self, connection: Connection, ask: NearQuestion, *, limit: int) -> Cursor:
+        """Ask for chunks and cosines: comparing what a filter lets through is exact and cheap."""
+        statement = _NEAREST.format(table=table_of(ask.fingerprint), condition=ask.condition)
+        values = (ask.vector, self._tenant, *ask.condition.values, ask.vector, limit)
+        return run(connection, statement, values)
+
+    def _nearest_first(self, connection: Connection, ask: NearQuestion, *, limit: int) -> Cursor:
+        """Ask for chunks, cosines, and how many vectors were seen: EFFORT if there are more."""
         distance, tenant, values = _DISTANCE, "%s", [self._tenant]
-        if self._is_indexed(connection, fingerprint):
+        if self._is_indexed(connection, ask.fingerprint):
             # In the text: a plan for any tenant, which is kept, could not use the index of one.
             distance, values = _INDEXED_DISTANCE, []
             tenant = sql.Literal(self._tenant).as_string(connection).replace("%", "%%")
         statement = _NEAREST_FIRST.format(
-            table=table_of(fingerprint),
-            condition=condition,
-            distance=distance.format(width=len(asked.vector)),
+            table=table_of(ask.fingerprint),
+            condition=ask.condition,
+            distance=distance.format(width=len(ask.vector.vector)),
             tenant=tenant,
         )
-        given = (*values, asked, EFFORT, asked, *condition.values, asked, limit)
-        return run(connection, statement, given).fetchall()
+        asked = ask.vector
+        given = (*values, asked, EFFORT, asked, *ask.condition.values, asked, limit)
+        return run(connection, statement, given)
 
     def _is_indexed(self, connection: Connection, fingerprint: Fingerprint) -> bool:
         """Tell whether this memory has an index; one that is built later is noticed later."""
         name = f"{SCHEMA}.{index_of(fingerprint, self._tenant)}"
-        known = self._session.indexes.get(name)
+        known = self._session.shared.indexes.get(name)
         if known is None or known[1] < time.monotonic():
             found = run(connection, _IS_INDEXED, (name,)).fetchone() is not None
-            known = self._session.indexes[name] = (found, time.monotonic() + _LOOK_AGAIN_SECONDS)
+            known = self._session.shared.indexes[name] = (
+                found,
+                time.monotonic() + _LOOK_AGAIN_SECONDS,
+            )
         return known[0]
 
     def word_codes(

@@ -1,0 +1,134 @@
+"""How often a search waits for the database: both legs propose in one round trip."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.support.notes import chunk_of, document_of
+from tests.support.relay import relaying
+
+from recollect.search.legs import AskedVectors
+from recollect.search.options import SearchOptions
+from recollect.search.pipeline import search
+from recollect.stores.postgres import open_database
+from recollect.stores.ram import RamStore
+from recollect.types import Background, Fingerprint, Query, Scope, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from recollect.stores.base import Store
+    from recollect.stores.postgres import PostgresStore
+
+SPACE = Fingerprint("test", "trips", 8, "plain")
+OTHER = Fingerprint("test", "other trips", 8, "plain")
+ASKED = {each: np.eye(1, 8, dtype=np.float32) for each in (SPACE, OTHER)}
+TERMS = ["lamp", "shed", "boat"]
+
+
+class Given:
+    """Stands in for a provider: all vectors exist."""
+
+    fingerprint = SPACE
+    background = Background(0.0, 0.1)
+
+    def reads(self, _text: str) -> float:
+        """Return 1: every text counts."""
+        return 1.0
+
+
+@pytest.fixture
+def watched(address: str, tenant: str) -> Iterator[tuple[PostgresStore, Callable[[], int]]]:
+    """A store with notes in two spaces, and what returns the round trips since it was asked."""
+    with relaying(address) as relay, open_database(relay.address, tenant=tenant) as store:
+        fill(store)
+        store.propose(TERMS, vectors=ASKED, scope=Scope(), limit=5)  # learns which tables exist
+        before = relay.round_trips
+
+        def since() -> int:
+            nonlocal before
+            passed, before = relay.round_trips - before, relay.round_trips
+            return passed
+
+        yield store, since
+
+
+def fill(store: Store) -> None:
+    texts = ["The lamp is in the shed.", "The boat has a lamp.", "A shed for the boat."]
+    for number, text in enumerate(texts):
+        path = f"memory/{number}.md"
+        store.put(document_of(path), [chunk_of(path, text)], recipe="r")
+        digest = digest_of(text.encode())
+        vector = np.eye(8, dtype=np.float32)[number : number + 1]
+        for space in (SPACE, OTHER):
+            store.put_vectors(space, digests=[digest], vectors=vector)
+    store.publish(SPACE)
+
+
+def test_both_legs_propose_in_one_round_trip_and_loading_is_a_second(
+    watched: tuple[PostgresStore, Callable[[], int]],
+) -> None:
+    store, since = watched
+    with store.snapshot():
+        begun = since()
+        found = store.propose(TERMS, vectors=ASKED, scope=Scope(), limit=5)
+        proposed = since()
+        keys = sorted({*found.keyword.keys, *found.near[SPACE].pools[0].keys})
+        store.load(keys, terms=TERMS, fingerprint=SPACE)
+        loaded = since()
+
+    assert 3 == len(found.keyword.keys) == len(found.near[OTHER].pools[0].keys)
+    assert 1 == begun
+    assert 1 + 1 == proposed  # the frequencies of the terms, then everything that is proposed
+    assert 1 == loaded
+
+
+def test_a_whole_search_waits_five_times(
+    watched: tuple[PostgresStore, Callable[[], int]],
+) -> None:
+    store, since = watched
+    asked = AskedVectors(Given(), ASKED[SPACE])  # type: ignore[arg-type]
+
+    found = search(
+        Query("lamp in the shed", 3),
+        store=store,
+        asked=asked,
+        options=SearchOptions(),
+        today=date(2026, 1, 1),
+    )
+
+    assert "memory/0.md" == found.hits[0].path
+    assert 5 == since()  # begin, frequencies, proposals, chunks, commit
+
+
+def test_what_is_proposed_at_once_is_what_the_legs_propose(
+    watched: tuple[PostgresStore, Callable[[], int]],
+) -> None:
+    ram, (store, _) = RamStore(), watched
+    fill(ram)
+
+    def places(each: Store) -> list[object]:
+        found = each.propose(TERMS, vectors=ASKED, scope=Scope(), limit=5)
+        keys = [found.keyword.keys, *(near.pools[0].keys for near in found.near.values())]
+        shown = [each.load(some, terms=(), fingerprint=None).paths for some in keys]
+        return [found.keyword.corpus, shown, [near.space for near in found.near.values()]]
+
+    assert places(ram) == places(store)
+
+
+def test_a_question_of_another_length_is_not_compared(
+    watched: tuple[PostgresStore, Callable[[], int]],
+) -> None:
+    store, _ = watched
+    longer = {SPACE: np.eye(1, 16, dtype=np.float32)}
+
+    for each in (store, RamStore()):
+        if each is not store:
+            fill(each)
+        found = each.propose(TERMS, vectors=longer, scope=Scope(), limit=5)
+
+        assert not found.near[SPACE].is_comparable
+        assert 3 == len(found.keyword.keys)
