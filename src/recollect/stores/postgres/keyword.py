@@ -35,6 +35,8 @@ _STATISTICS = """
 """
 # `frequency × most / (frequency + norm)` is `bm25.saturated`, and the norm is `bm25.norms`.
 _SCORE = "sum(a.weight * p.frequency * %s / (p.frequency + %s + %s * p.length))"
+# Terms are added up in any order, so equal scores may differ in their last digits.
+_RANK = "round(score * 1e9) DESC, chunk"
 _POOL = f"""
     WITH asked AS (SELECT * FROM unnest(%s::int4[], %s::float8[]) AS asked (term, weight)),
     scored AS (
@@ -42,7 +44,7 @@ _POOL = f"""
         FROM asked a JOIN postings p ON p.tenant = %s AND p.term = a.term {{among}}
         GROUP BY p.chunk
     )
-    SELECT chunk FROM scored ORDER BY score DESC, chunk LIMIT %s
+    SELECT chunk FROM scored ORDER BY {_RANK} LIMIT %s
 """  # noqa: S608 - our own column names
 # The same without reading all postings of frequent terms (MaxScore, Turtle and Flood 1995). All of
 # them together add at most so much: a chunk of the pool comes that close to it by its rare terms,
@@ -72,7 +74,7 @@ _POOL_BY_RARE = f"""
             FROM both_kinds a JOIN postings p ON p.tenant = %s AND p.term = a.term {{among}}
             GROUP BY p.chunk
         ) everything WHERE NOT (SELECT EXISTS (SELECT 1 FROM near))
-    ) pool ORDER BY score DESC, chunk LIMIT %s
+    ) pool ORDER BY {_RANK} LIMIT %s
 """  # noqa: S608 - our own column names
 _AMONG = """
     AND p.chunk IN (
