@@ -90,7 +90,9 @@ def test_arguments_narrow_a_search_by_any_name(
     write: Callable[[str, str], Path], workspace: Path, plain: Mapping[str, str]
 ) -> None:
     write("memory/2026-01-05.md", "# Boat\n\nThe boat was painted green.\n")
-    write("memory/2026-02-05.md", "# Boat\n\nThe boat was painted blue.\n")
+    write(
+        "memory/2026-02-05.md", "---\ntags: [harbour]\n---\n# Boat\n\nThe boat was painted blue.\n"
+    )
 
     async def conversation(client: Client) -> None:
         async def paths(**arguments: object) -> list[str]:
@@ -100,6 +102,7 @@ def test_arguments_narrow_a_search_by_any_name(
         assert ["memory/2026-02-05.md"] == await paths(q="boat painted", after_date="2026-02-01")
         assert ["memory/2026-01-05.md"] == await paths(text="boat painted", until="2026-02-01")
         assert ["memory/2026-01-05.md"] == await paths(search="boat", file="memory/2026-01-*")
+        assert ["memory/2026-02-05.md"] == await paths(query="boat painted", tag="harbour")
         assert 1 == len(await paths(query="boat painted", top_k="1"))
         assert [] == await paths(query="boat painted", corpus="facts")
         assert [] == await paths(query="boat painted", threshold="1.0", source="memory")
