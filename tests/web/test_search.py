@@ -264,9 +264,9 @@ def test_a_passage_is_copied_and_opened_in_the_editor_of_ones_choice(
     hit.get_by_role("button", name="Copy citation").click()
     expect(hit).to_contain_text("Copied")
 
-    assert "memory/linked.md#L1-L5" == tab.page.evaluate("navigator.clipboard.readText()")
+    assert "memory/linked.md#L4-L8" == tab.page.evaluate("navigator.clipboard.readText()")
     expect(hit.get_by_role("link", name="Open in VS Code")).to_have_attribute(
-        "href", f"vscode://file{sample_server.workspace}/memory/linked.md:1"
+        "href", f"vscode://file{sample_server.workspace}/memory/linked.md:4"
     )
 
 
