@@ -47,7 +47,8 @@ WIDTH = 384
 SERVERS = 3
 WRITES_OF_ALL = 0.1
 FEW = "few"
-"""The database with a tenth of the memories."""
+"""The database with few memories."""
+_FEW = 100
 _SEEDS = 20  # memories that are pushed; the others have copies of their rows
 _BATCH = 20  # documents in one push
 _CLIENTS = 2  # that ask one server at the same time
@@ -75,6 +76,8 @@ class Fleet:
     tenants: int
     chunks: int
     """Of each."""
+    small: int = 0
+    """How many more have a tenth of that."""
 
     @property
     def names(self) -> list[str]:
@@ -82,9 +85,19 @@ class Fleet:
         return [f"agent-{number:05d}" for number in range(self.tenants)]
 
     @property
+    def small_names(self) -> list[str]:
+        """Those with a tenth of the chunks."""
+        return [f"small-{number:05d}" for number in range(self.small)]
+
+    @property
     def seeds(self) -> list[str]:
         """Those that are pushed."""
-        return self.names[: min(_SEEDS, self.tenants)]
+        return self.names[:_SEEDS]
+
+    @property
+    def small_seeds(self) -> list[str]:
+        """Small ones that are pushed."""
+        return self.small_names[:_SEEDS]
 
     @property
     def large(self) -> dict[str, list[str]]:
@@ -101,8 +114,18 @@ class Fleet:
         each = self.chunks // SECTIONS
         if name in self.large:
             return range(len(self.large[name]) * each)
-        first = self.names.index(name) % len(self.seeds) * each
-        return range(first, first + each)
+        first = number_of(name) % len(self.seeds) * each
+        return range(first, first + (each // 10 if name.startswith("small") else each))
+
+    def seed_of(self, name: str) -> str:
+        """Return the memory whose rows another has."""
+        seeds = self.small_seeds if name.startswith("small") else self.seeds
+        return seeds[number_of(name) % len(seeds)]
+
+
+def number_of(name: str) -> int:
+    """Return the number in the name of a memory."""
+    return int(name.rpartition("-")[2])
 
 
 def settings(server: Server, database: str, vectors: Path) -> dict[str, str]:
@@ -120,8 +143,8 @@ def settings(server: Server, database: str, vectors: Path) -> dict[str, str]:
 def fill(server: Server, fleet: Fleet, vectors: Path) -> None:
     """Make all memories that are not there yet."""
     there = {name for (name,) in server.execute(f"SELECT tenant FROM {SCHEMA}.tenants")}  # noqa: S608
-    if not there.issuperset(fleet.seeds):
-        _push_seeds(server, fleet, vectors)
+    if pushed := [name for name in (*fleet.seeds, *fleet.small_seeds) if name not in there]:
+        _push(server, fleet, vectors, pushed)
         print_sizes(server)
     tables = dict(server.execute(_TABLES, (SCHEMA,)))
     for name in _NO_ROWS_OF_TENANTS:
@@ -129,15 +152,16 @@ def fill(server: Server, fleet: Fleet, vectors: Path) -> None:
     for name, parts in fleet.large.items():
         if name not in there:
             _copy(server, tables, name, parts)
-    few = fleet.tenants // 10
-    for is_first, names in ((True, fleet.names[:few]), (False, fleet.names[few:])):
-        group = [name for name in names if name not in there]
+    done = {*there, *fleet.seeds, *fleet.small_seeds}
+    names = [*fleet.names, *fleet.small_names]
+    for is_first, part in ((True, names[:_FEW]), (False, names[_FEW:])):
+        group = [name for name in part if name not in done]
         if not group:
             continue
         started, before = time.monotonic(), server_cpu(server)
         with ThreadPoolExecutor(2) as pool:
             for _ in pool.map(
-                lambda name: _copy(server, tables, name, [_seed_of(fleet, name)]), group
+                lambda name: _copy(server, tables, name, [fleet.seed_of(name)]), group
             ):
                 pass
         print(
@@ -151,18 +175,14 @@ def fill(server: Server, fleet: Fleet, vectors: Path) -> None:
     print_sizes(server)
 
 
-def _seed_of(fleet: Fleet, name: str) -> str:
-    return fleet.seeds[fleet.names.index(name) % len(fleet.seeds)]
-
-
-def _push_seeds(server: Server, fleet: Fleet, vectors: Path) -> None:
+def _push(server: Server, fleet: Fleet, vectors: Path, names: Sequence[str]) -> None:
     register()
     corpus, environ = fleet.corpus, settings(server, DATABASE, vectors)
     corpus.write_vectors(vectors)
     os.environ |= {name: environ[name] for name in (FILE, DIMENSIONS)}
     started, cpu, before = time.monotonic(), time.process_time(), server_cpu(server)
     with MemoryHost.open(environ=environ) as host:
-        for name in fleet.seeds:
+        for name in names:
             numbers = fleet.numbers(name)
             made = list(corpus.documents(numbers.start, numbers.stop))
             with host.memory(name) as memory:
@@ -175,7 +195,7 @@ def _push_seeds(server: Server, fleet: Fleet, vectors: Path) -> None:
             with host.queue() as queue:
                 while (claim := queue.claim(seconds=60)) is not None:
                     queue.finish(claim)
-    chunks = len(fleet.seeds) * fleet.chunks
+    chunks = sum(len(fleet.numbers(name)) for name in names) * SECTIONS
     print(
         f"pushed {chunks:,} chunks in {time.monotonic() - started:.0f} s: CPU ms a chunk: "
         f"database {(server_cpu(server) - before) * 1000 / chunks:.2f}, "
@@ -302,16 +322,17 @@ def measure(server: Server, fleet: Fleet, vectors: Path, *, seconds: float) -> N
     """Ask, and print what it cost."""
     register()
     os.environ |= {FILE: str(vectors), DIMENSIONS: str(WIDTH)}
-    few = fleet.names[: fleet.tenants // 10]
+    few = fleet.names[:_FEW]
+    everyone = [*fleet.names, *fleet.small_names]
     context = multiprocessing.get_context("spawn")
     with context.Pool(SERVERS) as pool:
-        for database, names in ((FEW, few), (DATABASE, fleet.names)):
+        for database, names in ((FEW, few), (DATABASE, everyone)):
             environ = settings(server, database, vectors)
             tokens = _tokens(environ, [*names, *fleet.large])
             with serving(environ, 1) as ([url], pids):
-                some = random.Random(1).sample(names, min(40, len(names)))  # noqa: S311
+                some = random.Random(1).sample(few, min(40, len(few)))  # noqa: S311
                 own = {name: tokens[name] for name in some}
-                label = f"{len(names):,} memories of {fleet.chunks:,} chunks, one client"
+                label = f"of {len(names):,} memories, some of {fleet.chunks:,} chunks, one client"
                 for kind, share in (("searches", 0.0), ("writes", 1.0)):
                     task = Task(url, fleet, own, seconds / 2, 1, share, clients=1)
                     _report(server, pool, [task], pids, label=f"{label}, {kind}")
@@ -372,6 +393,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tenants", type=int, default=1000)
     parser.add_argument("--chunks", type=int, default=1000, help="of each memory")
+    parser.add_argument("--small", type=int, default=0, help="more memories, with a tenth of that")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--folder", type=Path, help="where the database is kept for another run")
     parser.add_argument("--fill", action="store_true", help="measure nothing")
@@ -380,7 +402,7 @@ def main() -> None:
     if chosen.serve:
         _serve()
         return
-    fleet = Fleet(chosen.tenants, chosen.chunks)
+    fleet = Fleet(chosen.tenants, chosen.chunks, chosen.small)
     server = Server()
     if chosen.folder is not None:
         server.folder.rmdir()

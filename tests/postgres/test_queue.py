@@ -7,6 +7,7 @@ import itertools
 import os
 import subprocess
 import threading
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, refuse
 
 from recollect.hosting.host import MemoryHost
+from recollect.hosting.tokens import create_token
 from recollect.hosting.work import QueueWorker
 from recollect.stores.pushed import PushedChange
 
@@ -166,6 +168,45 @@ def test_a_provider_that_fails_puts_the_memory_off(
         assert (1, 1) == (queue.waiting(), len(ended))
         with host.memory(AGENTS[0]) as memory:
             assert ["memory/0.md"] == [hit.path for hit in memory.search("wrote").hits]
+
+
+def test_a_new_model_fills_its_space_beside_the_old_one_which_answers_until_then(
+    remote: dict[str, str], vendor: VendorServer
+) -> None:
+    numbers = itertools.count()
+
+    def script(_number: int, request: Request) -> Fault | None:
+        """Answer the first request for notes, and refuse those after it."""
+        return refuse(400, "no") if b"wrote" in request.raw and next(numbers) else None
+
+    def spaces(host: MemoryHost) -> tuple[str, set[str], str]:
+        with host.memory(AGENTS[0]) as memory:
+            mode = memory.search("note 2", sync=False).mode
+            published = memory._store.published()
+            assert published is not None
+            return published.model, {each.model for each in memory._store.spaces()}, mode.value
+
+    changed = {**remote, "RECOLLECT_MODEL": "text-embedding-3-large"}
+    with MemoryHost.open(environ=remote) as host:
+        push(host, AGENTS[0], 60, words=200)  # several requests
+        QueueWorker(host).work_once()
+        before = spaces(host)
+    with MemoryHost.open(environ=changed) as host, host.queue() as queue:
+        with host.tokens() as tokens:
+            create_token(tokens, AGENTS[0], now=datetime.now(tz=UTC))
+        queue.add_all()
+        vendor.script = script
+        QueueWorker(host).work_once()
+        half_way = spaces(host)
+        vendor.script = lambda _number, _request: None
+        with host.memory(AGENTS[0]) as memory:
+            memory.sync(retry=True)
+        after = spaces(host)
+
+    old, new = before[0], "text-embedding-3-large"
+    assert (old, {old}, "hybrid") == before
+    assert (old, {old, new}, "hybrid") == half_way
+    assert (new, {new}, "hybrid") == after
 
 
 @pytest.mark.skipif(

@@ -196,6 +196,9 @@ class WorkQueue(Protocol):
     def add(self, agent: str) -> None:
         """Put a memory into the queue, also if a worker is at work on it."""
 
+    def add_all(self) -> None:
+        """Put every memory that has a token into the queue."""
+
     def claim(self, *, seconds: float) -> Claim | None:
         """Take the memory that has waited longest; None if none waits.
 

@@ -23,8 +23,14 @@ _WAKE_SECONDS = 0.2
 
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Stop when nothing is left to do now.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="First put every memory that has a token into the queue, as after a change of the model.",
+)
 @shared_options
-def worker_command(options: SharedOptions, *, once: bool) -> None:
+def worker_command(options: SharedOptions, *, once: bool, everything: bool) -> None:
     """Embed what was pushed to the memories of a database, until stopped (Ctrl-C).
 
     Any number of workers share the work of the database that the setting `store` names.
@@ -46,6 +52,9 @@ def worker_command(options: SharedOptions, *, once: bool) -> None:
 
     with MemoryHost.open(config_file=options.config_file) as host:
         worker = QueueWorker(host, on_sync=print_sync)
+        if everything:
+            with host.queue() as queue:
+                queue.add_all()
         if once:
             while worker.work_once():
                 pass

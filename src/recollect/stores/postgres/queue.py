@@ -13,10 +13,12 @@ from recollect.stores.pushed import Claim, WorkQueue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ENQUEUE = """
-    INSERT INTO queue (tenant) VALUES (%s) ON CONFLICT (tenant) DO UPDATE
+_AGAIN = """
+    ON CONFLICT (tenant) DO UPDATE
     SET changes = queue.changes + 1, due = least(queue.due, now())
 """
+ENQUEUE = f"INSERT INTO queue (tenant) VALUES (%s) {_AGAIN}"  # noqa: S608 - our own names
+_ENQUEUE_ALL = f"INSERT INTO queue (tenant) SELECT DISTINCT tenant FROM tokens {_AGAIN}"  # noqa: S608
 # Workers that ask at the same moment skip the rows that others are about to claim.
 _CLAIM = """
     UPDATE queue SET claim = %s, claimed_until = now() + make_interval(secs => %s)
@@ -51,6 +53,9 @@ class PostgresQueue(WorkQueue):
 
     def add(self, agent: str) -> None:
         self._run(ENQUEUE, (agent,))
+
+    def add_all(self) -> None:
+        self._run(_ENQUEUE_ALL, ())
 
     def claim(self, *, seconds: float) -> Claim | None:
         with self._session.writing() as connection:
