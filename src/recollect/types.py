@@ -486,6 +486,8 @@ class Results:
     confident: bool
     """False if nothing found stands out from noise."""
     took_ms: float
+    confidence: float = 0.0
+    """The probability that memory holds an answer, from 0 to 1; 0 or 1 with other fusions."""
     degraded: Mapping[str, Degradation] | None = None
     """Why a leg, `rerank`, `hyde` or `expand` did not run or is incomplete."""
     notices: tuple[str, ...] = ()

@@ -134,6 +134,19 @@ def test_questions_about_what_was_never_written_down_are_not_answered_with_confi
     assert len(confident) <= 1
 
 
+def test_confidence_means_that_the_answer_is_shown(memories: dict[str, Memory]) -> None:
+    """Unsure answers may be right; sure ones are."""
+    shown = defaultdict(list)
+    for case in (*cases("phrasings"), *cases("absent")):
+        results = memories["hybrid"].search(case["query"])
+        level = "sure" if results.confidence >= 0.6 else "likely" if results.confident else "unsure"
+        shown[level].append(place(case, results) is not None)
+    rates = {level: sum(found) / len(found) for level, found in shown.items()}
+
+    assert rates["sure"] >= 0.95
+    assert rates["likely"] >= 0.6 > rates["unsure"]
+
+
 def test_a_note_about_persistence_answers_a_question_it_shares_no_word_with(
     memories: dict[str, Memory],
 ) -> None:

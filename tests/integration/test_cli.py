@@ -78,6 +78,7 @@ def test_search_json_keeps_its_contract(cli: Cli, write: Callable[[str, str], Pa
         "fusion",
         "degraded",
         "confident",
+        "confidence",
         "notices",
         "tookMs",
     ] == list(answer)

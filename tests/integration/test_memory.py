@@ -523,6 +523,18 @@ def test_help_shows_no_addresses(thing: type) -> None:
     assert " at 0x" not in pydoc.plain(pydoc.render_doc(thing))
 
 
+def test_an_answer_is_unsure_if_most_of_its_question_was_respelled(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/a.md", "The restaurant Aurora grills sardines every Friday in summer.\n")
+    write("memory/b.md", "The glazier came and put in the new pane.\n")
+
+    asked = [memory.search(text) for text in ("Aurora sardines Friday resturant", "resturant")]
+
+    assert ["Searched for"] * 2 == [found.notices[0][:12] for found in asked]
+    assert [True, False] == [found.confident for found in asked]
+
+
 def test_what_is_near_to_an_identifier_that_occurs_nowhere_is_not_a_sure_answer(
     memory: Memory, write: Callable[[str, str], Path]
 ) -> None:

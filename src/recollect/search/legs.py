@@ -17,7 +17,7 @@ from recollect.search.fuse.calibrated import calibrated
 from recollect.search.options import FusionOptions
 from recollect.search.question import term_question
 from recollect.stores.base import VectorPool
-from recollect.stores.bm25 import bm25, unknown_share
+from recollect.stores.bm25 import bm25
 from recollect.stores.vectors import dots
 from recollect.text.terms import terms
 from recollect.types import Degradation, Leg, Mode, Role
@@ -263,24 +263,38 @@ class Evidence:
     legs: Mapping[Leg, LegScores]
 
 
-def weigh_evidence(
+def weigh_evidence(  # noqa: PLR0913 - the parts of an answer
     pools: Pools,
     *,
     question: QueryTerms,
     days: Window | None,
     store: Store,
     asked: AskedVectors | None,
+    unknown: float = 0.0,
 ) -> Evidence:
-    """Let every leg score the whole union: evidence is looked up, never assumed to be zero."""
+    """Let every leg score the whole union: evidence is looked up, never assumed to be zero.
+
+    Args:
+        pools: what was proposed.
+        question: the terms that were asked for.
+        days: the days that the question names.
+        store: that proposed it.
+        asked: the question as vectors.
+        unknown: the share of its information in words that occur nowhere.
+
+    """
     loaded = store.load(pools.keys, terms=question.terms, fingerprint=pools.fingerprint)
     _require_same_terms(loaded, question=question, corpus=pools.keyword.corpus)
     _require_same_chunks(loaded, pools)
-    unknown = unknown_share(question.terms, stop=question.stop, corpus=pools.keyword.corpus)
     legs: dict[Leg, LegScores] = {}
     if pools.keyword.keys:
         keyword = bm25(loaded, question=question, corpus=pools.keyword.corpus)
         legs[KEYWORD] = LegScores(
-            raw=keyword.raw, present=keyword.raw > 0, bound=keyword.bound, unknown=unknown
+            raw=keyword.raw,
+            present=keyword.raw > 0,
+            bound=keyword.bound,
+            memory_chunks=pools.keyword.corpus.chunks,
+            unknown=unknown,
         )
     beside = asked.supplement if asked is not None else None
     if beside is not None and beside.provider.fingerprint == pools.fingerprint:

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from recollect.search.fuse.calibrated import is_tail
+from recollect.search.fuse.confidence import CONFIDENT_FROM
 from recollect.search.hits import cut, make_hits
 from recollect.search.legs import propose_again, propose_dated, retrieve, weigh_evidence
 from recollect.search.options import CALIBRATED
@@ -18,6 +19,7 @@ from recollect.search.question import character_question, term_question
 from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
 from recollect.search.respell import respell
+from recollect.stores.bm25 import unknown_share
 from recollect.text.date_words import Window, window
 from recollect.types import Leg, Results
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from recollect.types import Hit, Query
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_GUESSED = 0.5  # share of a question in guessed spellings from which its answer is a guess
 _LEAST_POOL = 200  # so that the first results do not change with how many are asked for
 
 
@@ -54,19 +57,27 @@ def search(  # noqa: PLR0913 - the parts of an answer
     # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
     with store.snapshot():
         pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
-        written = question
+        written, known = question, pools.keyword.corpus
         question, spelled = _respelled(query, written, pools=pools, store=store)
         if question is not written:
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
+        # Another form of a word is known; a guessed spelling is not.
+        unknown = (
+            unknown_share(written.terms, stop=written.stop, corpus=known)
+            if spelled
+            else unknown_share(question.terms, stop=question.stop, corpus=pools.keyword.corpus)
+        )
         if not pools.keys and (characters := character_question(query.text)).terms:
             question = characters
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
         if days is not None:
             pools = propose_dated(pools, days, query=query, question=question, store=store)
-        evidence = weigh_evidence(pools, question=question, days=days, store=store, asked=asked)
+        evidence = weigh_evidence(
+            pools, question=question, days=days, store=store, asked=asked, unknown=unknown
+        )
     degraded = dict(pools.degraded)
     hits: tuple[Hit, ...] = ()
-    confident = False
+    confidence = 0.0
     if evidence.legs:
         ranking = rank(
             query.text, evidence=evidence, options=options.rank, today=today, reranker=reranker
@@ -77,8 +88,9 @@ def search(  # noqa: PLR0913 - the parts of an answer
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
         # A guess is not an answer, and neither is what is near to an identifier.
-        is_guess = bool(spelled) or bool(_unknown_identifiers(evidence))
-        confident = bool(hits) and ranking.confident and not is_guess
+        is_guess = bool(spelled) and unknown > _GUESSED
+        is_answer = bool(hits) and not is_guess and not _unknown_identifiers(evidence)
+        confidence = ranking.confidence if is_answer else 0.0
         if ranking.degradation is not None:
             degraded[RERANK] = ranking.degradation
     return Results(
@@ -88,7 +100,8 @@ def search(  # noqa: PLR0913 - the parts of an answer
         provider=pools.fingerprint.provider if pools.fingerprint else None,
         model=pools.fingerprint.model if pools.fingerprint else None,
         fusion=options.rank.fusion.fusion,
-        confident=confident,
+        confident=confidence >= CONFIDENT_FROM,
+        confidence=confidence,
         took_ms=(time.perf_counter() - started) * 1000 + (asked.took_ms if asked else 0.0),
         degraded=degraded or None,
         notices=(

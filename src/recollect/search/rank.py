@@ -56,8 +56,8 @@ class Ranking:
     is_exact: npt.NDArray[np.bool_]
     picks: tuple[Pick, ...]
     """Eligible rows of the union, best first."""
-    confident: bool
-    """Whether the best stands out from noise, by the legs, an exact match, or rerank."""
+    confidence: float
+    """How sure the legs are of an answer; entirely after an exact match, or a sure rerank."""
     degradation: Degradation | None = None
     """Why rerank did not run; None if it did or was not wanted."""
 
@@ -114,7 +114,7 @@ def rank(
         scores=scores,
         is_exact=is_exact,
         picks=_varied(order, scores, texts=loaded.texts, options=options.mmr),
-        confident=fused.confident or bool(is_exact.any()) or looked.is_sure,
+        confidence=1.0 if is_exact.any() or looked.is_sure else fused.confidence,
         degradation=looked.degradation,
     )
 

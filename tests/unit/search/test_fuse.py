@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recollect.search.fuse import FUSIONS, LegScores, fuse
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR
 from recollect.search.fuse.calibrated import is_tail
-from recollect.search.fuse.confidence import answer_probability
+from recollect.search.fuse.confidence import CONFIDENT_FROM, answer_probability
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
 from recollect.search.options import FusionOptions
 from recollect.types import Background, Leg
@@ -131,7 +131,7 @@ def test_a_cosine_below_that_of_unrelated_texts_fades_away() -> None:
 
     assert 0.15 > fused.scores[0] > fused.scores[1] > fused.scores[2]
     assert [True, True, False] == fused.eligible.tolist()
-    assert not fused.confident
+    assert fused.confidence < CONFIDENT_FROM
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_confidence_takes_much_of_one_leg_or_some_of_both(
     legs: dict[Leg, LegScores],
     confident: bool,  # noqa: FBT001 - what is expected
 ) -> None:
-    assert confident is fuse(legs, options=FusionOptions()).confident
+    assert confident is (fuse(legs, options=FusionOptions()).confidence >= CONFIDENT_FROM)
 
 
 def test_the_odds_of_an_answer_add_up() -> None:
@@ -273,6 +273,21 @@ def test_words_that_match_better_are_evidence_beside_the_cosine() -> None:
     assert [near + 0.06 * math.log(2), near + 0.06 * math.log1p(math.exp(4.0)), near] == (
         pytest.approx([alike, better, unseen])
     )
+
+
+def test_shared_words_count_less_in_a_large_memory_if_words_were_compared() -> None:
+    compared = worded([0.4], [0.5])
+    for vector_leg, chunks, share in (
+        (compared, 300, 1.0),
+        (compared, 3000, 1 - 0.1 * math.log(10)),
+        (compared, 10**9, 0.3),
+        (vector(0.4), 3000, 1.0),
+    ):
+        legs = {KEYWORD: replace(keyword(4.0), memory_chunks=chunks), VECTOR: vector_leg}
+
+        evidence = fuse(legs, options=FusionOptions()).normalised[KEYWORD]
+
+        assert [share * 0.4**1.5] == pytest.approx(evidence.tolist())
 
 
 @given(

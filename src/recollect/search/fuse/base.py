@@ -44,6 +44,8 @@ class LegScores:
     """Vector: how well the question's words match those of each chunk, NaN where nobody looked."""
     word_background: Background | None = None
     """Vector: how well the words of unrelated texts match."""
+    memory_chunks: int = 0
+    """Keyword: how many chunks were searched."""
     unknown: float = 0.0
     """The share of the question's information in words that occur nowhere in the memory."""
 
@@ -81,5 +83,5 @@ class Fused:
     """Add up to the scores."""
     eligible: npt.NDArray[np.bool_]
     """What the floor lets through, decided before decay."""
-    confident: bool
-    """Whether the best stands out from what a meaningless question would find."""
+    confidence: float
+    """How sure it is that one of them answers the question, 0 to 1."""

@@ -11,13 +11,14 @@ docs/decisions/0005 and 0036.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.search.exact import LIFTED
 from recollect.search.fuse.base import DATE, KEYWORD, VECTOR, Fused, LegScores
-from recollect.search.fuse.confidence import CONFIDENT_FROM, answer_probability
+from recollect.search.fuse.confidence import answer_probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,11 @@ EVIDENCE_PER_WORD_DEVIATION = 0.06
 """What one deviation of the words' match weighs."""
 CONTEXT_SHARE = 0.3
 """How much of a chunk's cosine is its document's."""
+CHANCE_CHUNKS = 300
+"""Up to so many chunks shared words count in full; in more of them, more share words by chance."""
+CHANCE_LOSS = 0.1
+"""What keyword evidence loses where the words were compared, too, for each e-fold of chunks."""
+LEAST_OF_KEYWORD = 0.3
 DATE_EVIDENCE = 0.15
 """The worth of being dated on a day the question names."""
 RATE = 3.0
@@ -64,14 +70,16 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
     evidence = {
         name: np.where(leg.present, _EVIDENCE[name](leg), 0.0) for name, leg in legs.items()
     }
+    words_compared = any(leg.words is not None for leg in legs.values())
+    if words_compared and KEYWORD in evidence:
+        evidence[KEYWORD] = evidence[KEYWORD] * keyword_share(legs[KEYWORD].memory_chunks)
     total = np.sum(list(evidence.values()), axis=0)
     scores = -np.expm1(-RATE * total)
     shares = scores / np.where(total > 0, total, 1.0)
-    words_compared = any(leg.words is not None for leg in legs.values())
     floor = FLOOR_BY_WORDS if words_compared else FLOOR
     if options.min_score is not None:
         floor = options.min_score
-    answered = answer_probability(
+    confidence = answer_probability(
         evidence,
         unknown=max((leg.unknown for leg in legs.values()), default=0.0),
         words_compared=words_compared,
@@ -81,7 +89,7 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
         normalised=evidence,
         contributions={name: own * shares for name, own in evidence.items()},
         eligible=(scores >= floor) & (scores > 0),
-        confident=answered >= CONFIDENT_FROM,
+        confidence=confidence,
     )
 
 
@@ -91,6 +99,12 @@ def keyword_evidence(leg: LegScores) -> Floats:
         return np.zeros_like(leg.raw)
     worth: Floats = (leg.raw / leg.bound) ** COINCIDENCE_POWER
     return worth
+
+
+def keyword_share(chunks: int) -> float:
+    """Return what keyword evidence counts in a memory of this size, beside words compared."""
+    times = max(chunks, CHANCE_CHUNKS) / CHANCE_CHUNKS
+    return max(LEAST_OF_KEYWORD, 1.0 - CHANCE_LOSS * math.log(times))
 
 
 def vector_evidence(leg: LegScores) -> Floats:

@@ -43,5 +43,5 @@ def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
         contributions=contributions,
         eligible=(scores > 0) & (scores >= floor),
         # Ranks cannot tell noise from a match; that both legs agree on the first is all there is.
-        confident=bool(len(scores)) and float(scores.max()) >= _FIRST_EVERYWHERE,
+        confidence=float(bool(len(scores)) and float(scores.max()) >= _FIRST_EVERYWHERE),
     )

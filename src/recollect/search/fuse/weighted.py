@@ -83,5 +83,5 @@ def weighted(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
         normalised=normalised,
         contributions=contributions,
         eligible=eligible,
-        confident=bool(eligible.any()),
+        confidence=float(eligible.any()),
     )

@@ -137,6 +137,7 @@ class SearchResponse(ResponseModel):
     fusion: str
     degraded: DegradedModel | None
     confident: bool
+    confidence: float
     notices: list[str]
     took_ms: float
     partial: bool = SOMETIMES

@@ -32,6 +32,7 @@ def results_json(results: Results) -> Json:
         "fusion": results.fusion,
         "degraded": degraded_json(results.degraded),
         "confident": results.confident,
+        "confidence": round(results.confidence, DIGITS),
         "notices": list(results.notices),
         "tookMs": round(results.took_ms, 1),
     }
