@@ -25,7 +25,7 @@ help:
 	@echo "make fuzz         every parser, fed by a fuzzer; every command on hostile clones: two hours"
 	@echo "make test-postgres  every test of the store in PostgreSQL, on a server from its wheel"
 	@echo "make test-ha      the leader of three servers under Patroni is killed under load: five minutes"
-	@echo "make load-postgres  a thousand memories in PostgreSQL, written and searched at once: half an hour"
+	@echo "make load-postgres  a thousand memories in PostgreSQL, written and searched at once, also over HTTP: hours, 30 GB"
 	@echo "make agents       install real agents (npm, 2 GB) and ask Recollect through them"
 	@echo "make bench        how fast, at 10,000 chunks, beside the peers that are installed: minutes"
 	@echo "make bench-large  the same, also at 100,000 and 1,000,000 chunks: hours, 20 GB"
@@ -125,6 +125,7 @@ $(PATRONI):
 load-postgres: $(TESTED)
 	$(BIN)/python -m bench.postgres.nearest
 	$(BIN)/python -m bench.postgres.load $(LOAD)
+	$(BIN)/python -m bench.postgres.fleet $(FLEET)
 
 agents: $(TESTED)
 	PYTHON=$(CURDIR)/$(BIN)/python sh integrations/peers.sh

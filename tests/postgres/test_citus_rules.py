@@ -92,6 +92,8 @@ def _embed_and_search(store: PostgresStore) -> None:
     for scope in scopes:
         found = store.keyword(["lamp", "boat"], scope=scope, limit=9).keys
         near = store.nearest(SPACE, vector=vectors[0], scope=scope, limit=9).keys
+        unit = np.eye(1, 8, dtype=np.float32)
+        store.propose(["lamp", "shed"], vectors={SPACE: unit}, scope=scope, limit=9)
         store.load([*found, *near], terms=["lamp"], fingerprint=SPACE)
         store.load(found, terms=["lamp"], fingerprint=None)
         store.word_codes(SPACE, keys=found)
@@ -112,6 +114,7 @@ def _keep_and_lease(store: PostgresStore) -> None:
     store.status(SPACE, media=True, audience=frozenset({"global"}))
     store.status(SPACE)
     store.version()
+    store.spaces()
     store.is_empty()
     store.check()
     assert [] == store.audit()
@@ -131,7 +134,12 @@ def push(pushed: PostgresPushed) -> None:
     pushed.listed()
     pushed.named(["memory/a.md"])
     pushed.versions("memory/a.md")
-    pushed.content("memory/a.md", version=1)
+    earlier = pushed.content("memory/a.md", version=1)
+    pushed.deleted()
+    pushed.restore([earlier], is_deleted=True)
+    with pushed.changing() as connection:
+        pushed._drop_oldest(connection, places=1, megabytes=1)
+    pushed.purge("memory/a.md")
     pushed.close()
 
 

@@ -208,10 +208,14 @@ class PostgresPushed(TenantTables, PushedDocuments):
 
     def _bound_history(self, connection: Connection) -> None:
         """Drop the oldest versions, of deleted documents too, if there are too many."""
-        most = self._limits.documents * KEPT_VERSIONS, self._limits.megabytes * _MEGA
+        places, megabytes = self._limits.documents * KEPT_VERSIONS, self._limits.megabytes
         count, size = self._totals(connection, "pushed_versions")
-        if count > most[0] or size > most[1]:
-            run(connection, _DROP_OLDEST, (self._tenant, self._tenant, *most))
+        if count > places or size > megabytes * _MEGA:
+            self._drop_oldest(connection, places=places, megabytes=megabytes)
+
+    def _drop_oldest(self, connection: Connection, *, places: int, megabytes: int) -> None:
+        values = (self._tenant, self._tenant, places, megabytes * _MEGA)
+        run(connection, _DROP_OLDEST, values)
 
     def _require_room(self, connection: Connection) -> None:
         limits = self._limits
