@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.speed.bandwidth import copy_bandwidth, read_bandwidth
+from bench.speed.bandwidth import copy_bandwidth, read_bandwidth, scan_costs
 from bench.speed.corpus import Shape
 from bench.speed.engines.registry import MOST_CHUNKS, PEERS
 from bench.speed.inputs import place_of, version_of
@@ -103,6 +103,7 @@ def main() -> None:
             "python": platform.python_version(),
             "read_gb_s": round(read_bandwidth() / 1e9, 2),
             "copy_gb_s": round(copy_bandwidth() / 1e9, 2),
+            "scan_by_read": scan_costs(),
         },
     }
     runs: list[dict[str, object]] = []

@@ -19,7 +19,7 @@ from recollect.records import dataclass
 from recollect.text.scripts import EMOJI, FLAG_HALF, HAN_KANA, HANGUL, SOUTH_EAST_ASIAN, fold, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 TERMS_VERSION = 2
 """Part of an index's recipe: raise it whenever the terms of some text change."""
@@ -161,15 +161,9 @@ def phrase_words(text: str) -> tuple[str, ...]:
     Compounds fall apart, so that "blue button" is in `blue-button`. Of scripts without spaces each
     character is a word, so that a line break does not matter. A Korean word begins with a space.
     """
-    found: list[str] = []
-    for token in _tokens(text):
-        if not is_unspaced(token):
-            found.extend(_cached_parts(token[:_MAX_COMPOUND_CHARS]))
-        elif _korean_pattern().match(token):
-            found.extend([" ", *token])
-        else:
-            found.extend(token)
-    return tuple(found[1:] if found[:1] == [" "] else found)
+    pieces = fold(text).split()
+    found = tuple(chain.from_iterable(map(_PHRASE_WORDS_BETWEEN_SPACES.__getitem__, pieces)))
+    return found[1:] if found[:1] == (" ",) else found
 
 
 def phrase_terms(text: str) -> tuple[str, ...]:
@@ -199,12 +193,15 @@ def _tokens_of_folded(folded: str) -> list[str]:
     return _token_pattern(char).findall(folded)
 
 
-class _TermsBetweenSpaces(dict[str, tuple[str, ...]]):
-    """Maps a piece of folded text without spaces to its terms, computed on first use."""
+class _BetweenSpaces(dict[str, tuple[str, ...]]):
+    """Maps a piece of folded text without spaces to what it yields, computed on first use."""
+
+    def __init__(self, read: Callable[[str], Iterator[str]]) -> None:
+        super().__init__()
+        self._read = read
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        tokens = _tokens_of_folded(piece)
-        found = tuple(chain.from_iterable(map(_terms_of_token, tokens)))
+        found = tuple(self._read(piece))
         # Only ASCII: elsewhere a piece may be a whole sentence, which does not occur again.
         if len(piece) <= _MAX_CACHED_CHARS and piece.isascii():
             if len(self) >= _MAX_CACHED_PIECES:
@@ -213,7 +210,22 @@ class _TermsBetweenSpaces(dict[str, tuple[str, ...]]):
         return found
 
 
-_TERMS_BETWEEN_SPACES = _TermsBetweenSpaces()
+def _terms_of_piece(piece: str) -> Iterator[str]:
+    return chain.from_iterable(map(_terms_of_token, _tokens_of_folded(piece)))
+
+
+def _phrase_words_of_piece(piece: str) -> Iterator[str]:
+    for token in _tokens_of_folded(piece):
+        if not is_unspaced(token):
+            yield from _cached_parts(token[:_MAX_COMPOUND_CHARS])
+        elif _korean_pattern().match(token):
+            yield from (" ", *token)
+        else:
+            yield from token
+
+
+_TERMS_BETWEEN_SPACES = _BetweenSpaces(_terms_of_piece)
+_PHRASE_WORDS_BETWEEN_SPACES = _BetweenSpaces(_phrase_words_of_piece)
 
 
 def _terms_of_token(token: str) -> Sequence[str]:
