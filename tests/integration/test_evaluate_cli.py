@@ -162,7 +162,7 @@ def test_a_case_may_narrow_its_search(keyword: Cli, tmp_path: Path) -> None:
 
 
 def test_add_keeps_the_accepted_hits_as_a_case_once(keyword: Cli, sample: Path) -> None:
-    hits = as_json(keyword("search", "persistence", "--json"))["results"]
+    hits = as_json(keyword("search", "persistence", "--all", "--json"))["results"]
 
     added = keyword("eval", "add", "persistence", "--accept", "2,1", "--kind", "vague")
     again = keyword("eval", "add", "persistence", "--accept", "1,2")
