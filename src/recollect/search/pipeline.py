@@ -18,13 +18,13 @@ from recollect.search.options import CALIBRATED
 from recollect.search.question import character_question, term_question
 from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
-from recollect.search.respell import respell
+from recollect.search.respell import as_written, respell
 from recollect.stores.bm25 import unknown_share
 from recollect.text.date_words import Window, window
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     from recollect.providers.base import Reranker
@@ -105,7 +105,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
         took_ms=(time.perf_counter() - started) * 1000 + (asked.took_ms if asked else 0.0),
         degraded=degraded or None,
         notices=(
-            *_spelling_notices(spelled),
+            *_spelling_notices(spelled, hits),
             *_identifier_notices(query, evidence),
             *_phrase_notices(query, evidence),
             *_notices(days, evidence),
@@ -127,10 +127,11 @@ def _respelled(
     )
 
 
-def _spelling_notices(spelled: Mapping[str, str]) -> tuple[str, ...]:
+def _spelling_notices(spelled: Mapping[str, str], hits: Sequence[Hit]) -> tuple[str, ...]:
+    texts = [hit.text for hit in hits]
     return tuple(
-        f'Searched for "{known}", because "{word}" occurs nowhere.'
-        for word, known in spelled.items()
+        f'Searched for "{as_written(term, texts)}", because "{word}" occurs nowhere.'
+        for word, term in spelled.items()
     )
 
 

@@ -28,6 +28,8 @@ _MIN_CHARS = 7
 _MIN_CHANGED_CHARS = 8
 """From here on a letter may be another one. Shorter words have too many neighbours: `winner` would
 become `winter`."""
+_MIN_STEM_CHARS = 6
+"""`washing` is long enough, but its stem `wash` has as many neighbours as any short word."""
 _MAX_CHARS = 24
 _MOST_TERMS = 12
 """A longer text is a prompt, in which a strange word is not the point."""
@@ -41,7 +43,7 @@ def respell(
     frequencies: Mapping[str, int],
     look_up: Callable[[Sequence[str]], Mapping[str, int]],
 ) -> tuple[QueryTerms, dict[str, str]]:
-    """Return the question with known forms and spellings, and which words were respelled.
+    """Return the question with known forms and spellings, and the terms for misspelled words.
 
     Args:
         text: the question.
@@ -58,17 +60,24 @@ def respell(
     spelled: dict[str, str] = {}
     for word in list(_respellable(misspelled))[:_MOST_WORDS]:
         root = stem(word)
+        if len(root) < _MIN_STEM_CHARS:
+            continue
         near = sorted(_neighbours(root, may_change=len(word) >= _MIN_CHANGED_CHARS))
         found = look_up(near)
         best = max(near, key=lambda term: found.get(term, 0))
         if found.get(best, 0):
-            ending = word.removeprefix(root) if word.startswith(root) else ""
-            spelled[word] = f"{best}{ending}"
+            spelled[word] = best
             new_terms |= dict.fromkeys(terms(word), best)
     if not new_terms:
         return question, {}
     replaced = tuple(dict.fromkeys(new_terms.get(term, term) for term in question.terms))
     return replace(question, terms=replaced, identifiers=_kept(question, new_terms)), spelled
+
+
+def as_written(term: str, texts: Iterable[str]) -> str:
+    """Return the first word with this term in some texts, or the term: stems are no words."""
+    words = (word for text in texts for word in _WORD.findall(text))
+    return next((word for word in words if stem(fold(word).casefold()) == term), term)
 
 
 def _kept(question: QueryTerms, new_terms: Mapping[str, str]) -> tuple[str, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.search.respell import respell
+from recollect.search.respell import as_written, respell
 from recollect.text.terms import query_terms, terms
 
-KNOWN = dict.fromkeys(terms("a restaurant in Lisbon with the winter passphrase, alfama"), 3)
+KNOWN = dict.fromkeys(terms("a restaurant in Lisbon with the winter passphrase, alfama, rust"), 3)
 
 
 def spelled(text: str) -> dict[str, str]:
@@ -23,11 +23,14 @@ def spelled(text: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Lisabon resturant", {"lisabon": "lisbon", "resturant": "restaurant"}),
-        ("my pasphrase?", {"pasphrase": "passphrase"}),
+        ("Lisabon resturant", {"lisabon": "lisbon", "resturant": "restaur"}),
+        ("my pasphrase?", {"pasphrase": "passphras"}),
         ("restaurants in Lisbon", {}),
         ("the winner", {}),  # a word of its own, and too short
         ("nothing like it", {}),
+        ("wintering", {}),  # in its stem
+        ("rusting pans", {}),
+        ("resting", {}),  # its stem is too short: not `rust`
         ("zlisbon", {}),  # the first letter stays
         ("里斯本 餐厅", {}),
         ("resturant " + " ".join(f"word{number}" for number in range(20)), {}),
@@ -37,6 +40,13 @@ def test_a_word_that_occurs_nowhere_is_searched_as_its_nearest_known_spelling(
     text: str, expected: dict[str, str]
 ) -> None:
     assert expected == spelled(text)
+
+
+def test_a_respelled_word_is_shown_as_it_is_written_in_a_hit() -> None:
+    texts = ["We had dinner.", "Two Restaurants near the port"]
+
+    assert "Restaurants" == as_written("restaur", texts)
+    assert "restaur" == as_written("restaur", [])
 
 
 def test_the_known_spelling_takes_the_place_of_the_term() -> None:
