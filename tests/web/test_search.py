@@ -40,7 +40,7 @@ def test_results_come_while_typing_and_are_announced(tab: Tab) -> None:
     tab.box.press_sequentially("what to do when a task seems impossible")
 
     expect(tab.hits.first).to_have_text("Persistence › Stuck is not finished")
-    tab.said("10 results for what to do when a task seems impossible")
+    tab.said(re.compile("^[1-9] results? for what to do when a task seems impossible$"))
 
 
 def test_typing_asks_less_often_than_there_are_keys_and_never_of_an_empty_question(
@@ -82,7 +82,7 @@ def test_everything_can_be_done_with_keys_alone(tab: Tab) -> None:
     press("/")
     tab.has_focus(tab.box)
     tab.page.keyboard.type("certificate")
-    expect(tab.hits).to_have_count(10)
+    expect(tab.hits.nth(1)).to_be_visible()
     tab.settled()
     press("ArrowDown")
     tab.has_focus(tab.hits.nth(0))
@@ -139,6 +139,8 @@ def test_the_skip_link_leads_past_the_navigation(tab: Tab) -> None:
 
 def test_filters_narrow_stand_in_the_address_and_back_undoes_them(tab: Tab) -> None:
     tab.open("search", q="spare key")
+    tab.page.get_by_role("button", name="More results").click()
+    expect(tab.hits).to_have_count(10)
     tab.find(".fold summary").click()
     tab.page.get_by_role("combobox", name="Source").select_option("sessions")
     expect(tab.hits).to_have_count(1)
@@ -147,7 +149,7 @@ def test_filters_narrow_stand_in_the_address_and_back_undoes_them(tab: Tab) -> N
     assert "source=sessions" in tab.page.url
 
     tab.page.go_back()
-    expect(tab.hits).to_have_count(10)
+    expect(tab.hits.nth(1)).to_be_visible()
     expect(tab.page.get_by_role("combobox", name="Source")).to_have_value("")
 
 
@@ -173,6 +175,7 @@ def test_an_explanation_is_drawn_as_wide_as_its_numbers(tab: Tab, sample_server:
     question = "spare key of the workshop"
     answer = sample_server.ask("/api/search", query=question, explain="true", maxResults=10)
     tab.open("search", q=question)
+    tab.page.get_by_role("button", name="More results").click()
     expect(tab.hits).to_have_count(len(answer["results"]))
     drawn = [
         {
@@ -330,9 +333,16 @@ def test_a_wrong_filter_shows_the_servers_own_words(tab: Tab) -> None:
     expect(tab.page.get_by_role("alert").filter(has_text="scope")).to_contain_text("user:NAME")
 
 
-def test_more_results_are_added_where_the_list_ended(tab: Tab) -> None:
+def test_more_results_begin_with_those_far_below_the_best(tab: Tab) -> None:
+    more = tab.page.get_by_role("button", name="More results")
     tab.open("search", q="certificate")
-    tab.page.get_by_role("button", name="More results").click()
+    expect(tab.hits.first).to_be_visible()
+    few = tab.hits.count()
+    more.click()
+    expect(tab.hits).to_have_count(10)
+    more.click()
     expect(tab.hits).to_have_count(20)
+
+    assert few < 10
 
     tab.has_focus(tab.hits.nth(10))

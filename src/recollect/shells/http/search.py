@@ -55,6 +55,7 @@ class SearchParameters(Parameters):
         None, description="How the scores of the legs are combined."
     )
     explain: bool = Field(default=False, description="Explain each score.")
+    tail: bool = Field(default=True, description="Also hits far below the best.")
     highlight: bool = Field(
         default=False, description="Name the words of each hit that matched, and its tags."
     )
@@ -186,6 +187,7 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
             fusion=given.fusion,
             explain=given.explain,
             sync=synced,
+            tail=given.tail,
         )
     )
     state.note_search(results, synced=synced)

@@ -32,13 +32,14 @@ export function open(root) {
   const requests = latestOnly();
   let isSettled = true; // the next key starts a new history entry
   let limit = STEP;
+  let tail = false; // hits far below the best
   let shown = null; // the parameters of what is shown
 
   function update(params, { again = false } = {}) {
     controls.fill(params);
     const key = params.toString();
     if (key === shown && !again) return;
-    if (key !== shown) limit = STEP;
+    if (key !== shown) [limit, tail] = [STEP, false];
     shown = key;
     question = params.get("q") ?? "";
     const failure = tooLong(question);
@@ -75,7 +76,7 @@ export function open(root) {
     typed.cancel();
     setBusy(true);
     if (!outcome.querySelector(".hits")) outcome.replaceChildren(waiting("Searching …"));
-    const params = { ...controls.asParams(), explain: true, highlight: true, maxResults: limit };
+    const params = { ...controls.asParams(), explain: true, highlight: true, maxResults: limit, tail };
     await requests.run(async (request) => show(await request("/api/search", { params })), {
       failed: (error) => outcome.replaceChildren(failureNote(error, run)),
       ended: () => setBusy(false),
@@ -96,7 +97,7 @@ export function open(root) {
       ...(hits.length ? [] : [nothingFound(controls)]),
       facets(hits, controls, narrow) ?? "",
       h("ol", { class: "hits" }, ...hits.map(hitEntry)),
-      ...(hits.length === limit && limit < MAX_HITS
+      ...(hits.length && (!tail || (hits.length === limit && limit < MAX_HITS))
         ? [h("button", { type: "button", class: "more", on: { click: showMore } }, "More results")]
         : []),
     );
@@ -114,7 +115,8 @@ export function open(root) {
 
   async function showMore() {
     const before = links().length;
-    limit = Math.min(MAX_HITS, limit + STEP);
+    if (tail) limit = Math.min(MAX_HITS, limit + STEP);
+    tail = true;
     await run();
     links()[before]?.focus();
   }
