@@ -191,56 +191,48 @@ def test_a_phrase_is_a_filter_on_every_leg(
         assert everything == set(texts_of(store, keywords))
 
 
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
-        (["recipe"], {"Käsespätzle", "for four", "late turn #recipe"}),
-        (["#Recipe"], {"Käsespätzle", "for four", "late turn #recipe"}),
-        (["travel"], {"Tram 28 #travel/lisbon", "the hotel"}),
-        (["travel/lisbon"], {"Tram 28 #travel/lisbon", "the hotel"}),
-        (["lisbon"], set()),
-        (["日记"], {"早上 #日记", "晚上"}),
-        (["work"], {"- deploy on Mondays #work"}),
-        (["recipe", "travel"], set()),
-        (["recip"], set()),
-        (["nowhere"], set()),
-    ],
-)
-def test_a_tag_is_a_filter_on_every_leg(store: Store, tags: list[str], expected: set[str]) -> None:
+TAGGED = {
+    "recipe": {"Käsespätzle", "for four", "late turn #recipe"},
+    "#Recipe": {"Käsespätzle", "for four", "late turn #recipe"},
+    "travel": {"Tram 28 #travel/lisbon", "the hotel"},
+    "travel/lisbon": {"Tram 28 #travel/lisbon", "the hotel"},
+    "lisbon": set(),
+    "日记": {"早上 #日记", "晚上"},
+    "work": {"- deploy on Mondays #work"},
+    "recipe travel": set(),
+    "recipe dinner": {"Käsespätzle", "for four"},
+    "recip": set(),
+}
+"""What is found by tags: all of a note, but single entries and turns."""
+
+
+def test_tags_are_a_filter_on_every_leg(store: Store) -> None:
     files = {
         "notes/spaetzle.md": ("Käsespätzle", "for four"),
         "notes/lisbon.md": ("Tram 28 #travel/lisbon", "the hotel"),
         "notes/zh.md": ("早上 #日记", "晚上"),
         "notes/plain.md": ("a recipe without a tag, and a #recipes one",),
         "MEMORY.md": ("- deploy on Mondays #work", "- tea, not coffee #home"),
+        "sessions/a.jsonl": ("late turn #recipe", "another turn"),
     }
     for path, texts in files.items():
-        chunks = [
-            Chunk(path, SourceKind.MEMORY, at, at, text, triggers="#recipe #dinner" * (at == 1))
-            if path == "notes/spaetzle.md"
-            else Chunk(path, SourceKind.MEMORY, at, at, text)
-            for at, text in enumerate(texts, start=1)
-        ]
-        store.put(document(path, "x"), chunks, recipe="r1")
-    said = ("late turn #recipe", "another turn")
-    turns = [
-        Chunk("sessions/a.jsonl", SourceKind.SESSIONS, at, at, text)
-        for at, text in enumerate(said, start=1)
-    ]
-    whole = replace(document("sessions/a.jsonl", "x"), source=SourceKind.SESSIONS)
-    store.put(whole, turns, recipe="r1")
-    everything = [text for texts in files.values() for text in texts] + list(said)
+        source = SourceKind.SESSIONS if path.endswith(".jsonl") else SourceKind.MEMORY
+        chunks = [Chunk(path, source, at, at, text) for at, text in enumerate(texts, start=1)]
+        if path == "notes/spaetzle.md":
+            chunks[0] = replace(chunks[0], triggers="#recipe #dinner")
+        store.put(replace(document(path, "x"), source=source), chunks, recipe="r1")
+    everything = [text for texts in files.values() for text in texts]
     embed(store, SPACE, **{text: unit(1, place) for place, text in enumerate(everything)})
-    wanted = [tag for name in tags if (tag := tag_named(name))]
-    scope = Scope(tags=tuple(wanted))
     words = [word for text in everything for word in query_terms(text).terms]
+    for names, expected in TAGGED.items():
+        scope = Scope(tags=tuple(tag for name in names.split() if (tag := tag_named(name))))
 
-    keywords = store.keyword(words, scope=scope, limit=20).keys
-    nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=20).keys
-    listed = store.documents(scope, limit=20, offset=0).documents
+        keywords = store.keyword(words, scope=scope, limit=20).keys
+        nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=20).keys
+        listed = store.documents(scope, limit=20, offset=0).documents
 
-    assert expected == set(texts_of(store, nearest)) == set(texts_of(store, keywords))
-    assert bool(expected) == bool(listed)
+        assert expected == set(texts_of(store, nearest)) == set(texts_of(store, keywords)), names
+        assert bool(expected) == bool(listed), names
 
 
 def test_what_is_put_is_known_with_its_digest_stat_and_recipe(store: Store) -> None:
