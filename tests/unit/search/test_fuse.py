@@ -290,6 +290,16 @@ def test_shared_words_count_less_in_a_large_memory_if_words_were_compared() -> N
         assert [share * 0.4**1.5] == pytest.approx(evidence.tolist())
 
 
+def test_a_long_message_is_weighed_like_a_question_about_one_of_its_things() -> None:
+    long = keyword(21.0, bound=140.0)
+
+    compared = fuse({KEYWORD: long, VECTOR: worded([0.4], [0.5])}, options=FusionOptions())
+    not_compared = fuse({KEYWORD: long, VECTOR: vector(0.4)}, options=FusionOptions())
+
+    assert [(21 / 70) ** 1.5] == pytest.approx(compared.normalised[KEYWORD].tolist())
+    assert [(21 / 140) ** 1.5] == pytest.approx(not_compared.normalised[KEYWORD].tolist())
+
+
 @given(
     weak=st.lists(st.floats(0.0, 10.0), min_size=4, max_size=4),
     strong=st.lists(st.floats(-0.2, 1.0), min_size=4, max_size=4),

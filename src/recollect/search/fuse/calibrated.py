@@ -44,6 +44,8 @@ CHANCE_CHUNKS = 300
 CHANCE_LOSS = 0.1
 """What keyword evidence loses where the words were compared, too, for each e-fold of chunks."""
 LEAST_OF_KEYWORD = 0.3
+LONGEST_BOUND = 70.0
+"""The most that a question says of one thing, as a bound of BM25: a longer message says several."""
 DATE_EVIDENCE = 0.15
 """The worth of being dated on a day the question names."""
 RATE = 3.0
@@ -72,7 +74,7 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
     }
     words_compared = any(leg.words is not None for leg in legs.values())
     if words_compared and KEYWORD in evidence:
-        evidence[KEYWORD] = evidence[KEYWORD] * keyword_share(legs[KEYWORD].memory_chunks)
+        evidence[KEYWORD] = _beside_words(evidence[KEYWORD], legs[KEYWORD])
     total = np.sum(list(evidence.values()), axis=0)
     scores = -np.expm1(-RATE * total)
     shares = scores / np.where(total > 0, total, 1.0)
@@ -101,10 +103,16 @@ def keyword_evidence(leg: LegScores) -> Floats:
     return worth
 
 
-def keyword_share(chunks: int) -> float:
-    """Return what keyword evidence counts in a memory of this size, beside words compared."""
-    times = max(chunks, CHANCE_CHUNKS) / CHANCE_CHUNKS
-    return max(LEAST_OF_KEYWORD, 1.0 - CHANCE_LOSS * math.log(times))
+def _beside_words(evidence: Floats, leg: LegScores) -> Floats:
+    """Return what keyword evidence counts where words were compared, too.
+
+    Less in a large memory, and in a long message as much as in a question of ordinary length.
+    """
+    times = max(leg.memory_chunks, CHANCE_CHUNKS) / CHANCE_CHUNKS
+    share = max(LEAST_OF_KEYWORD, 1.0 - CHANCE_LOSS * math.log(times))
+    length = (max(leg.bound, LONGEST_BOUND) / LONGEST_BOUND) ** COINCIDENCE_POWER
+    weighed: Floats = np.minimum(evidence * length, 1.0) * share
+    return weighed
 
 
 def vector_evidence(leg: LegScores) -> Floats:
