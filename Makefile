@@ -38,6 +38,7 @@ help:
 	@echo "make clean        remove $(VENV) and caches"
 
 install: $(INSTALLED)
+	@echo 'Done. Next: export PATH="$(CURDIR)/$(BIN):$$PATH", then recollect search "…" in a folder of notes.'
 
 $(INSTALLED): pyproject.toml locks/install.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
