@@ -20,7 +20,7 @@ from recollect.search.rank import rank
 from recollect.search.rerank import RERANK
 from recollect.search.respell import as_written, respell
 from recollect.stores.bm25 import unknown_share
-from recollect.text.date_words import Window, window
+from recollect.text.date_words import Window, asks_for_days, window
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ def search(  # noqa: PLR0913 - the parts of an answer
         is_guess = bool(spelled) and unknown > _GUESSED
         is_answer = bool(hits) and not is_guess and not _unknown_identifiers(evidence)
         confidence = ranking.confidence if is_answer else 0.0
+        if hits and days is not None and days.holds(hits[0].date) and asks_for_days(question):
+            confidence = 1.0  # a note of that day, whatever it says
         if ranking.degradation is not None:
             degraded[RERANK] = ranking.degradation
     return Results(

@@ -10,12 +10,16 @@ import calendar
 import re
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.text.scripts import stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from recollect.text.terms import QueryTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,17 @@ def window(text: str, *, today: date) -> Window | None:
             # A month is often named in the notes, too.
             return days if reading is _named_month else replace(days, said=found[0])
     return None
+
+
+def asks_for_days(question: QueryTerms) -> bool:
+    """Tell whether a question with date words asks for those days themselves: "what happened"."""
+    return question.stop | _general_terms() >= frozenset(question.terms)
+
+
+@cache
+def _general_terms() -> frozenset[str]:
+    words = "happen note entry diary journal log write wrote day week month year last this"
+    return frozenset(map(stem, [*words.split(), *_WEEKDAYS, *_MONTHS]))
 
 
 def first_day(text: str, *, today: date) -> date | None:

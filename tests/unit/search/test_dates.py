@@ -9,7 +9,8 @@ import pytest
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
-from recollect.text.date_words import Window, first_day, window
+from recollect.text.date_words import Window, asks_for_days, first_day, window
+from recollect.text.terms import query_terms
 from recollect.types import Chunk, Document, Query, SourceKind, Stat, digest_of
 
 TODAY = date(2026, 3, 11)
@@ -135,6 +136,20 @@ def test_the_note_of_the_day_comes_before_one_that_only_names_it() -> None:
     )
 
     assert ["memory/2026-03-10.md"] == [hit.path for hit in results.hits]
+    assert results.confident
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what did I do", True),
+        ("what happened in July", True),
+        ("notes from October", True),
+        ("who did I have lunch with", False),
+    ],
+)
+def test_a_question_may_ask_for_the_days_themselves(text: str, *, expected: bool) -> None:
+    assert expected == asks_for_days(query_terms(text))
 
 
 @pytest.mark.parametrize(
