@@ -125,6 +125,7 @@ class AsyncOverview(_AsyncPart[Overview]):
     documents = _of_part(Overview.documents)
     timeline = _of_part(Overview.timeline)
     related = _of_part(Overview.related)
+    tags_of = _of_part(Overview.tags_of)
     map = _of_part(Overview.map)
 
 
