@@ -8,6 +8,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import QueryError
+from recollect.stores.sqlite.rows import is_tagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,5 +74,45 @@ def test_a_tag_that_no_note_has_is_named_and_one_that_cannot_be_is_refused(
     with pytest.raises(QueryError, match="'two words' is not a tag"):
         memory.search("eggs", tags="two words")
 
+    with pytest.raises(QueryError, match="21 tags are too many"):
+        memory.search("eggs", tags=["a"] * 21)
+
     assert not nothing.hits
     assert ("No note has the tag #nowhere.",) == nothing.notices
+
+
+def test_a_tag_may_be_in_any_script_and_links_are_none(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/party.md", "Eggs for the party. #🎉 (#हिन्दी)\n")
+    write("memory/contents.md", 'Eggs: [all](#all), `#code`, <a href="#link">\n')
+
+    for tag in ("🎉", "हिन्दी"):
+        assert ["memory/party.md"] == [hit.path for hit in memory.search("eggs", tags=tag)]
+    for tag in ("all", "code", "link"):
+        assert () == memory.search("eggs", tags=tag).hits
+
+
+def test_a_tag_that_no_note_has_is_looked_for_once_per_chunk(
+    workspace: Path,
+    environ: dict[str, str],
+    write: Callable[[str, str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sections = 60
+    looks: list[object] = []
+
+    def counted(*arguments: object) -> bool:
+        looks.append(arguments)
+        return is_tagged(*arguments)
+
+    monkeypatch.setattr("recollect.stores.sqlite.connect.is_tagged", counted)
+    long = "\n".join(
+        f"# Section {each}\n\nSome words, eggs and more.\n" for each in range(sections)
+    )
+    write("memory/long.md", long)
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as opened:
+        assert opened.search("eggs", tags="nowhere").notices
+        chunks = opened.status().store.chunks
+
+    assert chunks <= len(looks) <= 4 * chunks

@@ -189,6 +189,9 @@ def workspace_variable(environ: Mapping[str, str]) -> str | None:
 def _nearest(current: Path, places: Places | None) -> tuple[Path, bool]:
     """Return the nearest workspace from a folder upwards, and whether only its index tells.
 
+    Of several indexed folders the outermost counts: it holds the notes of the others, too, and a
+    command that was first run in a subfolder left an index there.
+
     Args:
         current: where to start; the workspace if there is none.
         places: where indexes are; None if their names do not tell their folders.
@@ -196,12 +199,13 @@ def _nearest(current: Path, places: Places | None) -> tuple[Path, bool]:
     """
     if places is not None and (current / _NOTES).is_dir():
         places = None  # a memory of its own
+    indexed = None
     for folder in (current, *current.parents):
         if any((folder / mark).is_file() for mark in _MARKS):
-            return folder, False
+            return (folder, False) if indexed is None else (indexed, indexed != current)
         if places is not None and places.index_of(agent_of(folder, named=None)).is_file():
-            return folder, folder != current
-    return current, False
+            indexed = folder
+    return (current, False) if indexed is None else (indexed, indexed != current)
 
 
 def agent_of(workspace: Path, *, named: str | None) -> str:

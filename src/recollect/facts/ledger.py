@@ -17,6 +17,7 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import re
 import stat as modes
 import sys
 import time
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 LOCK = ".lock"
 FORGOTTEN = ".forgotten"
 """Digests and ids of forgotten facts, one per line: the file must not reveal their text."""
+_FORGOTTEN_LINE = re.compile("[0-9a-f]{64}|f-[0-9a-z]{1,32}")
 DEFAULT_WAIT_SECONDS = 10.0
 
 _TRIES = 5
@@ -141,11 +143,11 @@ class Ledger(LedgerFolder):
 
     def _finish_forgetting(self) -> None:
         """Write what a process could not, after it had removed the facts that it forgot."""
+        wanted: list[str] = []
         for leftover in leftovers(self.folder, of=FORGOTTEN):
-            try:
-                wanted = _decoded(_bytes_of(leftover)).text.split()
-            except (FileNotFoundError, UnusableFileError):
-                continue
+            with suppress(FileNotFoundError, UnusableFileError):
+                wanted += _decoded(_bytes_of(leftover)).text.split()
+        if wanted:
             _LedgerFiles.load(self).publish_forgotten(wanted)
 
     def identities(self) -> dict[str, tuple[int, ...]]:
@@ -249,11 +251,12 @@ class _LedgerFiles:
         return True
 
     def publish_forgotten(self, wanted: Iterable[str]) -> None:
-        """Write these lines to FORGOTTEN, unless one of the facts that they mean is still there."""
+        """Write digests and ids to FORGOTTEN, except those of facts that are still there."""
         draft = Draft(self.pages, unusable=self.unusable, forgotten=self.forgotten)
-        present = {each for fact in draft.facts.values() for each in forgotten_lines(fact)}
-        added = [each for each in wanted if each not in self.forgotten]
-        if added and present.isdisjoint(added):
+        known = {each for fact in draft.facts.values() for each in forgotten_lines(fact)}
+        known |= self.forgotten
+        added = [each for each in wanted if each not in known and _FORGOTTEN_LINE.fullmatch(each)]
+        if added:
             draft.note_forgotten(added)
             self.publish(draft)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from recollect.text.scripts import fold, stem
+from recollect.text.terms import stop_terms
 
 # Irregular verbs and nouns, and words of one root. Stop words are left out: they say little.
 _GROUPS = """
@@ -31,6 +32,9 @@ marry marriage, analysis analyse, advice advise, proof prove, belief believe, ch
 _ENDINGS = (("i", ""), ("craci", "crat"), ("s", "d"), ("tion", "t"))
 """What stems of one root end in: allergi and allerg, democraci and democrat, decis and decid."""
 _MIN_ROOT = 5
+_MIN_BARE_ROOT = 6
+"""Where nothing takes the place of an ending: allergi is of one root with allerg, but not parti
+with part."""
 _UMLAUTS = (("ä", "ae", "a"), ("ö", "oe", "o"), ("ü", "ue", "u"))
 
 
@@ -43,13 +47,16 @@ def forms_of(word: str) -> frozenset[str]:
     for one, other in _ENDINGS:
         for own, instead in ((one, other), (other, one)):
             kept = root.removesuffix(own)
-            if root.endswith(own) and len(kept) >= _MIN_ROOT - 1 and len(root) >= _MIN_ROOT:
+            least = _MIN_ROOT - 1 if own and instead else _MIN_BARE_ROOT
+            if root.endswith(own) and len(kept) >= least and len(root) >= _MIN_ROOT:
                 found.add(f"{kept}{instead}")
-    return frozenset(found - {root})
+    return frozenset(found - stop_terms() - {root})
 
 
 def _spellings(lower: str) -> set[str]:
     """Return German words with ä for ae and the reverse; terms have neither dots nor ß."""
+    if len(lower) < _MIN_ROOT:
+        return set()  # poet is not pot
     dotted, plain = lower, lower
     for umlaut, digraph, letter in _UMLAUTS:
         dotted = dotted.replace(umlaut, digraph)
@@ -59,5 +66,9 @@ def _spellings(lower: str) -> set[str]:
 
 @cache
 def _related() -> dict[str, frozenset[str]]:
-    groups = ([stem(word) for word in group.split()] for group in _GROUPS.split(","))
-    return {root: frozenset(group) for group in groups for root in group}
+    related: dict[str, frozenset[str]] = {}
+    for group in _GROUPS.split(","):
+        roots = frozenset(map(stem, group.split()))
+        for root in roots:  # leaves are of leave and of leaf
+            related[root] = related.get(root, frozenset()) | roots
+    return related

@@ -14,7 +14,7 @@ from recollect.text.terms import QueryTerms, character_terms, query_terms
 from recollect.types import Leg, Query, Scope, SourceKind, Tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from recollect.search.options import SearchOptions
     from recollect.types import SearchRequest
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MAX_TERMS = 256
 """Distinct terms looked up for one query: beyond this a query is a document, not a question."""
 MAX_RESULTS = 1000
+MAX_TAGS = 20
+"""Each is looked for in every chunk that has its words."""
 
 
 def adapt_options(options: SearchOptions, request: SearchRequest) -> SearchOptions:
@@ -62,7 +64,7 @@ def read_question(
         since=request.since,
         before=request.before,
         path=_valid(request.path) if request.path is not None else None,
-        tags=tuple(_tag(name) for name in request.tags),
+        tags=_tags(request.tags),
         audience=audience,
         as_of=request.as_of,
         with_superseded=request.include_superseded,
@@ -129,12 +131,20 @@ def source_kind(source: SourceKind | str | None) -> SourceKind | None:
         ) from None
 
 
+def _tags(names: Sequence[str]) -> tuple[Tag, ...]:
+    if len(names) > MAX_TAGS:
+        raise QueryError(
+            f"{len(names)} tags are too many.", action=f"Name at most {MAX_TAGS} tags."
+        )
+    return tuple(_tag(name) for name in names)
+
+
 def _tag(name: str) -> Tag:
     tag = tag_named(_valid(name))
     if tag is None:
         raise QueryError(
             f"{name!r} is not a tag.",
-            action="A tag has letters, digits, `-`, `_` and `/`, and no spaces.",
+            action="Name one word, such as recipe.",
         )
     return tag
 

@@ -142,7 +142,8 @@ def _named_month(found: re.Match[str], today: date) -> Window | None:
     number = groups.get("number")
     month = int(number) if number else _MONTHS[groups["month"].lower()]
     # Without a year, the latest one that is not in the future.
-    year = int(groups.get("year") or today.year - (month > today.month))
+    named = (month, int(groups.get("day") or 1))
+    year = int(groups.get("year") or today.year - (named > (today.month, today.day)))
     days = calendar.monthrange(year, month)[1]
     if not groups.get("day"):
         return Window(date(year, month, 1), date(year, month, days), _AFTERWARDS)
@@ -165,7 +166,8 @@ def _number(word: str) -> int:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    # Of ASCII letters: else ſ would be an s, in words that no table has.
+    return re.compile(pattern, re.IGNORECASE | re.ASCII)
 
 
 _AGO = _compiled(rf"(?:a )?{_COUNT}{_UNIT}\s+ago")

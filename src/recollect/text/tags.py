@@ -13,15 +13,24 @@ from recollect.text.terms import phrase_terms
 from recollect.types import CURATED, SourceKind, Tag
 
 _MAX_CHARS = 100
-_TAG = re.compile(rf"(?<![\w&/#])#(?=[\w/-]{{0,{_MAX_CHARS}}}[^\W\d_])([\w/-]{{1,{_MAX_CHARS}}})")
+_CHAR = (
+    r"[^\s!\"#$%&'()*+,.:;<=>?@\[\]\\^`{|}~"
+    r"\u2000-\u206F\u2E00-\u2E7F\u3000-\u303F\uFF00-\uFF0F\uFF1A-\uFF20]"
+)
+"""Of a tag: all but spaces and punctuation, so that signs above letters and emoji belong to it."""
+# Not `[Install](#install)`, `href="#x"` or `\#x`; and a number alone is none.
+_TAG = re.compile(
+    rf"""(?<![\w&/#\\`"'=])(?<!\]\()#(?=[\d_/-]{{0,{_MAX_CHARS}}}(?![\d_/-]){_CHAR})"""
+    rf"({_CHAR}{{1,{_MAX_CHARS}}})"
+)
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _CACHED_TEXTS = 4096  # one question asks several legs about the same chunks
 
 
 def tag_named(text: str) -> Tag | None:
-    """Return the tag that a user names, with or without `#`; None if it cannot be one."""
-    found = _TAG.fullmatch(f"#{fold(text).strip().lstrip('#').rstrip('/')}")
-    return Tag(found[1].casefold(), phrase_terms(found[1])) if found else None
+    """Return the tag that a user names, with or without `#`; None if it is not one word."""
+    name = fold(text).strip().lstrip("#").rstrip("/")
+    return Tag(name.casefold(), phrase_terms(name)) if len(name.split()) == 1 else None
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)

@@ -343,6 +343,7 @@ def test_forgetting_that_was_cut_short_is_completed_by_the_next_edit(folder: Pat
     written = (folder / FORGOTTEN).read_text("utf-8")
     cut_short = folder / f".{FORGOTTEN}.1-1.tmp"
     (folder / FORGOTTEN).rename(cut_short)
+    (folder / f".{FORGOTTEN}.2-1.tmp").write_text("neither digest nor id\n", encoding="utf-8")
 
     add(ledger, replace(FACT, id=OTHER, text="Ada likes tea"))
 

@@ -47,6 +47,7 @@ def day(month: int, number: int, year: int = 2026) -> date:
         ("on 5 March 2024", day(3, 5, 2024), day(3, 8, 2024)),
         ("since June 2024", day(6, 1, 2024), day(7, 3, 2024)),
         ("notes from October", day(10, 1, 2025), day(11, 3, 2025)),
+        ("the plan of March 20", day(3, 20, 2025), day(3, 23, 2025)),
         ("what we planned in late October", day(10, 1, 2025), day(11, 3, 2025)),
         ("the invoices of 2026-02", day(2, 1), day(3, 3)),
         ("2月的会议", day(2, 1), day(3, 3)),
@@ -172,3 +173,9 @@ def test_an_option_means_the_first_of_the_days_that_it_names(
     text: str, expected: date | None
 ) -> None:
     assert expected == first_day(text, today=TODAY)
+
+
+@pytest.mark.parametrize("text", ["in ſeptember", "on frıday", "sıx weeks ago", "5 Auguſt"])
+def test_letters_that_only_look_alike_make_no_date(text: str) -> None:
+    assert window(text, today=TODAY) is None
+    assert first_day(text, today=TODAY) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from recollect.search.forms import forms_of
 from recollect.search.respell import as_written, respell
 from recollect.text.terms import query_terms, terms
 
@@ -59,6 +60,18 @@ def test_the_known_spelling_takes_the_place_of_the_term() -> None:
     )
 
     assert ("lisbon", "winter") == new.terms
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("party", "part"), ("Sandy", "sand"), ("poet", "pot"), ("toe", "to"), ("county", "count")],
+)
+def test_words_that_only_look_alike_are_not_forms_of_each_other(word: str, other: str) -> None:
+    assert other not in forms_of(word)
+
+
+def test_a_word_may_belong_to_several_groups() -> None:
+    assert {"left", "leaf"} <= forms_of("leave")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,9 @@ Question = Annotated[
     Field(min_length=1, max_length=MAX_QUERY_CHARS, pattern=r"[^\s\x00]"),
     must_be(f"non-blank text of 1 to {MAX_QUERY_CHARS} characters"),
 ]
-TagName = Annotated[str, Field(min_length=1, max_length=100)]
+TagName = Annotated[
+    str, Field(max_length=100, pattern=r"^\S*[^\s#/]\S*$"), must_be("one word such as recipe")
+]
 
 ScopeName = Annotated[
     str,

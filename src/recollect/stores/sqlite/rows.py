@@ -55,8 +55,7 @@ _INVALID = f"{_FOREIGN} OR since > ? OR until <= ?"
 _TAGGED = """
     (has_tag(c.text, c.triggers, ?) OR d.source = 'memory'
      AND d.path NOT IN (SELECT value FROM json_each(?))
-     AND EXISTS (SELECT 1 FROM chunks o WHERE o.document = d.id
-                 AND has_tag(o.text, o.triggers, ?)))
+     AND d.id IN (SELECT o.document FROM chunks o WHERE has_tag(o.text, o.triggers, ?)))
 """
 
 
