@@ -460,6 +460,7 @@ def test_a_command_in_a_subfolder_uses_the_memory_of_the_indexed_folder_above(
     def search_in(folder: str) -> subprocess.CompletedProcess[str]:
         return Cli(workspace / folder, environ)("search", "ferry cat", RECOLLECT_PROVIDER="none")
 
+    search_in("trips/lisbon")  # before there was anything above
     above = search_in(".")
     below = search_in("trips/lisbon")
     apart = search_in("trips/own")
@@ -468,7 +469,7 @@ def test_a_command_in_a_subfolder_uses_the_memory_of_the_indexed_folder_above(
     assert f"Using the memory of {workspace}, which this folder belongs to." in below.stderr
     assert "Using the memory" not in above.stderr + apart.stderr
     assert "memory/cat.md:1-1" in apart.stdout
-    assert 2 == len(list(Path(environ["RECOLLECT_HOME"], "memory").glob("*.sqlite")))
+    assert 3 == len(list(Path(environ["RECOLLECT_HOME"], "memory").glob("*.sqlite")))
 
 
 def test_a_folder_of_notes_needs_no_set_up(
