@@ -547,3 +547,14 @@ def test_what_is_near_to_an_identifier_that_occurs_nowhere_is_not_a_sure_answer(
     assert [True, False] == [found.confident for found in asked.values()]
     assert ("Nothing contains SCH-2026-88214.",) == asked["SCH-2026-88214"].notices
     assert () == dated.notices
+
+
+def test_a_word_without_a_topic_is_no_question_that_memory_answers(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/note.md", "The ferry leaves at nine.\n")
+
+    found = memory.search("the")
+
+    assert found.hits
+    assert not found.confident

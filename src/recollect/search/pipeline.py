@@ -89,7 +89,9 @@ def search(  # noqa: PLR0913 - the parts of an answer
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
         # A guess is not an answer, and neither is what is near to an identifier.
         is_guess = bool(spelled) and unknown > _GUESSED
-        is_answer = bool(hits) and not is_guess and not _unknown_identifiers(evidence)
+        is_question = len(question.terms) > 1 or not question.stop  # "the" asks for nothing
+        is_known = not is_guess and not _unknown_identifiers(evidence)
+        is_answer = bool(hits) and is_question and is_known
         confidence = ranking.confidence if is_answer else 0.0
         if hits and days is not None and days.holds(hits[0].date) and asks_for_days(question):
             confidence = 1.0  # a note of that day, whatever it says
