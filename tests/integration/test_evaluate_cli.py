@@ -49,6 +49,13 @@ def as_json(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
+def half_of(cases: Path, folder: Path) -> Path:
+    """Return a file with every second case: enough to tell what helps, in half of the time."""
+    file = folder / "half.jsonl"
+    file.write_bytes(b"".join(cases.read_bytes().splitlines(keepends=True)[::2]))
+    return file
+
+
 def write_cases(file: Path, *cases: Mapping[str, object]) -> Path:
     file.write_text("".join(f"{json.dumps(case)}\n" for case in cases), encoding="utf-8")
     return file
@@ -323,7 +330,7 @@ def test_tune_proposes_what_helps_and_writes_it_only_when_told(
     before = "# mine\nmin_score = 0.97  # too strict\n\n[mmr]\nenabled = false\n"
     config = tmp_path / "config.toml"
     config.write_text(before, encoding="utf-8")
-    asked = ("tune", CASES / "phrasings.jsonl", "--config", config)
+    asked = ("tune", half_of(CASES / "phrasings.jsonl", tmp_path), "--config", config)
 
     proposed = as_json(keyword(*asked, "--json"))
     untouched = config.read_text(encoding="utf-8")
@@ -344,7 +351,7 @@ def test_tune_proposes_what_helps_and_writes_it_only_when_told(
 def test_tune_tells_when_the_environment_wins_over_the_file(keyword: Cli, tmp_path: Path) -> None:
     done = keyword(
         "tune",
-        CASES / "phrasings.jsonl",
+        half_of(CASES / "phrasings.jsonl", tmp_path),
         RECOLLECT_MIN_SCORE="0.97",
         RECOLLECT_CONFIG=str(tmp_path / "config.toml"),
     )

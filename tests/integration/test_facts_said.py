@@ -186,16 +186,17 @@ def test_a_key_without_entity_or_value_says_that_it_is_not_compared(memory: Memo
 
 
 def test_a_memory_that_begins_because_none_was_found_says_where(run: Run, tmp_path: Path) -> None:
-    below = tmp_path / "nowhere" / "below"
-    below.mkdir(parents=True)
-
-    first = run("remember", "One", "--json", cwd=below.parent)
+    (tmp_path / "nowhere").mkdir()
+    first = run("remember", "One", "--json", cwd=tmp_path / "nowhere")
+    (tmp_path / "cloned" / "memory" / "facts").mkdir(parents=True)  # not indexed here
+    below = tmp_path / "cloned" / "below"
+    below.mkdir()
     second = run("remember", "Two", cwd=below)
     again = run("remember", "Three", cwd=below)
     named = run("-w", str(tmp_path), "remember", "Four")
 
     assert [True] == [
-        f"Started a memory in {below.parent}" in each
+        f"Started a memory in {tmp_path / 'nowhere'}" in each
         for each in json.loads(first.stdout)["notices"]
     ]
     assert f"Started a memory in {below}:" in second.stderr

@@ -91,7 +91,7 @@ def test_a_respelled_question_is_answered_beside_notes_in_other_scripts(
 
     answer = memory.search("resturant pier", max_results=1)
 
-    assert "restaurant" in answer.notices[0]
+    assert "Restaurant" in answer.notices[0]
     assert answer.hits
 
 

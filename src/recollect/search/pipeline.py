@@ -24,7 +24,7 @@ from recollect.text.date_words import Window, asks_for_days, window
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from datetime import date
 
     from recollect.providers.base import Reranker
@@ -109,7 +109,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
         took_ms=(time.perf_counter() - started) * 1000 + (asked.took_ms if asked else 0.0),
         degraded=degraded or None,
         notices=(
-            *_spelling_notices(spelled, hits),
+            *_spelling_notices(spelled, evidence),
             *_identifier_notices(query, evidence),
             *_phrase_notices(query, evidence),
             *_notices(days, evidence),
@@ -131,8 +131,8 @@ def _respelled(
     )
 
 
-def _spelling_notices(spelled: Mapping[str, str], hits: Sequence[Hit]) -> tuple[str, ...]:
-    texts = [hit.text for hit in hits]
+def _spelling_notices(spelled: Mapping[str, str], evidence: Evidence) -> tuple[str, ...]:
+    texts = evidence.loaded.texts
     return tuple(
         f'Searched for "{as_written(term, texts)}", because "{word}" occurs nowhere.'
         for word, term in spelled.items()
