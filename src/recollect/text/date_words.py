@@ -59,6 +59,7 @@ _AFTERWARDS = timedelta(days=3)
 _WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
+_MONTHS["sept"] = _MONTHS["sep"]
 
 _COUNT = rf"(?P<count>[0-9]{{1,3}}|{'|'.join(_NUMBERS)})(?:\s+of)?\s+"
 _UNIT = r"(?P<unit>day|week|month|year)s?"
@@ -143,7 +144,8 @@ def _named_month(found: re.Match[str], today: date) -> Window | None:
     month = int(number) if number else _MONTHS[groups["month"].lower()]
     # Without a year, the latest one that is not in the future.
     named = (month, int(groups.get("day") or 1))
-    year = int(groups.get("year") or today.year - (named > (today.month, today.day)))
+    is_earlier = named > (today.month, today.day) or (groups.get("last") and month == today.month)
+    year = int(groups.get("year") or today.year - bool(is_earlier))
     days = calendar.monthrange(year, month)[1]
     if not groups.get("day"):
         return Window(date(year, month, 1), date(year, month, days), _AFTERWARDS)
@@ -186,8 +188,8 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
      _weekday),
     (_compiled(rf"\b{_MONTH}\.?\s+{_DAY}\b(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+{_YEAR})?"), _named_month),
-    (_compiled(rf"\b(?:in|during|since|last|of|from)\s+(?:early\s+|late\s+|mid-?\s*)?{_MONTH}\b"
-               rf"(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(r"\b(?:in|during|since|(?P<last>last)|of|from)\s+(?:early\s+|late\s+|mid-?\s*)?"
+               rf"{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(rf"\b{_MONTH}\s+{_YEAR}\b"), _named_month),
     (_compiled(rf"(?:{_YEAR}[年년]\s?)?(?<![0-9]){_NUMBERED_MONTH}[月월](?:\s?{_DAY_NUMBER})?"),
      _named_month),

@@ -47,6 +47,8 @@ def day(month: int, number: int, year: int = 2026) -> date:
         ("on 5 March 2024", day(3, 5, 2024), day(3, 8, 2024)),
         ("since June 2024", day(6, 1, 2024), day(7, 3, 2024)),
         ("notes from October", day(10, 1, 2025), day(11, 3, 2025)),
+        ("what we planned last March", day(3, 1, 2025), day(4, 3, 2025)),
+        ("the fair in Sept. 2024", day(9, 1, 2024), day(10, 3, 2024)),
         ("the plan of March 20", day(3, 20, 2025), day(3, 23, 2025)),
         ("what we planned in late October", day(10, 1, 2025), day(11, 3, 2025)),
         ("the invoices of 2026-02", day(2, 1), day(3, 3)),
