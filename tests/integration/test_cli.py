@@ -486,7 +486,7 @@ def test_a_folder_of_notes_needs_no_set_up(
     assert "obsidian" not in first.stdout
     assert "every Markdown file below" in first.stderr
     assert "config set extra_paths" in first.stderr
-    assert 0 == remembered.returncode
+    assert (0, "") == (remembered.returncode, remembered.stderr)
     assert "trips/lisbon.md:1-1" in second.stdout
     assert "every Markdown file" not in second.stderr
 

@@ -86,7 +86,7 @@ def remember_command(
 ) -> None:
     """Save TEXT as a fact, in memory/facts/ of the workspace."""
     with options.open_memory(may_be_empty=True) as memory:
-        created = _new_memory_notices(memory.workspace, named=options.workspace)
+        created = () if memory.paths() else _new_memory_notices(options, memory.workspace)
         remembered = memory.facts.remember(
             " ".join(text),
             category=category,
@@ -109,9 +109,9 @@ def remember_command(
     print_remarks((notice, "yellow") for notice in remembered.notices)
 
 
-def _new_memory_notices(workspace: Path, *, named: Path | None) -> tuple[str, ...]:
+def _new_memory_notices(options: SharedOptions, workspace: Path) -> tuple[str, ...]:
     """Return what to say if this fact starts a memory because none was found or named."""
-    is_named = named or workspace_variable(os.environ)
+    is_named = options.workspace or workspace_variable(os.environ)
     if is_named or any((workspace / name).exists() for name in _MEMORY_FILES):
         return ()
     above = next((each for each in workspace.parents if (each / _FACTS_FOLDER).is_dir()), None)
