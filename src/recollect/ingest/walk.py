@@ -174,7 +174,10 @@ def _extra_places(workspace: Path, options: WalkOptions) -> list[Path]:
 
 
 def _is_within(path: Path, folder: Path) -> bool:
-    return is_inside(os.path.realpath(path), os.path.realpath(folder))
+    try:
+        return is_inside(os.path.realpath(path), os.path.realpath(folder))
+    except ValueError:  # a NUL character, which no path can have
+        return False
 
 
 def _real_folder(workspace: Path) -> Path:

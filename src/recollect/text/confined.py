@@ -292,7 +292,9 @@ def _open_inside(path: Path, root: Path) -> int:
         except OSError:  # a link on the way, maybe: what it leads to decides
             pass
     parts = _parts(path, root)
-    if not parts:  # the user named a file, not a folder
+    if not parts:  # the root itself: a file that the user named, or a link to the folder
+        if root.is_dir():
+            raise RefusedError(_NOT_REGULAR)
         parts, root = (Path(os.path.realpath(root)).name,), Path(os.path.realpath(root)).parent
     return _open_parts(parts, root)
 

@@ -8,7 +8,7 @@ import pytest
 
 from recollect.errors import WorkspaceError
 from recollect.ingest.options import WalkOptions
-from recollect.ingest.walk import walk
+from recollect.ingest.walk import walk, watched
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -357,3 +357,11 @@ def test_a_folder_too_deep_for_the_system_is_a_failure_and_the_rest_is_found(
     assert [each.path for each in found] == ["memory/a.md"]
     assert len(failed) == 1
     assert "cannot be listed" in failed[0].reason
+
+
+def test_an_extra_path_that_no_system_can_have_is_not_watched(workspace: Path) -> None:
+    options = WalkOptions(extra_paths=("a\0b",), stays_inside=True)
+
+    assert {workspace, workspace / "memory"} >= {
+        each.path for each in watched(workspace, options=options)
+    }

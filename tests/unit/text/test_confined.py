@@ -101,6 +101,25 @@ def test_what_is_no_regular_file_is_refused(root: Path, name: str) -> None:
         open_inside(root / name, root).close()
 
 
+def test_a_link_to_the_root_does_not_open_the_folder_that_it_is_in(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "self").symlink_to(".")
+    opened: list[object] = []
+    open_file = os.open
+
+    def noted(path: str | os.PathLike[str], *arguments: int, **options: int) -> int:
+        opened.append(path)
+        return open_file(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", noted)
+    with pytest.raises(OSError, match=r"regular|directory"):
+        read_inside(root / "self", root, max_bytes=MANY)
+
+    assert opened
+    assert root.parent not in opened
+
+
 def test_a_file_that_is_too_large_is_refused_whether_or_not_it_says_so(root: Path) -> None:
     with pytest.raises(TooLargeError, match="is larger than"):
         read_inside(root / "sub/a", root, max_bytes=6)
