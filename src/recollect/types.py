@@ -31,6 +31,8 @@ ChunkKey = NewType("ChunkKey", int)
 HEADING_SEPARATOR = " > "
 CURATED = ("MEMORY.md", "USER.md")
 """Files of separate, undated entries, in the order in which they are indexed."""
+MAX_TAGS = 20
+"""Tags of one question: each is looked for in every chunk that has its words."""
 _NATIVE = "native"
 
 

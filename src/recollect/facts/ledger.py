@@ -29,6 +29,7 @@ from recollect.errors import StoreBusyError, StoreError, StoreFullError, StoreRe
 from recollect.facts.draft import Draft, forgotten_lines, state_of
 from recollect.facts.folder import LedgerFolder
 from recollect.facts.page import BulletIds, Problem, parse_page
+from recollect.facts.record import ID_PATTERN
 from recollect.records import dataclass
 from recollect.text.confined import (
     RefusedError,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 LOCK = ".lock"
 FORGOTTEN = ".forgotten"
 """Digests and ids of forgotten facts, one per line: the file must not reveal their text."""
-_FORGOTTEN_LINE = re.compile("[0-9a-f]{64}|f-[0-9a-z]{1,32}")
+_FORGOTTEN_LINE = re.compile(f"[0-9a-f]{{64}}|{ID_PATTERN}")
 DEFAULT_WAIT_SECONDS = 10.0
 
 _TRIES = 5

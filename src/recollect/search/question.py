@@ -11,7 +11,7 @@ from recollect.errors import QueryError
 from recollect.text.phrases import phrases_in
 from recollect.text.tags import tag_named
 from recollect.text.terms import QueryTerms, character_terms, query_terms
-from recollect.types import Leg, Query, Scope, SourceKind, Tag
+from recollect.types import MAX_TAGS, Leg, Query, Scope, SourceKind, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 MAX_TERMS = 256
 """Distinct terms looked up for one query: beyond this a query is a document, not a question."""
 MAX_RESULTS = 1000
-MAX_TAGS = 20
-"""Each is looked for in every chunk that has its words."""
 
 
 def adapt_options(options: SearchOptions, request: SearchRequest) -> SearchOptions:

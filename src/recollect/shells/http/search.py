@@ -23,7 +23,7 @@ from recollect.shells.http.models import (
 )
 from recollect.shells.render import search as render_search
 from recollect.text.days import end_of
-from recollect.types import SearchRequest
+from recollect.types import MAX_TAGS, SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ class SearchParameters(Parameters):
     path: str | None = Field(
         None, min_length=1, max_length=1000, description="Only files that match this glob."
     )
-    tag: list[TagName] = Field([], max_length=20, description="Only notes with this tag.")
+    tag: list[TagName] = Field([], max_length=MAX_TAGS, description="Only notes with this tag.")
     scope: list[ScopeName] = Field([], max_length=20, description=_SCOPES)
     as_of: Day | None = Field(None, description="Facts that were valid on this day.")
     include_superseded: bool = Field(default=False, description="Also superseded facts.")
