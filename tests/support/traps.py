@@ -229,9 +229,9 @@ def odd_dates(workspace: Path, _choose: random.Random) -> None:
         {"id": f"f-{number:013d}", "text": f"Lamp {day}", "validFrom": day, "expires": day}
         for number, day in enumerate(days)
     ]
-    if (workspace / "facts.jsonl").is_file():
-        text = "\n".join(map(json.dumps, [lines[1], lines[2]]))
-        (workspace / "facts.jsonl").write_text(text, encoding="utf-8")
+    facts = workspace / "facts.jsonl"
+    if facts.is_file() and not facts.is_symlink():  # a link may lead to a file of the system
+        facts.write_text("\n".join(map(json.dumps, [lines[1], lines[2]])), encoding="utf-8")
 
 
 def deep_folders(workspace: Path, _choose: random.Random) -> None:
