@@ -135,10 +135,10 @@ def find_workspace(
     environ: Mapping[str, str] | None = None,
     must_exist: bool = True,
 ) -> Workspace:
-    """Return the named workspace, else the environment's, else the nearest parent that is one.
+    """Return the named workspace, else the environment's, else one at or above this folder.
 
-    That is a folder with a MEMORY.md or recollect.toml, or one that is already indexed: a command
-    in a subfolder of a vault means the vault.
+    That is the nearest folder with a MEMORY.md or recollect.toml, or an indexed folder below it: a
+    command in a subfolder of a vault means the vault.
 
     Raises:
         WorkspaceError: there is no such folder, and it must exist.
@@ -153,7 +153,7 @@ def find_workspace(
         # this does not raise for links that form a circle.
         folder, is_above = Path(os.path.realpath(Path(spelled).expanduser())), False
     else:
-        folder, is_above = _nearest(Path.cwd(), None if given else places)
+        folder, is_above = _workspace_above(Path.cwd(), None if given else places)
     if must_exist and not folder.is_dir():
         raise WorkspaceError(
             f"The workspace {folder} is not a folder.",
@@ -186,8 +186,8 @@ def workspace_variable(environ: Mapping[str, str]) -> str | None:
     return next((named for each in _WORKSPACE_VARIABLES if (named := environ.get(each))), None)
 
 
-def _nearest(current: Path, places: Places | None) -> tuple[Path, bool]:
-    """Return the nearest workspace from a folder upwards, and whether only its index tells.
+def _workspace_above(current: Path, places: Places | None) -> tuple[Path, bool]:
+    """Return the workspace at or above a folder, and whether it was found above by its index.
 
     Of several indexed folders the outermost counts: it holds the notes of the others, too, and a
     command that was first run in a subfolder left an index there.

@@ -71,7 +71,7 @@ class Layout:
         """Return the Markdown files beside a memory/ that alone says that this is a memory.
 
         Whoever made memory/ in a folder of notes may not know that they no longer count. README.md,
-        AGENTS.md and the like are no notes of anybody.
+        AGENTS.md and the like are not notes.
         """
         if self.names() != [FOLDER] or self.has_extra_paths:
             return []

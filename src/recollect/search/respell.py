@@ -75,7 +75,7 @@ def respell(
 
 
 def as_written(term: str, texts: Iterable[str]) -> str:
-    """Return the first word with this term in some texts, or the term: stems are no words."""
+    """Return the first word with this term in some texts, or the term itself."""
     words = (word for text in texts for word in _WORD.findall(text))
     return next((word for word in words if stem(fold(word).casefold()) == term), term)
 

@@ -14,6 +14,7 @@ from recollect.config.databases import (
 )
 from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.shells.render import store as render
+from recollect.shells.render.shared import plural
 
 
 @click.group("store", cls=Group)
@@ -105,7 +106,7 @@ def purge_document(options: SharedOptions, *, memory: str, path: str, keep_curre
         purged = opened.pushed.purge(path, keep_current=keep_current)
     options.print(
         {"memory": memory, "path": path, "versions": purged},
-        f"Deleted {purged} versions of {path}.",
+        f"Deleted {plural(purged, 'version')} of {path}.",
     )
 
 
