@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import schemathesis
@@ -10,28 +9,51 @@ import schemathesis
 from recollect.errors import UsageError
 from recollect.facts.record import CATEGORIES
 from recollect.facts.scope import FactScope
+from recollect.text.days import parse_day
 
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_DAYS = ("since", "before", "asOf", "validFrom")
 
 
 @schemathesis.hook
 def before_call(
     context: schemathesis.HookContext, case: schemathesis.Case[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Leave out days in the wrong order, categories that no fact has, scopes that do not print."""
+    """Leave out what is not a day, a category or a scope, and days in the wrong order."""
     del context, kwargs
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
     query = case.query or {}
-    days = [query.get("since"), query.get("before")]
-    are_days = all(isinstance(each, str) and _DAY.fullmatch(each) for each in days)
-    if are_days and str(days[0]) >= str(days[1]):
+    for given in (query, case.body):
+        if isinstance(given, dict):
+            for name in [each for each in _DAYS if each in given and not _is_day(given[each])]:
+                del given[name]
+            if not _are_filters(given.get("filters")):
+                del given["filters"]
+    days = [parse_day(query[name]) for name in _DAYS[:2] if query.get(name) is not None]
+    if days != sorted(set(days)):
         del query["before"]
     if query.get("category", CATEGORIES[0]) not in CATEGORIES:
         del query["category"]
     for given in (query, case.body):
         if isinstance(given, dict) and "scope" in given and not _are_scopes(given["scope"]):
             del given["scope"]
+
+
+def _is_day(text: object) -> bool:
+    try:
+        parse_day(str(text))
+    except ValueError:
+        return text is None
+    return True
+
+
+def _are_filters(given: object) -> bool:
+    if not isinstance(given, dict):
+        return True
+    inner = given.get("filters")
+    if isinstance(inner, list):
+        return all(map(_are_filters, inner))
+    return given.get("key") != "date" or _is_day(given.get("value"))
 
 
 def _are_scopes(given: object) -> bool:

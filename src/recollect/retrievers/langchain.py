@@ -48,8 +48,8 @@ class RecollectRetriever(OwnsMemory, BaseRetriever):
     min_score: float | None = None
     source: str | None = None
     """`memory`, `sessions` or `facts`."""
-    since: date | None = None
-    before: date | None = None
+    since: date | str | None = None
+    before: date | str | None = None
     path: str | None = None
     scopes: tuple[str, ...] = ()
 

@@ -30,8 +30,8 @@ class SearchArguments(TypedDict, total=False):
     max_results: int | None
     min_score: float | None
     source: str | None
-    since: date | None
-    before: date | None
+    since: date | str | None
+    before: date | str | None
     path: str | None
     scopes: tuple[str, ...]
 

@@ -240,8 +240,22 @@ def propose_again(
 
 def propose_dated(
     pools: Pools, days: Window, *, query: Query, question: QueryTerms, store: Store
-) -> Pools:
-    """Add the best chunks of the days the question names, however low they rank."""
+) -> tuple[Pools, Window]:
+    """Add the best chunks of the days the question names, however low they rank.
+
+    Also return those days: where none is dated on the days it seems to mean, they are the other
+    ones that it may mean.
+    """
+    dated = _dated(pools, days, query=query, question=question, store=store)
+    if not dated and days.otherwise is not None:
+        dated = _dated(pools, days.otherwise, query=query, question=question, store=store)
+        days = days.otherwise if dated else days
+    return replace(pools, dated=dated), days
+
+
+def _dated(
+    pools: Pools, days: Window, *, query: Query, question: QueryTerms, store: Store
+) -> tuple[ChunkKey, ...]:
     scope = replace(query.scope, since=days.first, before=days.end + timedelta(days=1))
     keys = store.keyword(question.terms, scope=scope, limit=_DATED, stop=question.stop).keys
     for each in (pools, pools.supplement):
@@ -250,7 +264,7 @@ def propose_dated(
                 store, each.fingerprint, vectors=each.query_vectors, scope=scope, limit=_DATED
             )
             keys += nearest.keys
-    return replace(pools, dated=keys)
+    return keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +317,8 @@ def weigh_evidence(  # noqa: PLR0913 - the parts of an answer
         vector = _weigh_vectors(pools, loaded=loaded, provider=asked.provider, store=store)
         legs[VECTOR] = replace(vector, unknown=unknown)
     if days is not None and legs:
-        inside = np.array([days.holds(day) for day in loaded.days], dtype=np.bool_)
-        legs[DATE] = LegScores(raw=inside.astype(np.float64), present=inside)
+        weights = np.array([days.weight(day) for day in loaded.days], dtype=np.float64)
+        legs[DATE] = LegScores(raw=weights, present=weights > 0)
     if asked is not None and VECTOR in legs:
         legs[VECTOR] = _compare_words(
             legs, pools=pools, question=question, loaded=loaded, store=store, asked=asked

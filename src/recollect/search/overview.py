@@ -25,6 +25,7 @@ from recollect.search.layout import MAX_LAID_OUT, PlaneLayout, evenly, grouped, 
 from recollect.search.legs import embed_question, retrieve
 from recollect.search.question import make_query, source_kind, term_question
 from recollect.stores.synchronized import synchronized
+from recollect.text.days import day_of
 from recollect.text.globs import escaped
 from recollect.text.tags import shown_tags, tags_whole_document
 from recollect.types import Degradation, Leg, Scope, SourceKind, silent
@@ -112,8 +113,8 @@ class Overview:
         limit: int = 100,
         offset: int = 0,
         source: SourceKind | str | None = None,
-        since: date | None = None,
-        before: date | None = None,
+        since: date | str | None = None,
+        before: date | str | None = None,
         path: str | None = None,
         scopes: Iterable[str] = (),
     ) -> Documents:
@@ -123,7 +124,7 @@ class Overview:
             limit: the most documents to return.
             offset: how many to skip.
             source: only this kind of source.
-            since: only documents dated on or after this day.
+            since: only documents dated on or after this day: a date, or `2026-02-01`, `last week`.
             before: only documents dated before this day.
             path: only files that match this glob.
             scopes: also facts of these scopes, besides the global ones.
@@ -135,7 +136,13 @@ class Overview:
         _check(limit, name="limit", low=1, high=MAX_DOCUMENTS)
         _check(offset, name="offset", low=0, high=None)
         kind = source_kind(source)
-        scope = replace(self._scope(scopes), source=kind, since=since, before=before, path=path)
+        scope = replace(
+            self._scope(scopes),
+            source=kind,
+            since=day_of(since),
+            before=day_of(before),
+            path=path,
+        )
         return self._store.documents(scope, limit=limit, offset=offset)
 
     @synchronized

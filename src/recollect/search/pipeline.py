@@ -71,7 +71,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
             question = characters
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
         if days is not None:
-            pools = propose_dated(pools, days, query=query, question=question, store=store)
+            pools, days = propose_dated(pools, days, query=query, question=question, store=store)
         evidence = weigh_evidence(
             pools, question=question, days=days, store=store, asked=asked, unknown=unknown
         )
@@ -178,7 +178,7 @@ def _phrase_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
 
 
 def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:
-    if days is None or any(map(days.holds, evidence.loaded.days)):
+    if days is None or days.is_ahead or any(map(days.holds, evidence.loaded.days)):
         return ()
     if days.first == days.last:
         return (f"No hit is dated {days.first}, the day your question seems to mean.",)

@@ -1,4 +1,4 @@
-"""Date words: "last Tuesday", "two weeks ago", "in March", 昨天, 先週, 3月.
+"""Date words: "last Tuesday", "two weeks ago", "in March", "due on Friday", 昨天, 先週, 3月.
 
 In a question they become a window of days, in an option the day on which that window begins.
 Whether notes of those days are better answers is decided elsewhere.
@@ -32,6 +32,10 @@ class Window:
     """How long after the last day a note may still be about these days."""
     said: str = ""
     """The words of the question that are relative to today: no note of those days repeats them."""
+    is_ahead: bool = False
+    """Whether it lies ahead: notes about it are written before, so none need be dated in it."""
+    otherwise: Window | None = None
+    """The same days after or before today, if the question does not say which it means."""
 
     @property
     def end(self) -> date:
@@ -39,8 +43,14 @@ class Window:
         return self.last + self.afterwards
 
     def holds(self, day: date | None) -> bool:
-        """Tell whether a day is in the window; an evergreen text has no day."""
-        return day is not None and self.first <= day <= self.end
+        """Tell whether a day is one of those named; an evergreen text has no day."""
+        return day is not None and self.first <= day <= self.last
+
+    def weight(self, day: date | None) -> float:
+        """Return how likely a note of that day is about these days: 1 on them, less afterwards."""
+        if self.holds(day):
+            return 1.0
+        return _WEIGHT_AFTERWARDS if day is not None and self.last < day <= self.end else 0.0
 
 
 _NUMBERS = {
@@ -56,16 +66,30 @@ _SLACK_DAYS = {"day": 1, "week": 4, "month": 16, "year": 183}
 """How loosely people count: "four weeks ago" is seldom exactly 28 days."""
 _AFTERWARDS = timedelta(days=3)
 """A note about a day is often written a few days later."""
+_WEIGHT_AFTERWARDS = 0.5
+"""But most notes of those later days are about something else."""
 _WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 _MONTHS["sept"] = _MONTHS["sep"]
+
+_PARTS = {
+    "early": (1, 15), "beginning": (1, 10), "start": (1, 10), "mid": (8, 23), "middle": (8, 23),
+    "late": (16, 31), "end": (21, 31),
+    "first": (1, 7), "second": (8, 14), "third": (15, 21), "fourth": (22, 28),
+}  # fmt: skip
+"""The days of a part of a month, loosely; "first" to "fourth" are its weeks."""
 
 _COUNT = rf"(?P<count>[0-9]{{1,3}}|{'|'.join(_NUMBERS)})(?:\s+of)?\s+"
 _UNIT = r"(?P<unit>day|week|month|year)s?"
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
 _DAY_NUMBER = r"(?P<day>[0-9]{1,2})[日号號일]"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_DAYS = rf"{_DAY}(?:\s*(?:[-–]|to|and)\s*(?P<to>[0-9]{{1,2}})(?:st|nd|rd|th)?)?"
+_NOT_COUNTED = (
+    r"(?!\s*(?:%|(?:times|seconds|minutes|hours|days|weeks|months|years|people|miles|km)\b))"
+)
+"""After a number: it is the day of a month, not how many of something ("you may 5 times")."""
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
 
@@ -74,9 +98,20 @@ def window(text: str, *, today: date) -> Window | None:
     """Return the days a question names, or None."""
     for pattern, reading in _READINGS:
         if (found := pattern.search(text)) and (days := reading(found, today)):
-            # A month is often named in the notes, too.
-            return days if reading is _named_month else replace(days, said=found[0])
+            if _is_open_ended(found):
+                days = Window(days.first, max(days.last, today))
+            # A month is often named in the notes, too, and so is what lies ahead.
+            is_relative = reading not in _NAMED and not days.is_ahead
+            return replace(days, said=found[0]) if is_relative else days
     return None
+
+
+def _is_open_ended(found: re.Match[str]) -> bool:
+    """Tell whether the days last until today: "since June", "from June on"."""
+    before, said = found.string[: found.start()].rstrip(), found[0].lower()
+    if said.startswith("since") or before.lower().endswith("since"):
+        return True
+    return said.startswith("from") and bool(_ONWARDS.match(found.string, found.end()))
 
 
 def asks_for_days(question: QueryTerms) -> bool:
@@ -132,27 +167,111 @@ def _calendar_unit(found: re.Match[str], today: date) -> Window:
     return Window(date(months // 12, months % 12 + 1, 1), today)
 
 
+def _next_unit(found: re.Match[str], today: date) -> Window:
+    """Read "next week", "next month" and "next year" as those of the calendar."""
+    unit = found["unit"].lower()
+    if unit == "week":
+        first = today + timedelta(days=7 - today.weekday())
+        return Window(first, first + timedelta(days=6), is_ahead=True)
+    if unit == "year":
+        return Window(date(today.year + 1, 1, 1), date(today.year + 1, 12, 31), is_ahead=True)
+    year, month = today.year + today.month // 12, today.month % 12 + 1
+    return Window(date(year, month, 1), _last_day(year, month), is_ahead=True)
+
+
+def _tomorrow(found: re.Match[str], today: date) -> Window:
+    del found
+    day = today + timedelta(days=1)
+    return Window(day, day, is_ahead=True)
+
+
 def _weekday(found: re.Match[str], today: date) -> Window:
-    back = (today.weekday() - _WEEKDAYS[found["weekday"].lower()]) % 7 or 7
-    day = today - timedelta(days=back)
-    return Window(day, day)
+    number, which = _WEEKDAYS[found["weekday"].lower()], found["which"].lower()
+    day = today - timedelta(days=(today.weekday() - number) % 7 or 7)
+    past = Window(day, day)
+    day = today + timedelta(days=(number - today.weekday()) % 7 or 7)
+    ahead = Window(day, day, is_ahead=True)
+    if which == "next":
+        return ahead
+    if which in ("last", "previous", "since"):
+        return past
+    return _either(past, ahead, found.string)
 
 
 def _named_month(found: re.Match[str], today: date) -> Window | None:
     groups = found.groupdict()
     number = groups.get("number")
     month = int(number) if number else _MONTHS[groups["month"].lower()]
-    # Without a year, the latest one that is not in the future.
-    named = (month, int(groups.get("day") or 1))
-    is_earlier = named > (today.month, today.day) or (groups.get("last") and month == today.month)
-    year = int(groups.get("year") or today.year - bool(is_earlier))
-    days = calendar.monthrange(year, month)[1]
-    if not groups.get("day"):
-        return Window(date(year, month, 1), date(year, month, days), _AFTERWARDS)
-    if not 1 <= int(groups["day"]) <= days:
-        return None
-    day = date(year, month, int(groups["day"]))
-    return Window(day, day, _AFTERWARDS)
+    day, part = groups.get("day"), groups.get("part")
+
+    def days_in(year: int) -> Window | None:
+        last = _last_day(year, month)
+        if part:
+            week = part.lower().startswith("last")
+            low, high = (last.day - 6, 31) if week else _PARTS[re.split(r"\W", part.lower())[0]]
+            return Window(last.replace(day=low), last.replace(day=min(high, last.day)), _AFTERWARDS)
+        if not day:
+            return Window(last.replace(day=1), last, _AFTERWARDS)
+        begin, end = int(day), int(groups.get("to") or day)
+        if not 1 <= begin <= end <= last.day:
+            return None
+        return Window(last.replace(day=begin), last.replace(day=end), _AFTERWARDS)
+
+    if groups.get("year"):
+        return days_in(int(groups["year"]))
+    return _without_year(days_in, found, today)
+
+
+def _months(found: re.Match[str], today: date) -> Window | None:
+    """Read "from May to June", of which each side may have a day and a year."""
+    first, last = _MONTHS[found["month"].lower()], _MONTHS[found["last_month"].lower()]
+    day = found["day"] or found["day_after"]
+    last_day = found["last_day"] or found["last_day_after"]
+
+    def days_in(year: int) -> Window | None:
+        """Return the days that begin in this year."""
+        last_year = year + (last < first)
+        begin, end = _last_day(year, first).day, _last_day(last_year, last).day
+        if not (1 <= int(day or 1) <= begin and 1 <= int(last_day or 1) <= end):
+            return None
+        opened = date(year, first, int(day or 1))
+        closed = date(last_year, last, int(last_day or end))
+        return Window(opened, closed, _AFTERWARDS) if opened <= closed else None
+
+    if found["year"]:
+        return days_in(int(found["year"]))
+    if found["last_year"]:
+        return days_in(int(found["last_year"]) - (last < first))
+    return _without_year(days_in, found, today)
+
+
+def _last_day(year: int, month: int) -> date:
+    return date(year, month, calendar.monthrange(year, month)[1])
+
+
+def _without_year(
+    days_in: Callable[[int], Window | None], found: re.Match[str], today: date
+) -> Window | None:
+    """Return the days of the latest year in which they have begun, or of the next one to come."""
+    is_before = found.groupdict().get("last")
+    years = range(max(today.year - 8, 1), min(today.year + 8, date.max.year))  # 29 February
+    windows = [days for year in years if (days := days_in(year))]
+    past = [days for days in windows if (days.last < today if is_before else days.first <= today)]
+    ahead = [replace(days, is_ahead=True) for days in windows if days.last >= today]
+    if is_before or not ahead:
+        return past[-1] if past else None
+    if found.groupdict().get("next") or not past:
+        return next((days for days in ahead if days.first > today), None)
+    if past[-1].last >= today:
+        return past[-1]  # today is one of them
+    return _either(past[-1], ahead[0], found.string)
+
+
+def _either(past: Window, ahead: Window, text: str) -> Window:
+    """Return the days that a question means by its other words, with the others beside them."""
+    if _AHEAD.search(text):
+        return replace(ahead, otherwise=past)
+    return replace(past, otherwise=ahead)
 
 
 def _relative(days_first: int, days_last: int) -> Callable[[re.Match[str], date], Window]:
@@ -172,7 +291,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.ASCII)
 
 
+_AHEAD = _compiled(r"\b(?:due|deadlines?|until|till|next|upcoming|coming|will|expires?)\b")
+_ONWARDS = _compiled(r"\s+on(?:wards?\b|\s*(?:$|[?.,;!]))")
 _AGO = _compiled(rf"(?:a )?{_COUNT}{_UNIT}\s+ago")
+_FROM = (
+    rf"(?:{_DAY}\s+(?:of\s+)?)?{_MONTH}\b\.?(?:\s+(?P<day_after>[0-9]{{1,2}})(?:st|nd|rd|th)?\b)?"
+    rf"(?:,?\s+{_YEAR})?"
+)
+_TO = re.sub(r"\?P<", "?P<last_", _FROM)
 _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window | None]], ...] = (
     (_compiled(r"\bday before yesterday\b|前天|一昨日|おととい"), _relative(2, 2)),
     (_compiled(r"\byesterday\b|\blast night\b|昨天|昨日|어제"), _relative(1, 1)),
@@ -183,15 +309,27 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
     (_compiled(rf"\b(?:a )?{_COUNT}{_UNIT}\s+ago\b"), _days_ago),
     (_compiled(rf"\b(?:last|past|previous)\s+{_COUNT}{_UNIT}\b"), _past),
     (_compiled(rf"\b(?P<count>past)\s+{_UNIT}\b"), _past),
-    (_compiled(r"\b(?P<which>last|previous|this)\s+(?P<unit>week|month|year)\b"), _calendar_unit),
-    (_compiled(rf"\b(?:last|on|this|previous|since)\s+(?P<weekday>{'|'.join(_WEEKDAYS)})\b"),
-     _weekday),
-    (_compiled(rf"\b{_MONTH}\.?\s+{_DAY}\b(?:,?\s+{_YEAR})?"), _named_month),
-    (_compiled(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+{_YEAR})?"), _named_month),
-    (_compiled(r"\b(?:in|during|since|(?P<last>last)|of|from)\s+(?:early\s+|late\s+|mid-?\s*)?"
+    (_compiled(r"\b(?P<which>last|previous|this)\s+(?P<unit>week|month|year)\b(?!\s+of\b)"),
+     _calendar_unit),
+    (_compiled(r"\b(?P<which>last|previous|since|on|this|by|until|till|next)\s+"
+               rf"(?P<weekday>{'|'.join(_WEEKDAYS)})\b"), _weekday),
+    (_compiled(rf"\b(?:from\s+)?{_FROM}(?:\s*[-–]\s*|\s+(?:to|until|till|through)\s+){_TO}\b"),
+     _months),
+    (_compiled(rf"\b(?:between|in|during|of|from)\s+{_FROM}\s+and\s+{_TO}\b"), _months),
+    (_compiled(rf"\b{_MONTH}\.?\s+{_DAYS}\b{_NOT_COUNTED}(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(rf"\b{_DAYS}\s+(?:of\s+)?{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(r"\b(?P<part>early|late|mid|(?:beginning|start|middle|end|"
+               r"(?:first|second|third|fourth|last)\s+week)\s+of)(?:\s+|-\s*)"
+               rf"{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(r"\b(?!(?:of|this|last|next)\s+march\s+on\b)"  # which is no month
+               r"(?:in|during|since|of|from|this|by|until|till|(?P<last>last)|(?P<next>next))\s+"
                rf"{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(rf"\b{_MONTH}\s+{_YEAR}\b"), _named_month),
     (_compiled(rf"(?:{_YEAR}[年년]\s?)?(?<![0-9]){_NUMBERED_MONTH}[月월](?:\s?{_DAY_NUMBER})?"),
      _named_month),
     (_compiled(rf"\b{_YEAR}-{_NUMBERED_MONTH}(?![-0-9])"), _named_month),
+    (_compiled(r"\bnext\s+(?P<unit>week|month|year)\b"), _next_unit),
+    (_compiled(r"\btomorrow\b|明天|明日|내일"), _tomorrow),
 )  # fmt: skip
+"""Of several in a question the first of these counts."""
+_NAMED = (_named_month, _months)

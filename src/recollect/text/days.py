@@ -20,6 +20,8 @@ _DAYS = {"d": 1, "w": 7}
 _FIRST_YEAR = 2
 _LAST_YEAR = 9998
 """Earlier or later days do not start or end in every time zone."""
+MAX_DAY_CHARS = 60
+"""A longer text does not name a day."""
 DAY_EXAMPLES = "2026-02-01, yesterday, 7d, last week or March"
 COMING_EXAMPLES = "2027-02-01, or 90d for 90 days from now"
 
@@ -32,6 +34,8 @@ def parse_day(text: str) -> date:
 
     """
     text = text.strip().lower()
+    if len(text) > MAX_DAY_CHARS:
+        raise ValueError("The text is too long for a day.")
     today = datetime.now(tz=UTC).astimezone().date()
     if ago := _COUNTED.fullmatch(text):
         day = today - timedelta(days=int(ago[1]) * _DAYS[ago[2]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,7 +12,10 @@ from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
 from recollect.text.date_words import Window, asks_for_days, first_day, window
 from recollect.text.terms import query_terms
-from recollect.types import Chunk, Document, Query, SourceKind, Stat, digest_of
+from recollect.types import Chunk, Document, Leg, Query, Results, SourceKind, Stat, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TODAY = date(2026, 3, 11)
 TUESDAY = date(2026, 3, 10)
@@ -19,6 +23,17 @@ TUESDAY = date(2026, 3, 10)
 
 def day(month: int, number: int, year: int = 2026) -> date:
     return date(year, month, number)
+
+
+def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
+    store = RamStore()
+    for path, (note, when) in notes.items():
+        document = Document(
+            path, SourceKind.MEMORY, note, digest_of(note.encode()), Stat(1, 1), when
+        )
+        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, note, when=when)], recipe="r1")
+    query = Query(text, max_results=5)
+    return search(query, store=store, asked=None, options=SearchOptions(), today=TODAY)
 
 
 @pytest.mark.parametrize(
@@ -45,12 +60,26 @@ def day(month: int, number: int, year: int = 2026) -> date:
         ("the trip in December", day(12, 1, 2025), day(1, 3)),
         ("the March 5th meeting", day(3, 5), day(3, 8)),
         ("on 5 March 2024", day(3, 5, 2024), day(3, 8, 2024)),
-        ("since June 2024", day(6, 1, 2024), day(7, 3, 2024)),
+        ("since June 2024", day(6, 1, 2024), TODAY),
+        ("everything from January on", day(1, 1), TODAY),
+        ("since last week", day(3, 2), TODAY),
         ("notes from October", day(10, 1, 2025), day(11, 3, 2025)),
         ("what we planned last March", day(3, 1, 2025), day(4, 3, 2025)),
         ("the fair in Sept. 2024", day(9, 1, 2024), day(10, 3, 2024)),
         ("the plan of March 20", day(3, 20, 2025), day(3, 23, 2025)),
-        ("what we planned in late October", day(10, 1, 2025), day(11, 3, 2025)),
+        ("what we planned in late October", day(10, 16, 2025), day(11, 3, 2025)),
+        ("the last week of October", day(10, 25, 2025), day(11, 3, 2025)),
+        ("beginning of May 2024", day(5, 1, 2024), day(5, 13, 2024)),
+        ("from May to June", day(5, 1, 2025), day(7, 3, 2025)),
+        ("between 20 December and January 6", day(12, 20, 2025), day(1, 9)),
+        ("October 3-10", day(10, 3, 2025), day(10, 13, 2025)),
+        ("the walk in March on the beach", day(3, 1), day(4, 3)),
+        ("what is due in April", day(4, 1), day(5, 3)),
+        ("the deadline until Friday", day(3, 13), day(3, 13)),
+        ("due in March", day(3, 1), day(4, 3)),
+        ("next February", day(2, 1, 2027), day(3, 3, 2027)),
+        ("plans for next week", day(3, 16), day(3, 22)),
+        ("born on 29 February", day(2, 29, 2024), day(3, 3, 2024)),
         ("the invoices of 2026-02", day(2, 1), day(3, 3)),
         ("2月的会议", day(2, 1), day(3, 3)),
         ("2025年12月24日に何をした", day(12, 24, 2025), day(12, 27, 2025)),
@@ -75,6 +104,9 @@ def test_days_are_understood(text: str, first: date, last: date) -> None:
         "may I ask something",
         "at last we agreed",
         "30 February",
+        "you may 5 times a day",
+        "the story of march on Rome",
+        "the last week of the project",
         "the last name of Ana",
         "sundays are quiet",
         "",
@@ -89,9 +121,9 @@ def test_the_days_after_a_named_one_are_searched_but_not_named() -> None:
     one = window("the March 5th meeting", today=TODAY)
 
     assert month is not None
-    assert (day(2, 28), True) == (month.last, month.holds(day(3, 3)))
+    assert (day(2, 28), 1.0, 0.5) == (month.last, month.weight(day(2, 28)), month.weight(day(3, 3)))
     assert one is not None
-    assert (day(3, 5), True) == (one.last, one.holds(day(3, 8)))
+    assert (day(3, 5), 0.5, 0.0) == (one.last, one.weight(day(3, 8)), one.weight(day(3, 9)))
 
 
 def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
@@ -108,6 +140,7 @@ def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
         ("what happened last Tuesday?", "last Tuesday"),
         ("what did I bake in the past two weeks", "past two weeks"),
         ("the visits in February", ""),
+        ("what is due on Friday", ""),
         ("the issue of March 2nd", ""),
     ],
 )
@@ -119,27 +152,44 @@ def test_only_words_that_are_relative_to_today_are_told(text: str, said: str) ->
 
 
 def test_the_note_of_the_day_comes_before_one_that_only_names_it() -> None:
-    store = RamStore()
-    notes = {
-        "memory/2026-03-10.md": ("The pump happened to fail during lunch.", TUESDAY),
-        "memory/club.md": ("Chess club: every Tuesday, last one in May.", None),
-    }
-    for path, (text, when) in notes.items():
-        document = Document(
-            path, SourceKind.MEMORY, text, digest_of(text.encode()), Stat(1, 1), when
-        )
-        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, text, when=when)], recipe="r1")
-
-    results = search(
-        Query("what happened last Tuesday", max_results=5),
-        store=store,
-        asked=None,
-        options=SearchOptions(),
-        today=TODAY,
+    results = answer(
+        "what happened last Tuesday",
+        {
+            "memory/2026-03-10.md": ("The pump happened to fail during lunch.", TUESDAY),
+            "memory/club.md": ("Chess club: every Tuesday, last one in May.", None),
+        },
     )
 
     assert ["memory/2026-03-10.md"] == [hit.path for hit in results.hits]
     assert results.confident
+
+
+def test_a_note_of_the_month_comes_before_one_of_the_days_after_it() -> None:
+    notes = {
+        "memory/2026-03-02.md": ("Visits to the dentist and friends in February.", day(3, 2)),
+        "memory/2026-02-20.md": ("Visits to the dentist in February.", day(2, 20)),
+    }
+
+    results = answer("notes from February about visits to the dentist", notes)
+
+    assert [day(2, 20), day(3, 2)] == [hit.date for hit in results.hits]
+    assert results.hits[0].score > results.hits[1].score
+
+
+@pytest.mark.parametrize("text", ["the trip in April", "which trip will be in April"])
+def test_a_month_without_a_year_is_the_one_that_has_notes(text: str) -> None:
+    coming = {"memory/trip.md": ("The trip to Rome.", day(4, 9))}
+    gone = {"memory/trip.md": ("The trip to Rome.", day(4, 9, 2025))}
+
+    for results in (answer(text, coming), answer(text, gone)):
+        assert results.hits[0].trace is not None
+        assert results.hits[0].trace.legs[Leg.DATE].contribution > 0
+
+
+def test_notes_about_what_lies_ahead_need_not_be_dated_then() -> None:
+    notes = {"memory/2026-03-01.md": ("The tax return is due in April.", day(3, 1))}
+
+    assert () == answer("what is due in April", notes).notices
 
 
 @pytest.mark.parametrize(
@@ -168,7 +218,9 @@ def test_a_question_may_ask_for_the_days_themselves(text: str, *, expected: bool
         ("two weeks ago", day(2, 25)),
         ("a couple of days ago", day(3, 9)),
         ("the week of the flood", None),
-        ("tomorrow", None),
+        ("tomorrow", day(3, 12)),
+        ("last week of october", day(10, 25, 2025)),
+        ("next december", day(12, 1)),
     ],
 )
 def test_an_option_means_the_first_of_the_days_that_it_names(

@@ -27,6 +27,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
 from recollect.shells.http.errors import ParameterError
+from recollect.text.days import DAY_EXAMPLES, MAX_DAY_CHARS, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,8 +45,6 @@ MAX_QUERY_CHARS = 4_000
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 _SHOWN_CHARS = 60  # of an invalid value in an error message
-# Years 1900 to 9998: a day outside may not start or end in some time zone.
-_DAY = r"^(19[0-9]{2}|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-[0-9]{2}-[0-9]{2}$"
 _EXPECTED = "expected"
 SOMETIMES: Any = Field(default=None)
 """Marks a member of a response that is left out if it does not apply."""
@@ -94,17 +93,24 @@ def must_be(text: str) -> WrapValidator:
 
 def _read_day(value: object) -> date:
     try:
-        if isinstance(value, str) and re.fullmatch(_DAY[1:-1], value):
-            return date.fromisoformat(value)
+        if isinstance(value, str) and len(value) <= MAX_DAY_CHARS:
+            return parse_day(value)
     except ValueError:
         pass
-    raise PydanticCustomError(_EXPECTED, "a day such as 2026-02-01")
+    raise PydanticCustomError(_EXPECTED, f"a day such as {DAY_EXAMPLES}")
 
 
 Day = Annotated[
     date,
     BeforeValidator(_read_day),
-    WithJsonSchema({"type": "string", "format": "date", "pattern": _DAY}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_DAY_CHARS,
+            "examples": ["2026-02-01", "yesterday", "7d", "last week", "March"],
+        }
+    ),
 ]
 Question = Annotated[
     str,
