@@ -31,10 +31,10 @@ import httpx
 import psycopg
 from bench.postgres.load import percentile, print_sizes, server_cpu
 from bench.speed.corpus import SECTIONS, Corpus, Shape
-from bench.speed.given_vectors import DIMENSIONS, FILE, NAME, register
+from bench.speed.given_vectors import DIMENSIONS, FILE, NAME, WITHOUT_WORDS, register
 from bench.speed.meter import ROOT, Tree, environment
 from tests.support.postgres import HOST
-from tests.support.servers import DATABASE, SUPERUSER, Server, add_role, adopt
+from tests.support.servers import SUPERUSER, Server, add_role, adopt
 
 from recollect.hosting.host import MemoryHost
 from recollect.hosting.tokens import create_token
@@ -49,9 +49,7 @@ if TYPE_CHECKING:
 WIDTH = 384
 SERVERS = 3
 WRITES_OF_ALL = 0.1
-FEW = "few"
-"""The database with few memories."""
-_FEW = 100
+_FEW = 100  # memories that are measured before the others are there
 _SEEDS = 20  # memories that are pushed; the others have copies of their rows
 _BATCH = 20  # documents in one push
 _CLIENTS = 2  # that ask one server at the same time
@@ -131,21 +129,23 @@ def number_of(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 
-def settings(server: Server, database: str, vectors: Path) -> dict[str, str]:
+def settings(server: Server, vectors: Path) -> dict[str, str]:
     """Return the environment of a server of many memories."""
     return {
-        "RECOLLECT_STORE": server.address(user=HOST, database=database),
+        "RECOLLECT_STORE": server.address(user=HOST),
         "RECOLLECT_PROVIDER": NAME,
         "RECOLLECT_LIMITS_REQUESTS_PER_MINUTE": "1000000",
         "RECOLLECT_HOME": str(vectors.parent / "home"),
         FILE: str(vectors),
         DIMENSIONS: str(WIDTH),
+        WITHOUT_WORDS: "1",
     }
 
 
-def fill(server: Server, fleet: Fleet, vectors: Path) -> None:
-    """Make all memories that are not there yet."""
-    there = {name for (name,) in server.execute(f"SELECT tenant FROM {SCHEMA}.tenants")}  # noqa: S608
+def fill(server: Server, fleet: Fleet, vectors: Path, names: Sequence[str]) -> None:
+    """Make those memories that are not there yet, and the large ones. Nothing is safe meanwhile."""
+    _be_safe(server, is_safe=False)
+    there = memories_of(server)
     if pushed := [name for name in (*fleet.seeds, *fleet.small_seeds) if name not in there]:
         _push(server, fleet, vectors, pushed)
         print_sizes(server)
@@ -155,34 +155,49 @@ def fill(server: Server, fleet: Fleet, vectors: Path) -> None:
     for name, parts in fleet.large.items():
         if name not in there:
             _copy(server, tables, name, parts)
-    done = {*there, *fleet.seeds, *fleet.small_seeds}
-    names = [*fleet.names, *fleet.small_names]
-    for is_first, part in ((True, names[:_FEW]), (False, names[_FEW:])):
-        group = [name for name in part if name not in done]
-        if not group:
-            continue
+    if missing := sorted(set(names) - memories_of(server)):
         started, before = time.monotonic(), server_cpu(server)
         with ThreadPoolExecutor(2) as pool:
             for _ in pool.map(
-                lambda name: _copy(server, tables, name, [fleet.seed_of(name)]), group
+                lambda name: _copy(server, tables, name, [fleet.seed_of(name)]), missing
             ):
                 pass
         print(
-            f"copied {len(group)} memories in {time.monotonic() - started:.0f} s, server's CPU "
+            f"copied {len(missing)} memories in {time.monotonic() - started:.0f} s, server's CPU "
             f"{server_cpu(server) - before:.0f} s",
             flush=True,
         )
         server.execute("VACUUM ANALYZE")
-        if is_first:
-            server.execute(f"CREATE DATABASE {FEW} TEMPLATE {DATABASE}", database="postgres")
     print_sizes(server)
+    _be_safe(server, is_safe=True)
+
+
+def memories_of(server: Server) -> set[str]:
+    """Return the memories that are there."""
+    return {name for (name,) in server.execute(f"SELECT tenant FROM {SCHEMA}.tenants")}  # noqa: S608
+
+
+def _be_safe(server: Server, *, is_safe: bool) -> None:
+    """Write through to the disk, or not: a fill that is lost is made again."""
+    server.configure(fsync="on" if is_safe else "off")
+    server.execute("SELECT pg_reload_conf()")
+    if is_safe:
+        server.execute("CHECKPOINT")
+        os.sync()
+
+
+def _registered(server: Server, vectors: Path) -> dict[str, str]:
+    """Let this process use the given vectors; return the settings."""
+    register()
+    environ = settings(server, vectors)
+    os.environ |= {name: environ[name] for name in (FILE, DIMENSIONS, WITHOUT_WORDS)}
+    return environ
 
 
 def _push(server: Server, fleet: Fleet, vectors: Path, names: Sequence[str]) -> None:
-    register()
-    corpus, environ = fleet.corpus, settings(server, DATABASE, vectors)
+    corpus = fleet.corpus
     corpus.write_vectors(vectors)
-    os.environ |= {name: environ[name] for name in (FILE, DIMENSIONS)}
+    environ = _registered(server, vectors)
     started, cpu, before = time.monotonic(), time.process_time(), server_cpu(server)
     with MemoryHost.open(environ=environ) as host:
         for name in names:
@@ -327,29 +342,26 @@ def _tokens(environ: dict[str, str], names: Sequence[str]) -> dict[str, str]:
         return {name: create_token(tokens, name, now=now)[1] for name in names}
 
 
-def measure(server: Server, fleet: Fleet, vectors: Path, *, seconds: float) -> None:
-    """Ask, and print what it cost."""
-    register()
-    os.environ |= {FILE: str(vectors), DIMENSIONS: str(WIDTH)}
+def measure(
+    server: Server, fleet: Fleet, vectors: Path, names: Sequence[str], *, seconds: float
+) -> None:
+    """Ask one server, then three at once, and print what it cost."""
+    environ = _registered(server, vectors)
+    tokens = _tokens(environ, [*names, *fleet.large])
     few = fleet.names[:_FEW]
-    everyone = [*fleet.names, *fleet.small_names]
     context = multiprocessing.get_context("spawn")
     with context.Pool(SERVERS) as pool:
-        for database, names in ((FEW, few), (DATABASE, everyone)):
-            environ = settings(server, database, vectors)
-            tokens = _tokens(environ, [*names, *fleet.large])
-            with serving(environ, 1) as ([url], pids):
-                some = random.Random(1).sample(few, min(40, len(few)))  # noqa: S311
-                own = {name: tokens[name] for name in some}
-                label = f"of {len(names):,} memories, some of {fleet.chunks:,} chunks, one client"
-                for kind, share in (("searches", 0.0), ("writes", 1.0)):
-                    task = Task(url, fleet, own, seconds / 2, 1, share, clients=1)
-                    _report(server, pool, [task], pids, label=f"{label}, {kind}")
-                if database == DATABASE:
-                    for name, parts in fleet.large.items():
-                        task = Task(url, fleet, {name: tokens[name]}, seconds / 2, 1, 0.0, 1)
-                        label = f"a memory of {len(parts) * fleet.chunks:,} chunks, one client"
-                        _report(server, pool, [task], pids, label=label)
+        with serving(environ, 1) as ([url], pids):
+            some = random.Random(1).sample(few, min(40, len(few)))  # noqa: S311
+            own = {name: tokens[name] for name in some}
+            label = f"of {len(names):,} memories, some of {fleet.chunks:,} chunks, one client"
+            for kind, share in (("searches", 0.0), ("writes", 1.0)):
+                task = Task(url, fleet, own, seconds / 2, 1, share, clients=1)
+                _report(server, pool, [task], pids, label=f"{label}, {kind}")
+            for name, parts in fleet.large.items():
+                task = Task(url, fleet, {name: tokens[name]}, seconds / 2, 1, 0.0, 1)
+                label = f"a memory of {len(parts) * fleet.chunks:,} chunks, one client"
+                _report(server, pool, [task], pids, label=label)
         with serving(environ, SERVERS) as (urls, pids):
             shares = [{name: tokens[name] for name in names[n::SERVERS]} for n in range(SERVERS)]
             tasks = [
@@ -404,6 +416,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--folder", type=Path, help="where the database is kept for another run")
     parser.add_argument("--fill", action="store_true", help="measure nothing")
+    parser.add_argument("--measure", action="store_true", help="fill nothing")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.serve:
@@ -420,28 +433,25 @@ def main() -> None:
     try:
         if server.data.exists():
             server.start()
-            if chosen.fill:
-                fill(server, fleet, vectors)
         else:
             server.create(
                 shared_buffers="2GB",
-                max_wal_size="4GB",
+                max_wal_size="2GB",
                 max_connections="100",
                 wal_level="minimal",
                 max_wal_senders="0",
                 wal_keep_size="0",
-                fsync="off",
             )
             server.add_tables()
             with psycopg.connect(server.address(user=SUPERUSER), autocommit=True) as connection:
                 add_role(connection, HOST, group=SERVER_ROLE)
-            fill(server, fleet, vectors)
-            server.stop()
-            os.sync()
-            server.configure(fsync="on")
-            server.start()
-        if not chosen.fill:
-            measure(server, fleet, vectors, seconds=chosen.seconds)
+        everyone = [*fleet.names, *fleet.small_names]
+        is_filled = memories_of(server).issuperset(everyone)
+        for names in [everyone] if is_filled else [everyone[:_FEW], everyone]:
+            if not chosen.measure:
+                fill(server, fleet, vectors, names)
+            if not chosen.fill:
+                measure(server, fleet, vectors, names, seconds=chosen.seconds)
     finally:
         if chosen.folder is None:
             server.close()

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NAME = "ollama"  # in the place of one that the settings accept
 FILE, DIMENSIONS = "BENCH_VECTORS", "BENCH_DIMENSIONS"
+WITHOUT_WORDS = "BENCH_WITHOUT_WORDS"
+"""Set for a model that has no word states."""
 _BACKGROUND, _WORD_BACKGROUND = Background(0.2, 0.1), Background(0.45, 0.05)
 _WORD = re.compile(r"\w+")
 
@@ -35,7 +37,6 @@ class GivenVectors:
     """Embeds a chunk by the number in its heading, and a question by a vector handed over."""
 
     background = _BACKGROUND
-    word_background = _WORD_BACKGROUND
     limits = Limits(texts=512, tokens=1_000_000, in_flight=1)
     price = None
     cpu = 0.0
@@ -47,6 +48,7 @@ class GivenVectors:
         self.fingerprint = Fingerprint(NAME, "given", dimensions, "-")
         vectors = np.memmap(os.environ[FILE], np.float32, "r").reshape(-1, dimensions)
         self._dimensions = dimensions
+        self.word_background = None if os.environ.get(WITHOUT_WORDS) else _WORD_BACKGROUND
         self._lookup = Lookup(vectors)
 
     def reads(self, text: str) -> float:
