@@ -279,11 +279,11 @@ class Memory:
         return StoredLedger(self._pushed, on_change=self._read_ledger)
 
     @synchronized
-    def _read_ledger(self) -> None:
+    def _read_ledger(self, gone: Iterable[str] = ()) -> None:
         """Have the facts found that were just written; they are embedded later."""
         source = FactsSource(self._ledger, store=self._store)
         names = (f"{FACTS_FOLDER}/{name}" for name in self._ledger.names())
-        self._syncer.sync_part(source, names)
+        self._syncer.sync_part(source, {*names, *gone})
 
     @synchronized
     def _read_pushed(self, paths: Sequence[str]) -> None:
@@ -296,8 +296,8 @@ class Memory:
             self._pushed, options=self.config.ingest, left_out=FACTS_FOLDER, only=paths
         )
         self._syncer.sync_part(source, paths)
-        if any(path.startswith(f"{FACTS_FOLDER}/") for path in paths):
-            self._read_ledger()
+        if pages := [path for path in paths if path.startswith(f"{FACTS_FOLDER}/")]:
+            self._read_ledger(gone=pages)
 
     @cached_property
     def sessions(self) -> SessionBook:

@@ -6,18 +6,19 @@ import json
 import os
 import subprocess
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import psycopg
 import pytest
 from tests.http.servers import Command, commands
 from tests.support.commands import recollect_command
+from tests.support.notes import chunk_of, document_of
 from tests.support.postgres import host_of, server_of, url_of
 
 from recollect.config import Setup
-from recollect.config.databases import copy_memory
-from recollect.errors import RecollectError
+from recollect.config.databases import copy_memory, prepare_database
+from recollect.errors import ConfigError, RecollectError
 from recollect.stores.postgres.schema import MIGRATIONS
 from recollect.stores.pushed import PushedChange
 
@@ -76,6 +77,38 @@ def test_a_copy_that_fails_leaves_no_file_behind(
             copy_memory(setup, source, target)
 
     assert [] == list(setup.index.parent.glob("*"))
+
+
+def test_a_memory_is_not_copied_onto_itself(
+    address: str, workspace: Path, environ: dict[str, str], tenant: str, opened: Callable[..., Any]
+) -> None:
+    """However the address is written: a host has several names, and parameters any order."""
+    opened(tenant).put(document_of("memory/a.md"), [chunk_of("memory/a.md", "boat")], recipe="r")
+    setup = Setup.of(workspace, agent=tenant, config_file=None, settings=None, environ=environ)
+    named = f"{address}&application_name=other"
+
+    with pytest.raises(ConfigError, match="the same store"):
+        copy_memory(setup, address, named)
+
+    with psycopg.connect(server_of(address), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE beside")
+    beside = url_of(psycopg.conninfo.make_conninfo(server_of(address), dbname="beside"))
+    prepare_database(beside, citus=False)
+    assert 1 == copy_memory(setup, address, beside).documents
+
+
+def test_purging_from_an_unknown_memory_says_so_and_creates_nothing(
+    address: str, environ: dict[str, str], workspace: Path
+) -> None:
+    there = {**environ, "RECOLLECT_STORE": host_of(address)}
+
+    purged = run(there, workspace, "store", "purge", "mistyped", "memory/a.md")
+
+    assert 1 == purged.returncode
+    assert "This memory does not exist" in purged.stderr
+    with psycopg.connect(server_of(address), dbname="memories") as connection:
+        query = "SELECT count(*) FROM recollect.tenants WHERE tenant = 'mistyped'"
+        assert (0,) == connection.execute(query).fetchone()
 
 
 def test_a_pushed_document_is_purged_by_a_command(

@@ -107,6 +107,30 @@ def test_health_tells_the_reason_while_all_else_waits_for_the_database(
     assert [] == ended
 
 
+def test_a_database_that_hangs_is_logged_once_and_so_is_its_return(
+    server: Server, environ: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"store": server.address(user=HOST), "provider": "none"}
+    with (
+        MemoryHost.open(settings=settings, environ=environ) as host,
+        serving(host) as served,
+        served.client(None) as client,
+    ):
+        assert 200 == client.get("/health").status_code
+        with server.hanging():
+            got = [client.get("/health") for _ in range(3)]
+        wait_until(lambda: client.get("/health").status_code == 200)
+
+    assert {503} == {each.status_code for each in got}
+    assert "did not answer within 2 seconds" in got[0].json()["error"]["message"]
+    assert server.address(user=HOST) not in got[0].text
+    logged = [each.getMessage() for each in caplog.records if each.name == "recollect.http"]
+    assert len(logged) == len(set(logged))
+    assert any("did not answer" in each and "/memories." in each for each in logged)
+    assert "The database answers again." == logged[-1]
+    assert not any("()" in each for each in logged)
+
+
 def test_a_server_killed_while_it_indexes_loses_nothing_and_the_next_run_completes(
     server: Server, memory: Memory, write: Write, tenant: str
 ) -> None:

@@ -21,7 +21,7 @@ from recollect.errors import (
     UsageError,
 )
 from recollect.hosting.host import MemoryHost
-from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, parse_path
+from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, parse_new_path, parse_path
 from recollect.stores.postgres.admin import prepare_database
 from recollect.stores.pushed import KEPT_VERSIONS, PushedChange
 
@@ -143,6 +143,27 @@ def test_facts_are_written_found_superseded_and_forgotten_in_the_store(
     assert "Seal" not in page
 
 
+def test_a_forgotten_fact_is_in_no_row_of_the_database(
+    host: MemoryHost, tenant: str, address: str
+) -> None:
+    """Nor in earlier versions of its page, of a page that it was on before, or of a deleted one."""
+    with host.memory(tenant) as memory:
+        put(memory, "memory/facts/old.md", "- The password hint is lighthouse\n")
+        put(memory, "memory/facts/old.md", "- The anchor is in the shed\n")
+        put(memory, "memory/facts/gone.md", "- The password hint is lighthouse\n")
+        memory.pushed.write([PushedChange("memory/facts/gone.md", None)])
+        memory.facts.remember("The boat is called Otter.")
+        for lamp in ("One", "Two"):  # the second time, it is known as forgotten
+            fact = memory.facts.remember("The password hint is lighthouse.").fact
+            memory.facts.remember(f"{lamp} lamp is broken.")
+            memory.facts.forget(fact.id)
+
+            assert "lighthouse" not in rows_of(address, tenant)
+        assert {"The boat is called Otter.", "The anchor is in the shed"} <= {
+            each.text for each in memory.facts.all()
+        }
+
+
 def test_a_pushed_page_of_facts_is_read_as_facts(host: MemoryHost, tenant: str) -> None:
     with host.memory(tenant) as memory:
         put(memory, "memory/facts/person.md", "- Grace sails on Sundays\n")
@@ -239,11 +260,17 @@ def test_a_purged_document_leaves_nothing_behind(
         assert () == memory.search("lighthouse").hits
         with pytest.raises(NotFoundError):
             memory.pushed.purge(NOTE)
+    assert "lighthouse" not in rows_of(address, tenant)
+
+
+def rows_of(address: str, tenant: str) -> str:
+    """Return everything that the tables with texts hold of a memory."""
+    found = []
     with psycopg.connect(server_of(address), dbname="memories") as connection:
-        for table in ("pushed", "pushed_versions", "chunks", "documents"):
+        for table in ("pushed", "pushed_versions", "chunks", "documents", "facts"):
             query = sql.SQL("SELECT * FROM recollect.{} WHERE tenant = %s")
-            rows = connection.execute(query.format(sql.Identifier(table)), (tenant,)).fetchall()
-            assert "lighthouse" not in repr(rows)
+            found += connection.execute(query.format(sql.Identifier(table)), (tenant,)).fetchall()
+    return repr(found)
 
 
 @pytest.mark.parametrize("text", ["before\0after", "\0"])
@@ -329,6 +356,20 @@ def test_a_path_that_could_mean_something_else_is_refused(path: str) -> None:
         parse_path(path)
 
 
-@pytest.mark.parametrize("path", ["MEMORY.md", "memory/2026/02/01.md", "memory/Größe & 漢字.md"])
+@pytest.mark.parametrize("hidden", ["\u202e", "\u200b", "\u2066", "\xad", "\U000e0041"])
+def test_a_new_path_has_no_character_that_is_not_seen(
+    host: MemoryHost, tenant: str, hidden: str
+) -> None:
+    path = f"memory/a{hidden}b.md"
+    with host.memory(tenant) as memory:
+        with pytest.raises(UsageError, match=f"not seen, U\\+{ord(hidden):04X}"):
+            put(memory, path, "One.")
+        with pytest.raises(NotFoundError):  # one from before can be deleted
+            memory.pushed.write([PushedChange(path, None)])
+
+
+@pytest.mark.parametrize(
+    "path", ["MEMORY.md", "memory/2026/02/01.md", "memory/Größe & 漢字.md", "memory/👩‍💻 می‌روم.md"]
+)
 def test_a_plain_path_is_taken_as_it_is(path: str) -> None:
-    assert path == parse_path(path)
+    assert path == parse_new_path(path)

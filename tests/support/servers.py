@@ -27,7 +27,7 @@ from tests.support.waiting import wait_until
 from recollect.stores.postgres.schema import AGENT_ROLE, migrate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 AGENT = "agent"
 """A role as an agent has it: it owns nothing."""
@@ -161,6 +161,21 @@ class Server:
             self._process.wait()
             wait_until(lambda: not any(Path("/proc", child).exists() for child in children.split()))
             self._process = None
+
+    @contextlib.contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Stop all its processes in the body, as a machine that swaps does: nothing is closed."""
+        assert self._process is not None
+        own = str(self._process.pid)
+        children = Path("/proc", own, "task", own, "children").read_text("ascii")
+        pids = [self._process.pid, *map(int, children.split())]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
 
     def _signal(self, number: int) -> None:
         if self._process is not None:

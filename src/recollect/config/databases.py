@@ -12,6 +12,7 @@ from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import (
     describe_database,
     index_database,
+    is_same_store,
     open_host,
     open_store,
     parse_address,
@@ -63,8 +64,10 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
 
     """
     source, target = _full(setup, source), _full(setup, target)
-    if source == target:
-        raise ConfigError("Both addresses are the same.", action="Name another one as TO.")
+    if is_same_store(source, target):
+        raise ConfigError(
+            "Both addresses lead to the same store.", action="Name another one as TO."
+        )
     with _removed_if_failed(source), contextlib.closing(_open(setup, source)) as old:
         if old.is_empty():
             raise StoreError(

@@ -174,6 +174,9 @@ class Ledger(LedgerFolder):
         """Replace or create files, given their contents before and after: all, or none."""
         replace_files({self.folder / name: change for name, change in changes.items()})
 
+    def drop_history(self) -> None:
+        """Leave a forgotten fact in no earlier version of a file; none are kept here."""
+
 
 class UnusableFileError(Exception):
     """A file of the ledger that cannot or must not be read. Never leaves the ledger."""
@@ -249,6 +252,8 @@ class _LedgerFiles:
         if any(self._current(name) != self._contents.get(name, _ABSENT).raw for name in texts):
             return False
         self._ledger.replace({name: self._change(name, text) for name, text in texts.items()})
+        if draft.forgotten:
+            self._ledger.drop_history()
         return True
 
     def publish_forgotten(self, wanted: Iterable[str]) -> None:

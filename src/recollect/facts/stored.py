@@ -97,6 +97,12 @@ class StoredLedger(Ledger):
         written = [PushedChange(_START + name, after) for name, (_, after) in changes.items()]
         self._pushed.change(written)
 
+    def drop_history(self) -> None:
+        """Delete the earlier versions of all pages: a fact may have been in any of them."""
+        for each in (*self._pushed.listed(start=_START), *self._pushed.deleted()):
+            if each.path.startswith(_START):
+                self._pushed.purge(each.path, keep_current=True)
+
     def document(self, found: Found) -> Document:
         """Read a file as a document."""
         return read_pushed(self._pushed, found)

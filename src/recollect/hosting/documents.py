@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, MOST_PATH_CHARS, parse_path
+from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, MOST_PATH_CHARS, parse_new_path
 from recollect.stores.pushed import PushedChange, PushedDocument
 
 __all__ = [
@@ -10,5 +10,5 @@ __all__ = [
     "MOST_PATH_CHARS",
     "PushedChange",
     "PushedDocument",
-    "parse_path",
+    "parse_new_path",
 ]

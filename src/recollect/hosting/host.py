@@ -53,6 +53,11 @@ class MemoryHost:
         """The settings in force."""
         return self._setup.config
 
+    @property
+    def location(self) -> str:
+        """Where the database is, without a password; for operators."""
+        return self._host.location
+
     def memory(
         self,
         agent: str,

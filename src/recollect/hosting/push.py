@@ -17,7 +17,7 @@ import httpx
 from recollect.errors import RecollectError, UsageError
 from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
 from recollect.facts.source import FactsSource
-from recollect.hosting.documents import MOST_DOCUMENT_BYTES, parse_path
+from recollect.hosting.documents import MOST_DOCUMENT_BYTES, parse_new_path
 from recollect.ingest.read import UnreadableError, read
 from recollect.ingest.walk import walk
 from recollect.records import dataclass
@@ -242,7 +242,7 @@ def _without_facts(setup: Setup) -> WalkOptions:
 def _text_of(found: Found) -> str | None:
     """Return the text of a note; None if the server would not take it."""
     try:
-        parse_path(found.path)
+        parse_new_path(found.path)
     except UsageError:
         return None
     text = read(found, now_ns=time.time_ns()).text

@@ -15,6 +15,7 @@ from recollect.ingest.read import UnreadableError, decoded, document_of, unreada
 from recollect.ingest.source import taken_note
 from recollect.ingest.walk import Found
 from recollect.text.safe import on_one_line
+from recollect.text.terminal import INVISIBLE
 from recollect.types import SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ MOST_DOCUMENT_BYTES = 2 * 1024 * 1024
 _NOWHERE = Path()
 # Neither control characters, nor what Windows and shells read as something else.
 _PART = re.compile(r"[^\x00-\x1f\x7f-\x9f/\\:*?\"<>|\u2028\u2029\ufeff]+")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 _HIDDEN = "."
 _SUFFIX = ".md"
 
@@ -53,6 +55,24 @@ def parse_path(path: str) -> str:
     raise UsageError(
         f"{on_one_line(ascii(path[:MOST_PATH_CHARS]))} cannot be the path of a document.",
         action="Use a relative path such as memory/2026-02-01.md, without hidden folders.",
+    )
+
+
+def parse_new_path(path: str) -> str:
+    """Return the path of a document to be written: it also looks like what it is.
+
+    Documents that were stored before this rule are still read and deleted.
+
+    Raises:
+        UsageError: it is not a path that a document may have.
+
+    """
+    hidden = _INVISIBLE.search(parse_path(path))
+    if hidden is None:
+        return path
+    raise UsageError(
+        f"The path {path!a} has a character that is not seen, U+{ord(hidden[0]):04X}.",
+        action="Rename the document without it.",
     )
 
 
@@ -204,9 +224,14 @@ class PushedBook:
 
         Raises:
             UsageError: the path is not valid.
-            NotFoundError: no version of it is kept.
+            NotFoundError: no version of it is kept, or there is no such memory.
 
         """
+        if self._pushed.require_here() is None:
+            raise NotFoundError(
+                "This memory does not exist: nothing has been pushed to it.",
+                action="Check its name; `recollect tokens list` names memories.",
+            )
         purged = self._pushed.purge(parse_path(path), keep_current=keep_current)
         if not purged:
             raise _no_document(path)
@@ -223,7 +248,9 @@ class PushedBook:
             StorageLimitError: a document is too large, or the memory would hold too much.
 
         """
-        paths = [parse_path(each.path) for each in changes]
+        paths = [
+            (parse_path if each.content is None else parse_new_path)(each.path) for each in changes
+        ]
         if len(set(paths)) < len(paths):
             raise UsageError("A path is named twice.", action="Name each path once.")
         for each in changes:

@@ -229,6 +229,10 @@ class WorkQueue(Protocol):
 class StoreHost(Protocol):
     """A store of many memories. Each call returns a handle for one thread, to be closed."""
 
+    @property
+    def location(self) -> str:
+        """Where it is, without a password."""
+
     def store(self, agent: str) -> Store:
         """Return the store of one memory."""
 

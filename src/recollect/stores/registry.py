@@ -118,6 +118,23 @@ def index_database(address: str) -> BuiltIndexes:
     return admin.index_database(address)
 
 
+def is_same_store(one: str, other: str) -> bool:
+    """Tell whether two addresses lead to one store, however they are written.
+
+    Raises:
+        StoreError: a database cannot be reached.
+
+    """
+    if one == other:
+        return True
+    if not all(address.startswith(f"{_DATABASE}:") for address in (one, other)):
+        return False
+    with _needing_psycopg():
+        from recollect.stores.postgres import admin  # noqa: PLC0415 - heavy
+
+    return admin.is_same_database(one, other)
+
+
 def open_host(address: str, *, limits: MemoryLimits) -> StoreHost:
     """Open a database as a server of many memories uses it.
 

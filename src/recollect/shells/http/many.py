@@ -124,6 +124,7 @@ class MemoriesState:
         self.started_at = datetime.now(tz=UTC)
         self._rates = RequestRates(host.config.limits.requests_per_minute)
         self._looking: asyncio.Future[int | str] | None = None
+        self._faults: set[str] = set()
 
     async def admit(self, scope: Scope) -> MemoryState | ServerItself:
         """Return the state for a request.
@@ -195,16 +196,31 @@ class MemoriesState:
             self._looking = loop.run_in_executor(self.threads.health, self._look)
         done, _ = await asyncio.wait([self._looking], timeout=_LOOK_SECONDS)
         if not done:
-            return f"The database did not answer within {_LOOK_SECONDS:g} seconds."
+            words = f"The database did not answer within {_LOOK_SECONDS:g} seconds."
+            self._log_fault(
+                f"{words[:-1]}: {self.host.location}. Its processes may be stopped, or its "
+                "machine or the network may be gone."
+            )
+            return words
         return self._looking.result()
 
     def _look(self) -> int | str:
         try:
             with self.host.queue() as queue:
-                return queue.waiting(patience=_LOOK_SECONDS / 2)
+                waiting = queue.waiting(patience=_LOOK_SECONDS / 2)
         except StoreError as error:
-            _LOG.warning("%s %s", error.message, error.action)
+            self._log_fault(f"{error.message} {error.action}")
             return next(words for kind, words in _FAULTS if isinstance(error, kind))
+        if self._faults:
+            self._faults = set()
+            _LOG.warning("The database answers again.")
+        return waiting
+
+    def _log_fault(self, fault: str) -> None:
+        """Log what is wrong with the database, once until it answers again."""
+        if fault not in self._faults:
+            self._faults.add(fault)
+            _LOG.warning("%s", fault)
 
     def close(self) -> None:
         """Stop the threads."""

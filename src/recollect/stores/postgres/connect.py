@@ -203,7 +203,8 @@ class Session:
     def __init__(self, address: str, tenant: str) -> None:
         self.address = address
         self.tenant = tenant
-        self.location = f"{shown(address)} ({tenant})"
+        # Tokens and the queue are of no tenant.
+        self.location = f"{shown(address)} ({tenant})" if tenant else shown(address)
         self.shared = _taken(address)
         self._is_open = True
         self._current: Connection | None = None

@@ -25,6 +25,10 @@ class PostgresHost(StoreHost):
         self._limits = limits
         self._pool = Session(address, "")  # keeps the connections while nobody uses them
 
+    @property
+    def location(self) -> str:
+        return self._pool.location
+
     def store(self, agent: str) -> PostgresStore:
         return PostgresStore(Session(self._address, agent))
 
