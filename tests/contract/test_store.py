@@ -23,7 +23,7 @@ from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.text.phrases import phrases_in
-from recollect.text.tags import tag_named
+from recollect.text.tags import tags_named
 from recollect.text.terms import query_terms
 from recollect.types import (
     Background,
@@ -225,7 +225,7 @@ def test_tags_are_a_filter_on_every_leg(store: Store) -> None:
     embed(store, SPACE, **{text: unit(1, place) for place, text in enumerate(everything)})
     words = [word for text in everything for word in query_terms(text).terms]
     for names, expected in TAGGED.items():
-        scope = Scope(tags=tuple(tag for name in names.split() if (tag := tag_named(name))))
+        scope = Scope(tags=tags_named(names.split()))
 
         keywords = store.keyword(words, scope=scope, limit=20).keys
         nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=20).keys

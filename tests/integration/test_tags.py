@@ -8,6 +8,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import QueryError
+from recollect.facts.book import FactFilter
 from recollect.stores.sqlite.rows import is_tagged
 
 if TYPE_CHECKING:
@@ -67,15 +68,62 @@ def test_a_fact_is_found_by_its_tag_and_by_the_word(memory: Memory) -> None:
     assert ("diet",) == memory.overview.tags_of(tagged)
 
 
+@pytest.mark.parametrize("name", ["c++", "Dark Mode", "#node.js", "2026", "fruit/fig"])
+def test_a_fact_is_found_by_its_tag_as_it_was_given(memory: Memory, name: str) -> None:
+    memory.facts.remember("Ines avoids eggs", tags=[name])
+    listed = memory.facts.listed(FactFilter(tags=(name,)))
+
+    assert ["Ines avoids eggs"] == [hit.text for hit in memory.search("eggs", tags=name)]
+    assert ["Ines avoids eggs"] == [fact.text for fact in listed.facts]
+
+
+def test_facts_below_a_tag_are_listed_with_it(memory: Memory) -> None:
+    memory.facts.remember("Figs are ripe", tags=["fruit/fig"])
+
+    assert [1, 0] == [
+        len(memory.facts.listed(FactFilter(tags=(tag,))).facts) for tag in ("fruit", "fru")
+    ]
+
+
+def test_front_matter_in_toml_tags_dates_and_describes_a_note(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    front = '+++\ntitle = "Omelette"\ndate = 2026-02-01\n[taxonomies]\ntags = ["brunch"]\n+++\n'
+    write("memory/omelette.md", f"{front}Three eggs.\n")
+    (hit,) = memory.search("eggs", tags="brunch")
+
+    assert ("2026-02-01", ("Omelette",), 7) == (str(hit.date), hit.heading, hit.start_line)
+
+
+@pytest.mark.parametrize(
+    ("front", "expected"),
+    [
+        ('+++\ntags = "open\n+++\n', "begins with TOML front matter that is not valid"),
+        (f"+++\na = {'[' * 9000}\n+++\n", "begins with TOML front matter that is not valid"),
+        (f"---\ntags: [{', '.join(map(str, range(205)))}]\n---\n", "5 tags in its front matter"),
+        (f"---\nabout: {'long ' * 500}\n---\n", "499 characters of front matter"),
+    ],
+)
+def test_front_matter_that_is_not_searched_is_reported(
+    memory: Memory, write: Callable[[str, str], Path], front: str, expected: str
+) -> None:
+    write("memory/odd.md", f"{front}Odd eggs.\n")
+
+    for results in (memory.search("odd eggs"), memory.search("odd eggs")):
+        assert expected in " ".join(results.notices)
+    (flaw,) = memory.status().staleness.failed
+    assert "memory/odd.md:1" == flaw.path
+
+
 def test_a_tag_that_no_note_has_is_named_and_one_that_cannot_be_is_refused(
     memory: Memory,
 ) -> None:
     nothing = memory.search("eggs", tags="nowhere")
-    with pytest.raises(QueryError, match="'two words' is not a tag"):
-        memory.search("eggs", tags="two words")
+    with pytest.raises(QueryError, match="'#' is not a tag"):
+        memory.search("eggs", tags="#")
 
     with pytest.raises(QueryError, match="21 tags are too many"):
-        memory.search("eggs", tags=["a"] * 21)
+        memory.search("eggs", tags=[f"a{each}" for each in range(21)])
 
     assert not nothing.hits
     assert ("No note has the tag #nowhere.",) == nothing.notices

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from recollect.facts.decay import DecayClass
 from recollect.facts.entry import format_entry, parse_entry
 from recollect.facts.page import BulletIds, edited, parse_page
-from recollect.facts.record import CATEGORIES, NO_SUCCESSOR, Fact, Provenance, mint_id, tags_of
+from recollect.facts.record import CATEGORIES, NO_SUCCESSOR, Fact, Provenance, mint_id
 from recollect.facts.scope import FactScope, ScopeKind, audience_of
 from recollect.facts.transfer import exported, imported
 from recollect.text.safe import neutralised, on_one_line
 from recollect.text.scripts import normalised
+from recollect.text.tags import tag_names
 
 MARKUP = [
     "-->", "<!--", "<!-- f-0000000000000 by=owner -->", "--", "~~", "~", "~~~", "```", "`", '"',
@@ -61,7 +62,7 @@ def facts(draw: st.DrawFn) -> Fact:
         entity=draw(TEXTS),
         key=draw(TEXTS),
         value=draw(TEXTS),
-        tags=tags_of(draw(st.lists(TEXTS, max_size=3))),
+        tags=tag_names(draw(st.lists(TEXTS, max_size=3))),
         scope=draw(SCOPES),
         decay=draw(st.sampled_from(DecayClass)),
         confidence=draw(st.floats(min_value=0, max_value=1)),

@@ -44,8 +44,9 @@ from recollect.facts.page import edited, parse_page, visible_text
 from recollect.facts.record import derive_id
 from recollect.facts.transfer import exported, imported
 from recollect.ingest.chunk import chunk
+from recollect.ingest.front_matter import front_matter
 from recollect.ingest.options import ChunkOptions
-from recollect.ingest.read import excerpt, front_matter, when_of
+from recollect.ingest.read import excerpt, when_of
 from recollect.ingest.walk import IGNORE_FILE, ignored_by
 from recollect.install.json_edit import remove_json, set_json
 from recollect.install.yaml_edit import remove_yaml, set_yaml
@@ -140,10 +141,10 @@ def markdown(choices: Choices) -> None:
         terms(each.text)
 
 
-@target("ingest/read.py", share=240)
+@target("ingest/read.py", "ingest/front_matter.py", share=240)
 def front(choices: Choices) -> None:
     path = choices.text(6)
-    text = f"---\n{choices.raw_or_text()}"
+    text = f"{choices.one_of(('---', '+++'))}\n{choices.raw_or_text()}"
     top = front_matter(text)
     assert 1 <= top.body_line <= text.count("\n") + 2
     when_of(path, front_matter=top.fields)

@@ -24,7 +24,6 @@ from recollect.facts.record import (
     category_of,
     mint_id,
     parse_id,
-    tags_of,
 )
 from recollect.facts.refuse import refuse_secrets, stored_notice
 from recollect.facts.remember import forget, prune, remember, restore, supersede
@@ -33,6 +32,7 @@ from recollect.facts.scope import FactScope
 from recollect.facts.transfer import exported, import_plan, imported
 from recollect.records import dataclass
 from recollect.text.scripts import normalised
+from recollect.text.tags import declared, has_tag, tag_names, tags_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -160,7 +160,7 @@ class FactBook:
             entity=entity,
             key=key,
             value=value,
-            tags=tags_of(tags),
+            tags=tag_names(tags),
             scope=FactScope.parse(scope),
             decay=ending.decay,
             confidence=CONFIDENCES[provenance],
@@ -381,7 +381,7 @@ def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool
     named = {fact.category for fact in facts if not scopes or fact.scope in scopes}
     known = (*CATEGORIES, *sorted(named - {*CATEGORIES}))
     category = category_of(wanted.category, known=known) if wanted.category else ""
-    tags = frozenset(tags_of(wanted.tags))
+    tags = tags_named(wanted.tags)
     entity, words = normalised(wanted.entity), normalised(wanted.text)
 
     def matches(fact: Fact) -> bool:
@@ -389,7 +389,7 @@ def _matcher(wanted: FactFilter, facts: Iterable[Fact]) -> Callable[[Fact], bool
             (not scopes or fact.scope in scopes)
             and category in {"", fact.category}
             and entity in {"", normalised(fact.entity)}
-            and tags <= {*fact.tags}
+            and all(has_tag("", declared(fact.tags), tag.name) for tag in tags)
             and words in normalised(fact.text)
         )
 

@@ -245,12 +245,6 @@ def member_of(kinds: type[Kind], name: str) -> Kind:
         ) from None
 
 
-def tags_of(words: Iterable[str]) -> tuple[str, ...]:
-    """Return typed words as tags: `UI`, `dark mode`, `a, b` become `ui`, `dark-mode`, `a`, `b`."""
-    split = (part for word in words for part in word.split(","))
-    return tuple(dict.fromkeys(tag for part in split if (tag := "-".join(part.lower().split()))))
-
-
 def moment_of(text: str, *, at_end: bool = False) -> datetime:
     """Return the moment a text names, in UTC unless it has an offset.
 

@@ -8,6 +8,7 @@ from recollect.facts.folder import FACTS_FOLDER
 from recollect.facts.history import LONG_AGO, ancestors, successors_of
 from recollect.records import dataclass
 from recollect.text.days import local_day
+from recollect.text.tags import declared
 from recollect.types import Chunk, FactMark
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _chunk(fact: Fact, snapshot: LedgerSnapshot, document: Document) -> Chunk:
         heading=tuple(each for each in about if each),
         prefix=" ".join(each for each in (fact.entity, fact.key) if each),
         when=local_day(begins) if begins else None,
-        triggers=" ".join(f"#{tag}" for tag in fact.tags),
+        triggers=declared(fact.tags),
         fact=mark_of(fact, facts, successor=snapshot.successors.get(fact.id, "")),
     )
 

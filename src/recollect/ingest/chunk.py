@@ -43,7 +43,7 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
     if has_entries:
         texts = [without_annotations(line) for line in texts]
     found = blocks(texts, first=document.body_line)
-    described = describe(_front_lines(document, texts))
+    described = describe(document, texts)
     packer = ChunkPacker(
         document,
         title=described.title,

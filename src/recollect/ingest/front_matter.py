@@ -1,4 +1,4 @@
-"""What the front matter of a note says it is about: its title, aliases, tags and other values.
+"""The front matter of a note: YAML between two `---` or TOML between two `+++`, and what it says.
 
 The keys are the same in every note and say nothing; the values are words to find the note by. The
 title is a heading like any other, the rest belongs to the note's first chunk.
@@ -12,14 +12,38 @@ from typing import TYPE_CHECKING
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+|$)")
+    from recollect.types import Document
+
+_YAML, _TOML = "---", "+++"
+_CLOSERS = {_YAML: ("---", "..."), _TOML: ("+++",)}
+_FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
+_NESTED = re.compile(r" +\S|- |-$")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
 _TAGS = ("tags", "tag", "keywords")
 _QUOTES = "\"'[]{} \t"
+_BETWEEN_TAGS = re.compile(r"[\s,]+")
 _DAY_OR_NUMBER = re.compile(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE)
-_MAX_CHARS = 2000
+_MAX_TAGS = 200
+_MAX_WORDS_CHARS = 2000
 """More is a drawing or another program's data."""
+_MAX_TOML_CHARS = 16_000
+"""The parser takes quadratic time for a key of many parts."""
+
+
+SHORTEN = "Correct or shorten the front matter."
+"""What to do about front matter of which something is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """The fields at the top of a file."""
+
+    fields: Mapping[str, str]
+    """Values by lower-case key; the first of a repeated key wins."""
+    body_line: int
+    """First line (1-based) that is not front matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +52,98 @@ class Described:
 
     title: str = ""
     words: str = ""
-    """Its other values; tags are written as in the text, `#tag`."""
+    """Its other values; tags come first, as `#tag`."""
+    left_out: str = ""
+    """What of it is not searched, after the path; empty if everything is."""
 
 
-def describe(lines: Sequence[str]) -> Described:
-    """Return what the lines of a front matter say, without the fences around them."""
+def front_matter(text: str) -> FrontMatter:
+    """Return the fields at the top of a text: flat `key: value` lines, or all of TOML.
+
+    This is not a YAML parser: nested values are skipped. Anything that does not look like front
+    matter from its first line to its last is body: metadata may be ignored, text may not be lost.
+    """
+    absent = FrontMatter({}, 1)
+    fence = text[:3]
+    if fence not in _CLOSERS:
+        return absent
+    lines = text.split("\n")
+    if lines[0].rstrip() != fence:
+        return absent
+    closers = _CLOSERS[fence]
+    end = next((at for at, line in enumerate(lines) if at and line.rstrip() in closers), None)
+    if end is None:
+        return absent
+    fields = _toml_fields(lines[1:end]) if fence == _TOML else _yaml_fields(lines[1:end])
+    return absent if fields is None else FrontMatter(fields, end + 2)
+
+
+def describe(document: Document, lines: Sequence[str]) -> Described:
+    """Return what the front matter of a document says, given the document's lines."""
+    from recollect.text.tags import MAX_TAG_CHARS, declared  # noqa: PLC0415 - to read needs none
+
+    inside = lines[1 : max(document.body_line - 2, 1)]
+    is_toml = lines[0].rstrip() == _TOML
+    if is_toml and document.body_line == 1 and any(line.rstrip() == _TOML for line in lines[1:]):
+        return Described(left_out="begins with TOML front matter that is not valid: it is text")
     title = ""
+    tags: list[str] = []
     words: list[str] = []
-    for key, value in _values(lines):
+    for key, value in _toml_values(_toml(inside) or {}) if is_toml else _yaml_values(inside):
         if key == "title" and not title:
             title = value
         elif key in _TAGS:
-            words += (f"#{tag.lstrip('#')}" for tag in value.split())
+            tags += (tag for part in _BETWEEN_TAGS.split(value) if (tag := part.lstrip("#")))
         elif not _DAY_OR_NUMBER.fullmatch(value):
             words.append(value)
-    return Described(title, " ".join(words)[:_MAX_CHARS])
+    kept = [tag for tag in tags[:_MAX_TAGS] if len(tag) <= MAX_TAG_CHARS]
+    others = " ".join(words)
+    return Described(
+        title,
+        f"{declared(kept)} {others[:_MAX_WORDS_CHARS]}".strip(),
+        _left_out(len(tags) - len(kept), len(others) - _MAX_WORDS_CHARS),
+    )
 
 
-def _values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _left_out(tags: int, chars: int) -> str:
+    if tags > 0:
+        return (
+            f"has {tags} tags in its front matter that are not searched: after the first "
+            f"{_MAX_TAGS}, or too long"
+        )
+    if chars > 0:
+        return (
+            f"has {chars} characters of front matter that are not searched, after the first "
+            f"{_MAX_WORDS_CHARS}"
+        )
+    return ""
+
+
+def _yaml_fields(lines: Iterable[str]) -> dict[str, str] | None:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if found := _FIELD.match(line):
+            fields.setdefault(found[1].lower(), _plain(found[2] or ""))
+        elif not _is_passed_over(line, is_after_field=bool(fields)):
+            return None
+    return fields
+
+
+def _is_passed_over(line: str, *, is_after_field: bool) -> bool:
+    if not line.strip() or line.startswith("#"):
+        return True
+    return is_after_field and _NESTED.match(line) is not None
+
+
+def _plain(value: str) -> str:
+    value = value.strip()
+    quote = value[:1]
+    if quote and quote in "\"'" and (end := value.find(quote, 1)) > 0:
+        return value[1:end]
+    return _COMMENT.sub("", value).strip()
+
+
+def _yaml_values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each value with its key: those of a list one by one, those of nested keys as well."""
     key = ""
     for line in lines:
@@ -54,8 +152,40 @@ def _values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         text = text.removeprefix("- ")
         if found := _FIELD.match(text):
-            key, text = found[1].lower(), text[found.end() :]
+            key, text = found[1].lower(), (found[2] or "").strip()
         parts = text.strip(" \t[]").split(",") if text.startswith("[") else [text]
         for part in parts:
             if value := part.strip(_QUOTES):
                 yield key, value
+
+
+def _toml_fields(lines: Sequence[str]) -> dict[str, str] | None:
+    table = _toml(lines)
+    if table is None:
+        return None
+    return {key.lower(): str(value) for key, value in reversed(table.items())}
+
+
+def _toml(lines: Sequence[str]) -> dict[str, object] | None:
+    import tomllib  # noqa: PLC0415 - few notes need it
+
+    text = "\n".join(lines)
+    if len(text) > _MAX_TOML_CHARS:
+        return None
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+
+
+def _toml_values(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield each value with the nearest key, in order; without recursion, since keys may nest."""
+    waiting: list[tuple[str, object]] = [("", table)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(name.lower(), inner) for name, inner in reversed(value.items())]
+        elif isinstance(value, list):
+            waiting += [(key, inner) for inner in reversed(value)]
+        else:
+            yield key, str(value)

@@ -1,6 +1,6 @@
 """Reads one file into a Document: its text, its front matter, the day it speaks of, its digest.
 
-It knows encodings and front matter, not chunks. A file that cannot be read as text is a Failure
+It knows encodings and dates, not chunks. A file that cannot be read as text is a Failure
 with a next step, never a crash and never half a text. `excerpt` shows part of a text by lines.
 """
 
@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from recollect.ingest.curated import is_curated
-from recollect.records import dataclass
+from recollect.ingest.front_matter import front_matter
 from recollect.reports import Excerpt, Failure
 from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
 from recollect.text.graphemes import boundary_before
@@ -138,60 +138,6 @@ def decoded(content: bytes, path: str) -> str:
 def unreadable(path: str, reason: str, action: str) -> UnreadableError:
     """Return the error to raise for a file that cannot be indexed."""
     return UnreadableError(Failure(path, reason, action))
-
-
-_FENCE = "---"
-_CLOSERS = ("---", "...")
-_FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
-_NESTED = re.compile(r" +\S|- |-$")
-_COMMENT = re.compile(r"(?:^|\s)#.*")
-
-
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """The fields at the top of a file."""
-
-    fields: Mapping[str, str]
-    """Values by lower-case key; the first of a repeated key wins."""
-    body_line: int
-    """First line (1-based) that is not front matter."""
-
-
-def front_matter(text: str) -> FrontMatter:
-    """Return the flat `key: value` lines between two `---` at the top of a text.
-
-    This is not a YAML parser: nested values are skipped. Anything that does not look like front
-    matter from its first line to its last is body: metadata may be ignored, text may not be lost.
-    """
-    absent = FrontMatter({}, 1)
-    if not text.startswith(_FENCE):
-        return absent
-    fields: dict[str, str] = {}
-    lines = iter(text.split("\n"))
-    if next(lines).rstrip() != _FENCE:
-        return absent
-    for number, line in enumerate(lines, 2):
-        if line.rstrip() in _CLOSERS:
-            return FrontMatter(fields, number + 1)
-        if found := _FIELD.match(line):
-            fields.setdefault(found[1].lower(), _plain(found[2] or ""))
-        elif not _is_passed_over(line, is_after_field=bool(fields)):
-            return absent
-    return absent
-
-
-def _is_passed_over(line: str, *, is_after_field: bool) -> bool:
-    if not line.strip() or line.startswith("#"):
-        return True
-    return is_after_field and _NESTED.match(line) is not None
-
-
-def _plain(value: str) -> str:
-    value = value.strip()
-    quote = value[:1]
-    if quote and quote in "\"'" and (end := value.find(quote, 1)) > 0:
-        return value[1:end]
-    return _COMMENT.sub("", value).strip()
 
 
 _DATE_KEYS = ("date", "day", "created")

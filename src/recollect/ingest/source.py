@@ -111,12 +111,16 @@ class NotesSource:
 def taken_note(document: Document, *, options: ChunkOptions) -> Taken:
     """Return a note that was read, with its chunks and what is wrong with its lines."""
     from recollect.ingest.chunk import chunk  # noqa: PLC0415 - slow to load
+    from recollect.ingest.front_matter import SHORTEN, describe  # noqa: PLC0415
     from recollect.text.conflicts import RESOLVE, find_conflicts  # noqa: PLC0415
 
-    failures = tuple(
+    lines = document.text.split("\n")
+    failures = [
         Failure(f"{document.path}:{each.start}", each.reason, RESOLVE, is_entry=True)
-        for each in find_conflicts(document.text.split("\n"))
-    )
-    if failures:  # a note with a conflict is read, and reported, until it is resolved
+        for each in find_conflicts(lines)
+    ]
+    if left_out := describe(document, lines).left_out:
+        failures.append(Failure(f"{document.path}:1", left_out, SHORTEN, is_entry=True))
+    if failures:  # a note with a flaw is read, and reported, until it is corrected
         document = replace(document, is_settled=False)
-    return Taken(document, lambda: chunk(document, options=options), failures)
+    return Taken(document, lambda: chunk(document, options=options), tuple(failures))

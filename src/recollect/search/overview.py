@@ -195,7 +195,8 @@ class Overview:
         if not tags_whole_document(hit.source, hit.path):
             lines = range(hit.start_line, hit.end_line + 1)
             chunks = [each for each in chunks if each.start_line in lines]
-        return tuple(shown_tags("\n".join(f"{each.triggers}\n{each.text}" for each in chunks)))
+        found = (tag for each in chunks for tag in shown_tags(each.text, each.triggers))
+        return tuple(dict.fromkeys(found))
 
     @synchronized
     @rebuilds

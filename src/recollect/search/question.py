@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
 from recollect.text.phrases import phrases_in
-from recollect.text.tags import tag_named
+from recollect.text.tags import tags_named
 from recollect.text.terms import QueryTerms, character_terms, query_terms
 from recollect.types import MAX_TAGS, Leg, Query, Scope, SourceKind, Tag
 
@@ -130,21 +130,14 @@ def source_kind(source: SourceKind | str | None) -> SourceKind | None:
 
 
 def _tags(names: Sequence[str]) -> tuple[Tag, ...]:
-    if len(names) > MAX_TAGS:
-        raise QueryError(
-            f"{len(names)} tags are too many.", action=f"Name at most {MAX_TAGS} tags."
-        )
-    return tuple(_tag(name) for name in names)
-
-
-def _tag(name: str) -> Tag:
-    tag = tag_named(_valid(name))
-    if tag is None:
-        raise QueryError(
-            f"{name!r} is not a tag.",
-            action="Name one word, such as recipe.",
-        )
-    return tag
+    valid = [_valid(name) for name in names]
+    for name in valid:
+        if not tags_named([name]):
+            raise QueryError(f"{name!r} is not a tag.", action="Name one such as recipe.")
+    tags = tags_named(valid)
+    if len(tags) > MAX_TAGS:
+        raise QueryError(f"{len(tags)} tags are too many.", action=f"Name at most {MAX_TAGS} tags.")
+    return tags
 
 
 def term_question(text: str) -> QueryTerms:

@@ -19,7 +19,6 @@ from recollect.facts.record import (
     next_id,
     normalised_digest,
     parse_id,
-    tags_of,
 )
 from recollect.facts.scope import GLOBAL, FactScope, ScopeKind, audience_of, denied, is_visible
 from recollect.text.scripts import normalised
@@ -119,10 +118,6 @@ def test_an_unknown_category_is_refused_with_the_nearest_one() -> None:
 def test_what_a_model_calls_a_category_is_one_or_becomes_technical() -> None:
     assert "person" == extracted_category("Person")
     assert "technical" == extracted_category("gizmo")
-
-
-def test_tags_are_lower_case_words_each_once() -> None:
-    assert ("ui", "dark-mode", "b") == tags_of(["UI", "dark mode, b", "ui", " ,"])
 
 
 @pytest.mark.parametrize(

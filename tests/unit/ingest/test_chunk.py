@@ -393,7 +393,7 @@ def test_front_matter_says_what_a_note_is_about() -> None:
     )
     first, second = chunks(f"{front}We went.\n\n## Hotel\n\nNice.\n", body_line=9)
 
-    assert "Portugal the big one #travel/europe paused" == first.triggers
+    assert "#travel/europe Portugal the big one paused" == first.triggers
     assert ("Lisbon trip",) == first.heading
     assert ("", ("Lisbon trip", "Hotel"), "Lisbon trip") == (
         second.triggers,

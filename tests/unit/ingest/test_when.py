@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from recollect.ingest.read import FrontMatter, front_matter, when_of
+from recollect.ingest.front_matter import FrontMatter, front_matter
+from recollect.ingest.read import when_of
 
 FEBRUARY_FIRST = date(2026, 2, 1)
 

@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.facts.extract.suspicion import suspicion_of
-from recollect.facts.record import extracted_category, tags_of
+from recollect.facts.record import extracted_category
 from recollect.records import dataclass
 from recollect.text.json_objects import UnreadableObject, objects_in
 from recollect.text.scripts import normalised
+from recollect.text.tags import tag_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -167,7 +168,7 @@ def _number(value: object) -> int:
 def _tags(value: object) -> tuple[str, ...]:
     words = value if isinstance(value, list) else [value]
     lines = [_line(word) for word in words[: 4 * _MOST_TAGS] if isinstance(word, str)]
-    tags = [tag for tag in tags_of(lines) if len(tag) <= _TAG_CHARS and tag != INGEST_TAG]
+    tags = [tag for tag in tag_names(lines) if len(tag) <= _TAG_CHARS and tag != INGEST_TAG]
     return (*tags[:_MOST_TAGS], INGEST_TAG)
 
 

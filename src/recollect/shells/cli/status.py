@@ -13,7 +13,6 @@ from recollect.reports import Check
 from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.shells.render import status as render
 from recollect.shells.render.shared import plural
-from recollect.text.conflicts import RESOLVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -221,9 +220,10 @@ def _notes(status: Status) -> Check:
         if each.is_entry and not each.path.startswith(f"{FACTS_FOLDER}/")
     ]
     if not flaws:
-        return Check("notes", works=True, detail="no merge conflicts")
-    places = ", ".join(each.path for each in flaws)
-    return Check("notes", works=False, detail=f"merge conflicts in {places}", action=RESOLVE)
+        return Check("notes", works=True, detail="no merge conflicts, no unreadable front matter")
+    first, more = flaws[0], len(flaws) - 1
+    detail = f"{first.path} {first.reason}{f' (and {more} more)' if more else ''}"
+    return Check("notes", works=False, detail=detail, action=first.action)
 
 
 def _facts(problems: Sequence[Failure]) -> Check:

@@ -118,7 +118,7 @@ Question = Annotated[
     must_be(f"non-blank text of 1 to {MAX_QUERY_CHARS} characters"),
 ]
 TagName = Annotated[
-    str, Field(max_length=100, pattern=r"^\S*[^\s#/]\S*$"), must_be("one word such as recipe")
+    str, Field(max_length=100, pattern=r"[^\s#/,]"), must_be("a tag such as recipe")
 ]
 
 ScopeName = Annotated[
