@@ -83,6 +83,11 @@ class StoreMachine(RuleBasedStateMachine):
         self.embed(1000)
 
     @rule()
+    def note_embedded(self) -> None:
+        for store in self.stores:
+            store.note_embedded(SPACE, words=False, beside=None)
+
+    @rule()
     def reopen(self) -> None:
         self.sqlite.close()
         self.sqlite = self.opened()
@@ -101,6 +106,14 @@ class StoreMachine(RuleBasedStateMachine):
                 len(store.embedded(SPACE, scope=Scope())),
                 store.status(SPACE).pending,
             )
+            for store in self.stores
+        )
+        assert ram == sqlite
+
+    @invariant()
+    def the_same_texts_are_missing(self) -> None:
+        ram, sqlite = (
+            (store.coverage(SPACE), {each.digest for each in store.missing(SPACE, limit=1000)})
             for store in self.stores
         )
         assert ram == sqlite

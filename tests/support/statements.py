@@ -1,4 +1,4 @@
-"""Counts the SQL statements that every connection opened meanwhile runs."""
+"""Counts the SQL statements that connections run, and the steps that SQLite takes for them."""
 
 from __future__ import annotations
 
@@ -32,3 +32,18 @@ def counted_statements() -> Iterator[Counter[str]]:
         yield counts
     finally:
         apsw.connection_hooks.remove(observe)
+
+
+@contextmanager
+def counted_steps(connection: apsw.Connection) -> Iterator[list[int]]:
+    """Yield how many steps of its virtual machine SQLite has taken for each statement."""
+    steps: list[int] = []
+
+    def add(event: dict[str, dict[str, int]]) -> None:
+        steps.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+
+    connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, add)
+    try:
+        yield steps
+    finally:
+        connection.trace_v2(0, None)

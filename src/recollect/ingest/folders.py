@@ -95,7 +95,7 @@ class FolderSearch:
     def _list(self, folder: _Place) -> None:
         self._visited.add(folder.real)
         try:
-            with scan_inside(Path(folder.real), self._boundary_path) as entries:
+            with scan_inside(folder.real, self._boundary_path) as entries:
                 above = "" if folder.path == "." else f"{folder.path}/"
                 for entry in entries:
                     name = entry.name

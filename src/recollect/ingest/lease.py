@@ -7,6 +7,7 @@ processes, not a lock: the store itself lets one transaction write at a time.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import os
 import platform
@@ -64,10 +65,11 @@ class WriterLease:
             StoreError: the store cannot be written.
 
         """
-        leases = self._store.leases()
         started = time.monotonic()
         is_waiting = False
-        try:
+        with contextlib.ExitStack() as unless_taken:
+            leases = self._store.leases()
+            unless_taken.callback(leases.close)
             while (holder := self._take(leases)) is not None:
                 if wait_seconds is not None and time.monotonic() - started >= wait_seconds:
                     return holder
@@ -75,9 +77,8 @@ class WriterLease:
                     on_wait(holder)
                     is_waiting = True
                 time.sleep(_ASK_AGAIN_SECONDS)
-        finally:
-            leases.close()
-        self._start_heart()
+            self._start_heart(leases)
+            unless_taken.pop_all()
         return None
 
     def release(self) -> None:
@@ -117,19 +118,21 @@ class WriterLease:
         self._token = uuid.uuid4().hex
         return Holder(self._token, self._purpose, os.getpid(), platform.node(), now, now)
 
-    def _start_heart(self) -> None:
+    def _start_heart(self, leases: Leases) -> None:
         self._ended.clear()
         self._is_lost = False
         # In the caller's context: a caller with little patience also has little when releasing.
         run = contextvars.copy_context().run
         heart = threading.Thread(
-            target=run, args=(self._beat_until_released,), name="recollect-lease", daemon=True
+            target=run,
+            args=(self._beat_until_released, leases),
+            name="recollect-lease",
+            daemon=True,
         )
         heart.start()  # fails without memory for it: then there is nothing to wait for
         self._heart = heart
 
-    def _beat_until_released(self) -> None:
-        leases = self._store.leases()  # a connection belongs to one thread
+    def _beat_until_released(self, leases: Leases) -> None:
         try:
             while not self._ended.wait(_BEAT_SECONDS):
                 self._beat(leases)

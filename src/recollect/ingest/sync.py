@@ -208,6 +208,7 @@ class Syncer:
         """
         if options.force and self.store.is_writable:
             self._repairing(self.store.require_sound)  # whoever forces a sync suspects it
+            self._repairing(self.store.forget_embedded)
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
         self._freshness = None
         return report

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from recollect.providers.base import BatchApi, Provider
     from recollect.providers.chain import Chain
-    from recollect.reports import CacheStatus, Report, StoreStatus
-    from recollect.stores.base import Store, VectorCache
+    from recollect.reports import CacheStatus, Report
+    from recollect.stores.base import Coverage, Store, VectorCache
     from recollect.types import Background, Fingerprint, Progress, Vector, Vectors
 
 _UNREAD = (
@@ -124,14 +124,14 @@ class Embedder:
         held = held_space(self.store, chain=self.chain)
         expected = self.chain.expected(held)
         beside = self.chain.beside(held)
-        status = self.store.status(expected, media=takes_media, beside=beside)
-        waiting = status.pending - (len(self.store.refused(expected)) if expected else 0)
-        is_due = retry or waiting > 0 or (status.chunks and published != expected)
+        coverage = self.store.coverage(expected, media=takes_media, beside=beside)
+        waiting = coverage.pending - (len(self.store.refused(expected)) if expected else 0)
+        is_due = retry or waiting > 0 or (coverage.chunks and published != expected)
         if not is_due or max_texts == 0 or not may_embed():
-            return self._embedding(expected, Embedded(), status)
+            return self._embedding(expected, Embedded(), coverage)
         choice = self.chain.choose(held, progress=progress, retry=retry)
-        if choice.provider is None or not status.chunks:
-            return self._embedding(expected, Embedded(degradation=choice.degradation), status)
+        if choice.provider is None or not coverage.chunks:
+            return self._embedding(expected, Embedded(degradation=choice.degradation), coverage)
         # The chain may have chosen another provider than expected: it has texts of its own to do.
         chosen = choice.provider.fingerprint
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -147,29 +147,29 @@ class Embedder:
             choice.provider,
             supplement=self.chain.supplement(held),
             vectors=vectors,
-            pending=self.store.status(chosen, media=takes_media, beside=beside).pending,
+            pending=self.store.coverage(chosen, media=takes_media, beside=beside).pending,
             max_texts=max_texts,
             deadline=deadline,
             progress=progress,
         )
         if (why := embedded.degradation) is not None:
             embedded = replace(embedded, degradation=choice.with_switch(why))
-        status = self.store.status(chosen, media=takes_media, beside=beside)
+        coverage = self.store.coverage(chosen, media=takes_media, beside=beside)
         unread = _UNREAD.format(count=len(embedded.left)) if embedded.left else None
         notices = (choice.notice, vectors.notice, unread)
         return replace(
-            self._embedding(chosen, embedded, status),
+            self._embedding(chosen, embedded, coverage),
             notices=tuple(each for each in notices if each is not None),
         )
 
     def _embedding(
-        self, fingerprint: Fingerprint | None, embedded: Embedded, status: StoreStatus
+        self, fingerprint: Fingerprint | None, embedded: Embedded, coverage: Coverage
     ) -> Embedding:
         # Without even a known space, no chunk has a vector in it.
         is_without_space = fingerprint is None and embedded.degradation is not None
         return Embedding(
-            chunks=status.chunks,
-            pending=status.chunks if is_without_space else status.pending,
+            chunks=coverage.chunks,
+            pending=coverage.chunks if is_without_space else coverage.pending,
             refused=len(self.store.refused(fingerprint)) if fingerprint else 0,
             embedded=embedded,
         )
@@ -242,8 +242,9 @@ class Embedder:
                 deadline=deadline,
                 progress=progress,
             )
-        if is_whole_run and direct.is_complete:
-            store.put_refused(fingerprint, (*direct.refused, *direct.left))
+        refused = frozenset((*direct.refused, *direct.left))
+        if is_whole_run and direct.is_complete and refused != store.refused(fingerprint):
+            store.put_refused(fingerprint, refused)
         embedded = replace(
             direct,
             done=direct.done + batched.done,
@@ -251,6 +252,7 @@ class Embedder:
             degradation=direct.degradation or (batched.degradation if awaited else None),
         )
         self._publish(fingerprint, is_complete=embedded.is_complete, beside=beside)
+        store.note_embedded(fingerprint, words=vectors.with_words, beside=beside)
         vectors.trim()
         return embedded
 

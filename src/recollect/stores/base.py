@@ -111,6 +111,15 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Coverage:
+    """How far the chunks of a store have vectors."""
+
+    chunks: int
+    pending: int
+    """Chunks that have none yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class Space:
     """What a store knows about one vector space."""
 
@@ -287,6 +296,23 @@ class VectorIndex(Protocol):
             beside: leave out texts that have a vector in this other space.
 
         """
+
+    def note_embedded(
+        self, fingerprint: Fingerprint, *, words: bool, beside: Fingerprint | None
+    ) -> None:
+        """Remember what is missing now: a store may then look only at what is newer.
+
+        Args:
+            fingerprint: the space.
+            words: whether texts without word codes count as missing.
+            beside: the other space in which a text may have its vector.
+
+        """
+        del fingerprint, words, beside
+
+    def forget_embedded(self) -> None:
+        """Look at everything again the next time, whatever was remembered."""
+        return
 
     def put_vectors(
         self,
@@ -484,6 +510,17 @@ class StoreUpkeep(Protocol):
             beside: count vectors in this space too; a text has one in either.
 
         """
+
+    def coverage(
+        self,
+        fingerprint: Fingerprint | None,
+        *,
+        media: bool = False,
+        beside: Fingerprint | None = None,
+    ) -> Coverage:
+        """Return what `status` counts for these arguments: a store may know it for less."""
+        status = self.status(fingerprint, media=media, beside=beside)
+        return Coverage(status.chunks, status.pending)
 
     def check(self) -> list[str]:
         """Read the whole store and return what is broken: nothing if it is sound."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from recollect.text.files import make_folder, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
 _HAS_FOLDER_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd
@@ -212,7 +212,7 @@ def too_large(max_bytes: int) -> str:
 
 
 @contextmanager
-def scan_inside(folder: Path, root: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
+def scan_inside(folder: Path | str, root: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
     """List a folder; the entries can be looked at until the context ends.
 
     Args:
@@ -225,10 +225,14 @@ def scan_inside(folder: Path, root: Path) -> Iterator[Iterator[os.DirEntry[str]]
 
     """
     if not _HAS_FOLDER_DESCRIPTORS:
-        with os.scandir(resolve_inside(folder, root)) as entries:
+        with os.scandir(resolve_inside(Path(folder), root)) as entries:
             yield entries
         return
-    descriptor = _open_folder(folder.relative_to(root).parts, root)
+    if not is_inside(folder, root):
+        raise RefusedError("leads out of the folder")
+    # A Path for each folder would cost as much as listing it.
+    below = os.fspath(folder)[len(os.fspath(root)) :].split(os.sep)  # noqa: PTH206
+    descriptor = _open_folder(filter(None, below), root)
     try:
         with os.scandir(descriptor) as entries:
             yield entries
@@ -327,7 +331,7 @@ def _open_parts(parts: tuple[str, ...], root: Path) -> int:
         os.close(folder)
 
 
-def _open_folder(parts: tuple[str, ...], root: Path) -> int:
+def _open_folder(parts: Iterable[str], root: Path) -> int:
     """Open a folder below a root, one part at a time and following no link."""
     descriptor = os.open(root, _FOLDER)
     for part in parts:

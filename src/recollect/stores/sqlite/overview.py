@@ -10,6 +10,7 @@ import numpy as np
 from recollect.reports import Amount, DaySummary, Documents
 from recollect.stores.base import ChunkPlace, StoreOverview
 from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.missing import space_id
 from recollect.stores.sqlite.rows import (
     FLOAT_BYTES,
     blob_of,
@@ -23,7 +24,6 @@ from recollect.stores.sqlite.rows import (
     vector_id,
     whole_of,
 )
-from recollect.stores.sqlite.vectors import space_id
 from recollect.stores.summary import summarize
 from recollect.types import ChunkKey
 

@@ -16,6 +16,7 @@ import numpy as np
 from recollect.records import dataclass
 from recollect.stores import term_counts
 from recollect.stores.sqlite.codes import ENTRY, forget_codes, made
+from recollect.stores.sqlite.missing import is_mark_true
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
     KNOWN,
@@ -209,6 +210,8 @@ def _wrong_vectors(connection: apsw.Connection) -> Iterator[str]:
         yield "some vectors have no text or no space"
     for (space,) in connection.execute(_MISCOUNTED):
         yield f"space {space} has the wrong count of vectors"
+    if not is_mark_true(connection):
+        yield "some chunks that count as embedded have no vector"
     for (fingerprint,) in connection.execute(_MISCODED):
         yield f"word codes of {fingerprint} have the wrong length"
     if connection.execute(_WORDLESS).get:

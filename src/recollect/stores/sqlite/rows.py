@@ -140,6 +140,12 @@ def real_of(value: object) -> float:
 
 
 @decoding
+def numbers_of(stored: object) -> list[int]:
+    """Return numbers of their stored form, a JSON list."""
+    return [*map(whole_of, json.loads(text_of(stored)))]
+
+
+@decoding
 def digests_of(stored: object) -> frozenset[str]:
     """Return digests of their stored form, a JSON list."""
     return frozenset(map(text_of, json.loads(text_of(stored))))

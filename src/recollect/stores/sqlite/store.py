@@ -32,13 +32,14 @@ from recollect.stores.sqlite.connect import (
 from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.keyword import SqliteKeywords
 from recollect.stores.sqlite.leases import SqliteLeases
+from recollect.stores.sqlite.missing import space_id
 from recollect.stores.sqlite.overview import SqliteOverview
 from recollect.stores.sqlite.repair import audit, find_broken, find_drift, needs_terms, repair
 from recollect.stores.sqlite.rows import hidden_sql, vector_id
 from recollect.stores.sqlite.salvage import copied, salvage
 from recollect.stores.sqlite.terms import has_all_terms, rebuild_terms
 from recollect.stores.sqlite.vec import usable_engine
-from recollect.stores.sqlite.vectors import SqliteVectors, space_id
+from recollect.stores.sqlite.vectors import SqliteVectors
 from recollect.types import Scope
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ _EMBEDDED = f"""
 """  # noqa: S608 - our own column names
 _SEEN_EMBEDDED = f"{_EMBEDDED} AND c.id NOT IN ({{hidden}})"
 _MEDIA_WAITING = f"""
-    SELECT count(*) FROM media m JOIN chunks c ON c.id = m.chunk
+    SELECT count(*) FROM media m CROSS JOIN chunks c ON c.id = m.chunk
     WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
 """  # noqa: S608 - our own column names
 _CLEAR = """

@@ -1,15 +1,16 @@
-"""Vectors in the file: spaces, missing texts, open batches, and which space searches use."""
+"""Vectors in the file: spaces, open batches, and which space searches use."""
 
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
-from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.base import EmbeddingLog, Space, VectorIndex, VectorPool
 from recollect.stores.sqlite.documents import ADD_TEXT
+from recollect.stores.sqlite.missing import SqliteMissing, space_id
 from recollect.stores.sqlite.rows import (
     TEXT_BITS,
     blob_of,
@@ -17,6 +18,7 @@ from recollect.stores.sqlite.rows import (
     decoding,
     digests_of,
     ids_in,
+    numbers_of,
     real_of,
     text_in,
     text_of,
@@ -36,30 +38,6 @@ if TYPE_CHECKING:
 
 _SPACE = "SELECT id, dimensions, mean, deviation, is_published FROM spaces WHERE fingerprint = ?"
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)"
-_HAS_VECTOR = f"SELECT 1 FROM vectors v WHERE v.id = {vector_id('?1', 'c.text_id')}"  # noqa: S608
-_HAS_WORDS = _HAS_VECTOR.replace("vectors", "word_codes")
-_IS_BESIDE = _HAS_VECTOR.replace("?1", "?5")
-_MISSING = f"""
-    SELECT t.id, t.digest, c.prefix, c.text FROM chunks c JOIN texts t ON t.id = c.text_id
-    WHERE c.id IN (
-        -- Walks the index of texts alone: chunks are read only for the rows returned.
-        SELECT min(c.id) FROM chunks c
-        WHERE c.text_id > ?2 AND c.id NOT IN (SELECT chunk FROM media)
-          AND (NOT EXISTS ({_HAS_VECTOR}) OR (?4 AND NOT EXISTS ({_HAS_WORDS})))
-          AND NOT EXISTS ({_IS_BESIDE})
-        GROUP BY c.text_id ORDER BY c.text_id LIMIT ?3
-    ) ORDER BY t.id
-"""  # noqa: S608 - our own column names
-_MISSING_MEDIA = f"""
-    SELECT t.id, t.digest, c.prefix, c.text, d.path, d.size_bytes FROM chunks c
-    JOIN texts t ON t.id = c.text_id
-    JOIN documents d ON d.id = c.document
-    WHERE c.id IN (
-        SELECT min(c.id) FROM media m JOIN chunks c ON c.id = m.chunk
-        WHERE c.text_id > ?2 AND NOT EXISTS ({_HAS_VECTOR})
-        GROUP BY c.text_id ORDER BY c.text_id LIMIT ?3
-    ) ORDER BY t.id
-"""  # noqa: S608 - our own column names
 _TEXT = "SELECT id FROM texts WHERE digest = ?"
 _PUT = f"""
     INSERT INTO vectors (id, vector) VALUES ({vector_id("?", "?")}, ?)
@@ -78,6 +56,17 @@ _UNUSED = f"""
     WHERE s.fingerprint NOT IN (SELECT value FROM json_each(?1))
        OR NOT EXISTS (SELECT 1 FROM chunks c WHERE c.text_id = {text_in("v.id")})
 """  # noqa: S608 - our own column names
+_STORED = """
+    SELECT coalesce(sum(vectors), 0), coalesce(sum(vectors) FILTER (
+        WHERE fingerprint NOT IN (SELECT value FROM json_each(?1))
+    ), 0) FROM spaces
+"""
+# Chunks that were deleted: each can leave one text without a chunk.
+_GONE = """
+    SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)
+        - (SELECT chunks FROM totals)
+"""
+_COUNTED = "unused vectors"
 _OTHERS = "SELECT id FROM spaces WHERE fingerprint NOT IN (SELECT value FROM json_each(?))"
 _DROP_UNUSED = f"""
     DELETE FROM vectors WHERE {text_in("id")} NOT IN (SELECT text_id FROM chunks);
@@ -124,30 +113,12 @@ class Engine(Protocol):
         """Return the spaces that the engine would search faster after `rebuild`."""
 
 
-class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
+class SqliteVectors(SqliteMissing, VectorIndex, EmbeddingLog):
     """Stores vectors, and remembers open batches and refused texts: a killed run keeps them."""
 
     def __init__(self, path: Path, *, connection: apsw.Connection, engine: Engine) -> None:
         super().__init__(path, connection=connection)
         self._engine = engine
-
-    def missing(  # noqa: PLR0913 - what to leave out
-        self,
-        fingerprint: Fingerprint,
-        *,
-        limit: int,
-        after: int = 0,
-        media: bool = False,
-        words: bool = False,
-        beside: Fingerprint | None = None,
-    ) -> Sequence[Missing]:
-        with self._reading() as connection:
-            bindings: tuple[int | None, ...] = (space_id(connection, fingerprint), after, limit)
-            if media:
-                return [_missing_of(*row) for row in connection.execute(_MISSING_MEDIA, bindings)]
-            other = space_id(connection, beside)
-            rows = connection.execute(_MISSING, (*bindings, int(words), other))
-            return [_missing_of(*row) for row in rows]
 
     def put_vectors(
         self,
@@ -226,9 +197,14 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
         kept = json.dumps([str(fingerprint) for fingerprint in keep])
         with self._reading() as connection:
-            unused = int(connection.execute(_UNUSED, (kept,)).get)
-            stored = int(connection.execute("SELECT sum(vectors) FROM spaces").get or 0)
-        if unused <= max(_FEW, _FEW_SHARE * stored):
+            stored, others = connection.execute(_STORED, (kept,)).get
+            few = max(_FEW, _FEW_SHARE * stored)
+            gone = whole_of(connection.execute(_GONE).get)
+            if others + self._unused_at_most(connection, gone=gone) <= few:
+                return 0
+            unused = whole_of(connection.execute(_UNUSED, (kept,)).get)
+        if unused <= few:
+            self._put_meta(_COUNTED, json.dumps([gone, unused]))
             return 0
         with self._writing() as connection:
             for (space,) in list(connection.execute(_OTHERS, (kept,))):
@@ -240,6 +216,15 @@ class SqliteVectors(SqliteFile, VectorIndex, EmbeddingLog):
             for (space,) in list(connection.execute("SELECT id FROM spaces")):
                 self._engine.rebuild(connection, space=space)
         return unused
+
+    def _unused_at_most(self, connection: apsw.Connection, *, gone: int) -> float:
+        """Return how many vectors can be unused, from the last count and what is gone since."""
+        counted = self._meta(_COUNTED)
+        if counted is None:
+            return math.inf
+        before, unused = numbers_of(counted)
+        spaces = whole_of(connection.execute("SELECT count(*) FROM spaces").get)
+        return unused + (gone - before) * spaces if gone >= before else math.inf
 
     def nearest(
         self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
@@ -310,30 +295,6 @@ def space_of(dimensions: object, mean: object, deviation: object, is_published: 
 def fingerprint_of(stored: object) -> Fingerprint:
     """Return the fingerprint of its stored form."""
     return Fingerprint.parse(text_of(stored))
-
-
-def _missing_of(  # noqa: PLR0913, PLR0917 - the columns of a row
-    number: object,
-    digest: object,
-    prefix: object,
-    text: object,
-    path: object = "",
-    size_bytes: object = 0,
-) -> Missing:
-    before = f"{text_of(prefix)}\n" if prefix else ""
-    return Missing(
-        blob_of(digest).hex(),
-        f"{before}{text_of(text)}",
-        text_of(path),
-        whole_of(size_bytes),
-        whole_of(number),
-    )
-
-
-def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:
-    """Return the file's number of a space; None if nothing of it is stored."""
-    row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
-    return None if row is None else whole_of(row[0])
 
 
 def _add_space(connection: apsw.Connection, fingerprint: Fingerprint) -> tuple[int, int]:

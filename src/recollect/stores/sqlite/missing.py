@@ -1,0 +1,244 @@
+"""Which texts have no vector yet, without looking at all of them.
+
+Whoever has looked leaves a mark: all chunks up to the newest one have a vector, but for a few that
+are named. Chunks never change and their numbers ascend, so a mark stays true as chunks come and go;
+only deleted vectors could make it false. Those are deleted together with the codes of their space,
+and new codes have another number (see `codes`): a mark counts only beside the codes it was made
+with. A space without codes has no mark: it is small, or of an engine that reads every vector.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.stores.base import Coverage, Missing
+from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.rows import blob_of, decoding, text_of, vector_id, whole_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+    from recollect.types import Fingerprint
+
+_KEY = "embedded"
+_MOST_LEFT = 1000  # chunks that a mark names; with more of them all are looked at each time
+
+_SPACE = "SELECT id, coding * (centre IS NOT NULL) FROM spaces WHERE fingerprint = ?"
+_CODED = "SELECT coding * (centre IS NOT NULL) FROM spaces WHERE id = ?"
+_NEWEST = "SELECT coalesce(max(id), 0) FROM chunks"
+_HAS_VECTOR = f"SELECT 1 FROM vectors v WHERE v.id = {vector_id(':space', 'c.text_id')}"  # noqa: S608
+_HAS_WORDS = _HAS_VECTOR.replace("vectors", "word_codes")
+_IS_BESIDE = _HAS_VECTOR.replace(":space", ":beside")
+_IS_MEDIA = "c.id IN (SELECT chunk FROM media)"
+_LACKS = f"""
+    (NOT EXISTS ({_HAS_VECTOR}) OR (:words AND NOT EXISTS ({_HAS_WORDS})))
+    AND NOT EXISTS ({_IS_BESIDE})
+"""
+_BEHIND = """(
+    SELECT id, text_id FROM chunks WHERE id > :newest UNION
+    SELECT id, text_id FROM chunks WHERE id IN (SELECT value FROM json_each(:left))
+)"""
+_MISSING = f"""
+    SELECT t.id, t.digest, c.prefix, c.text FROM chunks c JOIN texts t ON t.id = c.text_id
+    WHERE c.id IN (
+        -- Without a mark, walks the index of texts alone: chunks are read only for these rows.
+        SELECT min(c.id) FROM {{chunks}} c
+        WHERE c.text_id > :after AND NOT {_IS_MEDIA} AND {_LACKS}
+        GROUP BY c.text_id ORDER BY c.text_id LIMIT :limit
+    ) ORDER BY t.id
+"""  # noqa: S608 - our own column names
+_MISSING_MEDIA = f"""
+    SELECT t.id, t.digest, c.prefix, c.text, d.path, d.size_bytes FROM chunks c
+    JOIN texts t ON t.id = c.text_id
+    JOIN documents d ON d.id = c.document
+    WHERE c.id IN (
+        SELECT min(c.id) FROM media m CROSS JOIN chunks c ON c.id = m.chunk
+        WHERE c.text_id > :after AND NOT EXISTS ({_HAS_VECTOR})
+        GROUP BY c.text_id ORDER BY c.text_id LIMIT :limit
+    ) ORDER BY t.id
+"""  # noqa: S608 - our own column names
+_LEFT = f"""
+    SELECT c.id FROM {{chunks}} c WHERE NOT {_IS_MEDIA} AND {_LACKS} LIMIT {_MOST_LEFT + 1}
+"""  # noqa: S608 - our own column names
+_WAITING = f"SELECT count(*) FROM {{chunks}} c WHERE NOT {_IS_MEDIA} AND {_LACKS}"  # noqa: S608
+_MARKED = f"""
+    SELECT EXISTS (
+        SELECT 1 FROM {{chunks}} c WHERE c.id <= :newest AND NOT {_IS_MEDIA} AND {_LACKS}
+        AND c.id NOT IN (SELECT value FROM json_each(:left))
+    )
+"""  # noqa: S608 - our own column names
+_MEDIA_WAITING = f"""
+    SELECT count(*) FROM media m CROSS JOIN chunks c ON c.id = m.chunk WHERE {_LACKS}
+"""  # noqa: S608 - our own column names
+
+
+class _Spaces(NamedTuple):
+    """Where a text may have its vector; all 0 is nowhere."""
+
+    space: int
+    coding: int
+    """Number of its codes; 0 without codes."""
+    beside: int
+    beside_coding: int
+
+
+class _Mark(NamedTuple):
+    """What somebody found who looked for chunks without a vector."""
+
+    spaces: _Spaces
+    words: bool
+    """Whether chunks without word codes were looked for, too."""
+    newest: int
+    """The newest chunk there was."""
+    left: list[int]
+    """Chunks that had none."""
+
+
+class SqliteMissing(SqliteFile):
+    """Finds the texts of the file that have no vector."""
+
+    def missing(  # noqa: PLR0913 - what to leave out
+        self,
+        fingerprint: Fingerprint,
+        *,
+        limit: int,
+        after: int = 0,
+        media: bool = False,
+        words: bool = False,
+        beside: Fingerprint | None = None,
+    ) -> Sequence[Missing]:
+        with self._reading() as connection:
+            spaces = _spaces(connection, fingerprint, beside)
+            mark = _mark(connection, spaces, words=words)
+            statement = _MISSING_MEDIA if media else _over(mark, _MISSING)
+            bindings = _bindings(spaces, mark, words=words, after=after, limit=limit)
+            return [_missing_of(*row) for row in connection.execute(statement, bindings)]
+
+    def coverage(
+        self,
+        fingerprint: Fingerprint | None,
+        *,
+        media: bool = False,
+        beside: Fingerprint | None = None,
+    ) -> Coverage:
+        with self._reading() as connection:
+            chunks = whole_of(connection.execute("SELECT chunks FROM totals").get)
+            if fingerprint is None:
+                return Coverage(chunks, 0)
+            spaces = _spaces(connection, fingerprint, beside)
+            mark = _mark(connection, spaces, words=False)
+            bindings = _bindings(spaces, mark, words=False)
+            pending = whole_of(connection.execute(_over(mark, _WAITING), bindings).get)
+            if media:
+                pending += whole_of(connection.execute(_MEDIA_WAITING, bindings).get)
+            return Coverage(chunks, pending)
+
+    def note_embedded(
+        self, fingerprint: Fingerprint, *, words: bool, beside: Fingerprint | None
+    ) -> None:
+        with self._reading() as connection:
+            spaces = _spaces(connection, fingerprint, beside)
+            if not spaces.coding:
+                return
+            mark = _mark(connection, spaces, words=words)
+            newest = whole_of(connection.execute(_NEWEST).get)
+            rows = connection.execute(_over(mark, _LEFT), _bindings(spaces, mark, words=words))
+            left = sorted(whole_of(row[0]) for row in rows)
+        # What was true in the snapshot still is, or the codes have another number by now.
+        found = _Mark(spaces, words, newest, left)
+        if found != mark and len(left) <= _MOST_LEFT:
+            self._put_meta(_KEY, json.dumps(found))
+
+    def forget_embedded(self) -> None:
+        with self._writing() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
+
+
+def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:
+    """Return the file's number of a space; None if nothing of it is stored."""
+    row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
+    return None if row is None else whole_of(row[0])
+
+
+def is_mark_true(connection: apsw.Connection) -> bool:
+    """Look at all chunks: return whether those have a vector of which the mark says so."""
+    mark = _stored_mark(connection)
+    if mark is None:
+        return True
+    for number, coding in (mark.spaces[:2], mark.spaces[2:]):
+        coded = connection.execute(_CODED, (number,)).get
+        if coded != (coding if number else None):
+            return True  # it is void
+    found = connection.execute(_over(None, _MARKED), _bindings(mark.spaces, mark, words=mark.words))
+    return not found.get
+
+
+def _spaces(
+    connection: apsw.Connection, fingerprint: Fingerprint, beside: Fingerprint | None
+) -> _Spaces:
+    own, other = (
+        connection.execute(_SPACE, (str(each),)).fetchone() or (0, 0)
+        for each in (fingerprint, beside)
+    )
+    return _Spaces(*map(whole_of, (*own, *other)))
+
+
+def _mark(connection: apsw.Connection, spaces: _Spaces, *, words: bool) -> _Mark | None:
+    """Return the mark that tells where to look; None if everywhere."""
+    mark = _stored_mark(connection) if spaces.coding else None
+    if mark is None or mark.spaces != spaces or (words and not mark.words):
+        return None
+    return mark
+
+
+def _stored_mark(connection: apsw.Connection) -> _Mark | None:
+    stored = connection.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).get
+    return None if stored is None else _mark_of(stored)
+
+
+@decoding
+def _mark_of(stored: object) -> _Mark:
+    spaces, words, newest, left = json.loads(text_of(stored))
+    return _Mark(
+        _Spaces(*map(whole_of, spaces)), bool(words), whole_of(newest), [*map(whole_of, left)]
+    )
+
+
+def _over(mark: _Mark | None, statement: str) -> str:
+    """Return a statement that looks behind the mark; without one, at all chunks."""
+    return statement.format(chunks="chunks" if mark is None else _BEHIND)
+
+
+def _bindings(
+    spaces: _Spaces, mark: _Mark | None, *, words: bool, after: int = 0, limit: int = 0
+) -> dict[str, int | str]:
+    return {
+        "space": spaces.space,
+        "beside": spaces.beside,
+        "words": int(words),
+        "newest": mark.newest if mark else 0,
+        "left": json.dumps(mark.left if mark else []),
+        "after": after,
+        "limit": limit,
+    }
+
+
+def _missing_of(  # noqa: PLR0913, PLR0917 - the columns of a row
+    number: object,
+    digest: object,
+    prefix: object,
+    text: object,
+    path: object = "",
+    size_bytes: object = 0,
+) -> Missing:
+    before = f"{text_of(prefix)}\n" if prefix else ""
+    return Missing(
+        blob_of(digest).hex(),
+        f"{before}{text_of(text)}",
+        text_of(path),
+        whole_of(size_bytes),
+        whole_of(number),
+    )

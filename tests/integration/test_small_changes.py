@@ -1,0 +1,79 @@
+"""A sync looks at what changed, not at every chunk for its vector: by count, not by time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support import hashing
+from tests.support.statements import counted_steps
+
+from recollect import Memory
+from recollect.providers import registry
+from recollect.stores.sqlite import vec
+from recollect.stores.sqlite.scan import NumpyScan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Write = Callable[[str, str], Path]
+
+FEW, MANY = 20, 300
+
+
+@pytest.fixture(autouse=True)
+def coded_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors have codes as in a large index."""
+    monkeypatch.setattr(vec, "NumpyScan", partial(NumpyScan, exact_limit=10))
+    monkeypatch.setattr(registry, "_PROVIDERS", dict(registry._PROVIDERS))
+    hashing.register()
+
+
+def opened(workspace: Path) -> Memory:
+    home = {"RECOLLECT_HOME": str(workspace.parent / "home")}
+    return Memory.open(workspace, environ=home, settings={"provider": hashing.NAME})
+
+
+def sections(count: int, first: str = "") -> str:
+    notes = (f"# Note {number}\n\nRoom {number} is {'dark ' * 150}\n" for number in range(count))
+    return f"{first}\n\n{''.join(notes)}"
+
+
+def steps(memory: Memory) -> tuple[int, int]:
+    """Return how many steps a sync took, and how many texts it embedded."""
+    store = memory._store
+    with counted_steps(store._connection) as taken:  # type: ignore[attr-defined]
+        report = memory.sync()
+    return sum(taken), report.embedded
+
+
+def test_the_work_of_a_sync_does_not_grow_with_the_chunks(workspace: Path, write: Write) -> None:
+    taken = {}
+    for count in (FEW, MANY):
+        write("memory/many.md", sections(count))
+        write("memory/changing.md", "nothing\n")
+        with opened(workspace) as memory:
+            assert memory.sync().chunks > count
+            unchanged, embedded = steps(memory)
+            assert 0 == embedded
+            write("memory/changing.md", f"something for {count}\n")
+            changed, embedded = steps(memory)
+            assert 1 == embedded
+            taken[count] = unchanged, changed
+
+    assert taken[MANY][0] <= taken[FEW][0] + FEW
+    assert taken[MANY][1] <= taken[FEW][1] + FEW
+
+
+def test_a_forced_sync_gives_back_lost_vectors(workspace: Path, write: Write) -> None:
+    write("memory/many.md", sections(FEW))
+    with opened(workspace) as memory:
+        memory.sync()
+        memory._store._connection.execute("DELETE FROM vectors WHERE id % 4 = 1")  # type: ignore[attr-defined]
+        assert 0 == memory.sync().embedded
+        assert memory.verify().differences
+
+        assert memory.sync(force=True).reused > 0
+        assert 0 == memory.sync().pending

@@ -1,0 +1,228 @@
+"""Texts without a vector are found by looking at what is new, and none is passed over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.support.statements import counted_steps
+
+from recollect.stores.base import Coverage
+from recollect.stores.sqlite import SqliteStore, missing
+from recollect.stores.sqlite.scan import NumpyScan
+from recollect.types import Chunk, Document, Fingerprint, SourceKind, Stat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SPACE = Fingerprint("test", "made-up", 8, "plain")
+OTHER = replace(SPACE, model="another")
+COUNT = 400
+
+
+def put(store: SqliteStore, path: str, *texts: str, media: str = "") -> None:
+    document = Document(path, SourceKind.MEMORY, "", path, Stat(0, 0), None)
+    chunks = [
+        Chunk(path, SourceKind.MEMORY, line, line, text, media=media)
+        for line, text in enumerate(texts, 1)
+    ]
+    store.put(document, chunks, recipe="r")
+
+
+def embed(store: SqliteStore, *texts: str, space: Fingerprint = SPACE, words: bool = False) -> None:
+    vectors = np.eye(8, dtype=np.float32)[[sum(map(ord, text)) % 8 for text in texts]]
+    store.put_vectors(
+        space,
+        digests=[Chunk("", SourceKind.MEMORY, 1, 1, text).digest for text in texts],
+        vectors=vectors,
+        words=[b"\1"] * len(texts) if words else None,
+    )
+
+
+def note(store: SqliteStore, *, words: bool = False, beside: Fingerprint | None = None) -> None:
+    store.note_embedded(SPACE, words=words, beside=beside)
+
+
+def missing_in(
+    store: SqliteStore, *, words: bool = False, beside: Fingerprint | None = None
+) -> list[str]:
+    return [each.text for each in store.missing(SPACE, limit=1000, words=words, beside=beside)]
+
+
+def opened(path: Path) -> SqliteStore:
+    return SqliteStore.open(path, engine=NumpyScan(exact_limit=3))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path: Path = tmp_path_factory.mktemp("missing") / "index.sqlite"
+    texts = [f"text {number}" for number in range(COUNT)]
+    with opened(path) as store:
+        put(store, "many.md", *texts)
+        embed(store, *texts)
+        store.publish(SPACE)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def store(tmp_path: Path, filled: bytes) -> Iterator[SqliteStore]:
+    """One whose chunks all have a vector."""
+    (tmp_path / "index.sqlite").write_bytes(filled)
+    with opened(tmp_path / "index.sqlite") as store:
+        yield store
+
+
+def test_after_a_look_at_all_chunks_only_new_ones_are_looked_at(store: SqliteStore) -> None:
+    def look() -> None:
+        assert ["fresh"] == missing_in(store)
+        assert Coverage(COUNT + 1, 1) == store.coverage(SPACE)
+        assert 0 == store.prune(keep=[SPACE])
+
+    put(store, "new.md", "fresh")
+    with counted_steps(store._connection) as before:
+        look()
+    note(store)
+    with counted_steps(store._connection) as after:
+        look()
+
+    assert sum(before) > 10 * sum(after)
+
+
+def test_a_look_that_finds_nothing_new_writes_nothing(store: SqliteStore) -> None:
+    note(store)
+    store.prune(keep=[SPACE])
+    before = store._connection.total_changes()
+
+    note(store)
+    store.prune(keep=[SPACE])
+
+    assert before == store._connection.total_changes()
+
+
+def test_a_text_that_comes_back_without_its_vector_is_missing(store: SqliteStore) -> None:
+    put(store, "new.md", "fresh")
+    store.drop("new.md", source=SourceKind.MEMORY)
+    note(store)
+    put(store, "again.md", "fresh")  # its text has a number from before
+
+    assert ["fresh"] == missing_in(store)
+
+
+def test_what_was_left_out_stays_missing_until_it_has_a_vector(store: SqliteStore) -> None:
+    put(store, "new.md", "refused", "fresh")
+    for _ in range(2):
+        note(store)
+        assert ["refused", "fresh"] == missing_in(store)
+
+    embed(store, "fresh")
+
+    assert ["refused"] == missing_in(store)
+    assert 1 == store.coverage(SPACE).pending
+    note(store)
+    store.drop("new.md", source=SourceKind.MEMORY)
+    assert [] == missing_in(store)
+    assert 0 == store.coverage(SPACE).pending
+
+
+def test_nothing_is_passed_over_if_too_many_are_left_out(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(missing, "_MOST_LEFT", 1)
+    put(store, "new.md", "one", "two")
+    note(store)
+
+    assert ["one", "two"] == missing_in(store)
+
+
+def test_a_text_in_the_space_beside_is_missing_without_it(store: SqliteStore) -> None:
+    put(store, "new.md", "数据")
+    embed(store, "数据", space=OTHER)
+    note(store, beside=OTHER)
+
+    assert [] == missing_in(store, beside=OTHER)
+    assert ["数据"] == missing_in(store)
+    assert ["数据"] == missing_in(store, beside=replace(SPACE, model="never used"))
+    assert 1 == store.coverage(SPACE).pending
+    assert COUNT == store.coverage(OTHER).pending
+
+
+def test_word_codes_are_missing_where_nobody_looked_for_them(store: SqliteStore) -> None:
+    note(store)
+    assert COUNT == len(missing_in(store, words=True))
+
+    embed(store, *(f"text {number}" for number in range(COUNT)), words=True)
+    note(store, words=True)
+
+    assert [] == missing_in(store, words=True)
+    put(store, "new.md", "fresh")
+    embed(store, "fresh")
+    assert ["fresh"] == missing_in(store, words=True)
+    assert [] == missing_in(store)
+
+
+def test_media_files_count_as_before(store: SqliteStore) -> None:
+    put(store, "picture.png", "Image file: picture.png", media="00ff")
+    note(store)
+
+    assert [] == missing_in(store)
+    assert 0 == store.coverage(SPACE).pending
+    assert 1 == store.coverage(SPACE, media=True).pending == store.status(SPACE, media=True).pending
+
+
+def test_a_space_that_was_dropped_and_begun_again_is_empty(store: SqliteStore) -> None:
+    note(store)
+    put(store, "new.md", "fresh")
+    embed(store, "fresh", space=OTHER)
+    assert COUNT == store.prune(keep=[OTHER])
+    embed(store, "fresh", "text 0", "text 1", "text 2", "text 3")
+
+    assert COUNT - 4 == len(missing_in(store)) == store.coverage(SPACE).pending
+
+
+def test_a_cleared_store_has_no_vectors(store: SqliteStore) -> None:
+    note(store)
+    store.clear()
+    put(store, "many.md", *(f"text {number}" for number in range(9)))
+
+    assert 9 == len(missing_in(store)) == store.coverage(SPACE).pending
+
+
+def test_vectors_kept_of_a_damaged_file_are_all_that_counts(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    note(store)
+    store.close()
+    with opened(tmp_path / "fresh.sqlite") as fresh:
+        assert COUNT == fresh.adopt(tmp_path / "index.sqlite")
+        put(fresh, "many.md", "text 1", "other", "text 3")
+
+        assert ["other"] == missing_in(fresh)
+
+
+def test_lost_vectors_are_noticed_and_missing_again(store: SqliteStore) -> None:
+    note(store)
+    store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
+
+    assert "some chunks that count as embedded have no vector" in store.audit()
+    store.forget_embedded()
+    assert COUNT // 100 == len(missing_in(store))
+
+
+def test_a_count_of_vectors_that_is_corrected_voids_the_mark(store: SqliteStore) -> None:
+    note(store)
+    store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
+    store._connection.execute("UPDATE spaces SET vectors = vectors - 1")
+    store.repair()
+
+    assert COUNT // 100 == len(missing_in(store))
+
+
+def test_vectors_that_no_chunk_has_are_still_dropped(store: SqliteStore) -> None:
+    assert 0 == store.prune(keep=[SPACE])
+    store.drop("many.md", source=SourceKind.MEMORY)
+    put(store, "few.md", "text 1", "text 2")
+
+    assert COUNT - 2 == store.prune(keep=[SPACE])
