@@ -328,6 +328,8 @@ def weigh_evidence(  # noqa: PLR0913 - the parts of an answer
 
 def _weigh_vectors(pools: Pools, *, loaded: Loaded, provider: Provider, store: Store) -> LegScores:
     """Return what the vectors say of the whole union."""
+    from recollect.search.nearness import by_document, commonness  # noqa: PLC0415 - with vectors
+
     cosines, present = _cosines(pools, loaded), loaded.has_vector
     trust = np.array([provider.reads(text) for text in loaded.texts])
     others, background = pools.supplement, pools.background
@@ -344,7 +346,8 @@ def _weigh_vectors(pools: Pools, *, loaded: Loaded, provider: Provider, store: S
         present=present,
         background=background,
         trust=trust,
-        context=_by_document(cosines, present, loaded.paths),
+        context=by_document(cosines, present, loaded.paths),
+        commonness=commonness(loaded.vectors, loaded.has_vector),
     )
 
 
@@ -428,16 +431,3 @@ def _agreed(cosines: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the mean of each chunk's highest cosines, so that one wording cannot lift it alone."""
     agreed: npt.NDArray[np.float64] = np.sort(cosines, axis=1)[:, -_AGREEING:].mean(axis=1)
     return agreed
-
-
-def _by_document(
-    cosines: npt.NDArray[np.float64], present: npt.NDArray[np.bool_], paths: Sequence[str]
-) -> npt.NDArray[np.float64]:
-    """Return for each chunk the mean cosine of its document's chunks in the union."""
-    numbers: dict[str, int] = {}
-    owner = np.array([numbers.setdefault(path, len(numbers)) for path in paths], dtype=np.intp)
-    weights = present.astype(np.float64)
-    sums = np.bincount(owner, weights=cosines * weights)
-    counts = np.bincount(owner, weights=weights)
-    means: npt.NDArray[np.float64] = (sums / np.maximum(counts, 1.0))[owner]
-    return means

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.search.fuse import FUSIONS, LegScores, fuse
@@ -17,6 +18,9 @@ from recollect.search.fuse.confidence import CONFIDENT_FROM, answer_probability
 from recollect.search.fuse.weighted import by_minmax, by_rank, by_saturation, by_sigmoid
 from recollect.search.options import FusionOptions
 from recollect.types import Background, Leg
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 BACKGROUND = Background(mean=0.2, deviation=0.1)
 
@@ -287,7 +291,8 @@ def test_shared_words_count_less_in_a_large_memory_if_words_were_compared() -> N
 
         evidence = fuse(legs, options=FusionOptions()).normalised[KEYWORD]
 
-        assert [share * 0.4**1.5] == pytest.approx(evidence.tolist())
+        coincidence = 0.01 if vector_leg is compared else 0.0
+        assert [share * 0.4**1.5 - coincidence] == pytest.approx(evidence.tolist())
 
 
 def test_a_long_message_is_weighed_like_a_question_about_one_of_its_things() -> None:
@@ -296,28 +301,67 @@ def test_a_long_message_is_weighed_like_a_question_about_one_of_its_things() -> 
     compared = fuse({KEYWORD: long, VECTOR: worded([0.4], [0.5])}, options=FusionOptions())
     not_compared = fuse({KEYWORD: long, VECTOR: vector(0.4)}, options=FusionOptions())
 
-    assert [(21 / 70) ** 1.5] == pytest.approx(compared.normalised[KEYWORD].tolist())
+    assert [(21 / 70) ** 1.5 - 0.01] == pytest.approx(compared.normalised[KEYWORD].tolist())
     assert [(21 / 140) ** 1.5] == pytest.approx(not_compared.normalised[KEYWORD].tolist())
 
 
+def test_as_little_as_any_texts_share_is_no_evidence_if_words_were_compared() -> None:
+    little = keyword(0.4)  # to the power of 1.5, 0.008 of what was asked
+
+    compared = fuse({KEYWORD: little, VECTOR: worded([0.4], [0.5])}, options=FusionOptions())
+    not_compared = fuse({KEYWORD: little, VECTOR: vector(0.4)}, options=FusionOptions())
+
+    assert 0.0 == compared.normalised[KEYWORD]
+    assert 0.04**1.5 == pytest.approx(not_compared.normalised[KEYWORD])
+
+
+def test_what_a_chunk_has_in_common_with_all_candidates_is_no_evidence_for_it() -> None:
+    leg = replace(worded([0.5, 0.4], [0.5, 0.5]), commonness=np.array([0.2, -0.1]))
+
+    common, own = fuse({VECTOR: leg}, options=FusionOptions()).normalised[VECTOR]
+    unseen = fuse({VECTOR: replace(leg, words=None)}, options=FusionOptions()).normalised[VECTOR]
+
+    matched = 0.06 * math.log(2)
+    near = [0.03 * math.log1p(math.exp(deviations)) for deviations in (1.0, 3.0)]
+    assert [near[0] + matched, near[1] + matched] == pytest.approx([common, own])
+    assert unseen[0] > unseen[1], "it was measured with words compared only"
+
+
+def is_pushed_down(legs: Mapping[Leg, LegScores], *, fusion: str) -> bool:
+    """Tell whether a hit is not first that one leg alone puts first by more than the other says."""
+    evidence = fuse(legs, options=FusionOptions()).normalised
+    together = fuse(legs, options=FusionOptions(fusion=fusion)).scores
+    for name, other in ((VECTOR, KEYWORD), (KEYWORD, VECTOR)):
+        ahead = np.sort(evidence[name])[::-1]
+        alone = fuse({name: legs[name]}, options=FusionOptions()).scores
+        if ahead[0] - ahead[1] > np.ptp(evidence[other]) + 1e-9:
+            return int(np.argmax(together)) != int(np.argmax(alone))
+    return False
+
+
+VECTOR_CLEAR = ([1.0, 0.0, 0.5, 0.2], [0.2, 1.0, 0.2, 0.2])
+KEYWORD_CLEAR = ([0.0, 9.0, 0.5, 1.0], [0.3, 0.2, 0.25, 0.2])
+
+
 @given(
-    weak=st.lists(st.floats(0.0, 10.0), min_size=4, max_size=4),
-    strong=st.lists(st.floats(-0.2, 1.0), min_size=4, max_size=4),
+    shared=st.lists(st.floats(0.0, 10.0), min_size=4, max_size=4),
+    cosines=st.lists(st.floats(-0.2, 1.0), min_size=4, max_size=4),
 )
+@example(*VECTOR_CLEAR)
+@example(*KEYWORD_CLEAR)
 def test_a_weak_leg_never_pushes_down_the_clear_best_hit_of_the_other(
-    weak: list[float], strong: list[float]
+    shared: list[float], cosines: list[float]
 ) -> None:
-    """Clear: by more than all that the other leg has to say."""
-    for legs in (
-        {KEYWORD: keyword(*weak), VECTOR: vector(*strong)},
-        {KEYWORD: keyword(*weak), VECTOR: worded(strong, strong)},
-    ):
-        fused = fuse(legs, options=FusionOptions())
-        for name, other in ((VECTOR, KEYWORD), (KEYWORD, VECTOR)):
-            ahead = np.sort(fused.normalised[name])[::-1]
-            spread = np.ptp(fused.normalised[other])
-            if ahead[0] - ahead[1] > spread + 1e-9:
-                assert int(np.argmax(fused.scores)) == int(np.argmax(fused.normalised[name]))
+    for leg in (vector(*cosines), worded(cosines, cosines)):
+        assert not is_pushed_down({KEYWORD: keyword(*shared), VECTOR: leg}, fusion="calibrated")
+
+
+@pytest.mark.parametrize(("shared", "cosines"), [VECTOR_CLEAR, KEYWORD_CLEAR])
+def test_ranks_alone_let_a_weak_leg_push_it_down(shared: list[float], cosines: list[float]) -> None:
+    """The property is one of the calibrated fusion, and can be violated."""
+    legs = {KEYWORD: keyword(*shared), VECTOR: vector(*cosines)}
+
+    assert is_pushed_down(legs, fusion="rrf")
 
 
 def test_the_tail_has_less_than_a_fixed_share_of_the_best_hits_evidence() -> None:

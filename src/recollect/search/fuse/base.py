@@ -40,6 +40,8 @@ class LegScores:
     """Vector: how much of each chunk the model can read."""
     context: Floats | None = None
     """Vector: the mean raw of the document's chunks in the union."""
+    commonness: Floats | None = None
+    """Vector: how much nearer each chunk is to all candidates than they are to each other."""
     words: Floats | None = None
     """Vector: how well the question's words match those of each chunk, NaN where nobody looked."""
     word_background: Background | None = None

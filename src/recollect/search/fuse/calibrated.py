@@ -3,10 +3,10 @@
 Keyword evidence comes from the share of the query's information that the chunk carries: bm25
 divided by the score of a chunk about nothing but the query. It grows faster than that share,
 because sharing a little with a question is mostly coincidence. Vector evidence is how far the
-cosine, and the match of the single words, are above those of unrelated texts in this space. Neither
-depends on what else was found, and a silent leg is zero evidence, so it takes nothing away. The
-score is 1 − e^(−rate·evidence): 0 without evidence, never quite 1. Chosen by measurement:
-docs/decisions/0005 and 0036.
+cosine, and the match of the single words, are above those of unrelated texts in this space; what a
+chunk has in common with all candidates is not counted. A silent leg is zero evidence, so it takes
+nothing away. The score is 1 − e^(−rate·evidence): 0 without evidence, never quite 1. Chosen by
+measurement: docs/decisions/0005, 0036 and 0053.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ CHANCE_CHUNKS = 300
 CHANCE_LOSS = 0.1
 """What keyword evidence loses where the words were compared, too, for each e-fold of chunks."""
 LEAST_OF_KEYWORD = 0.3
+COINCIDENCE = 0.01
+"""Keyword evidence up to this is no evidence where the words were compared, too."""
 LONGEST_BOUND = 70.0
 """The most that a question says of one thing, as a bound of BM25: a longer message says several."""
 DATE_EVIDENCE = 0.15
@@ -106,12 +108,13 @@ def keyword_evidence(leg: LegScores) -> Floats:
 def _beside_words(evidence: Floats, leg: LegScores) -> Floats:
     """Return what keyword evidence counts where words were compared, too.
 
-    Less in a large memory, and in a long message as much as in a question of ordinary length.
+    Less in a large memory, in a long message as much as in a question of ordinary length, and
+    nothing if it is as little as any two texts share.
     """
     times = max(leg.memory_chunks, CHANCE_CHUNKS) / CHANCE_CHUNKS
     share = max(LEAST_OF_KEYWORD, 1.0 - CHANCE_LOSS * math.log(times))
     length = (max(leg.bound, LONGEST_BOUND) / LONGEST_BOUND) ** COINCIDENCE_POWER
-    weighed: Floats = np.minimum(evidence * length, 1.0) * share
+    weighed: Floats = np.maximum(np.minimum(evidence * length, 1.0) * share - COINCIDENCE, 0.0)
     return weighed
 
 
@@ -121,10 +124,12 @@ def vector_evidence(leg: LegScores) -> Floats:
     cosines = leg.raw
     if leg.context is not None:
         cosines = (1 - CONTEXT_SHARE) * leg.raw + CONTEXT_SHARE * leg.context
-    deviations = (cosines - leg.background.mean) / leg.background.deviation
-    near = np.logaddexp(0.0, deviations)
     if leg.words is None or leg.word_background is None:
-        return leg.trust * EVIDENCE_PER_DEVIATION * near
+        deviations = (cosines - leg.background.mean) / leg.background.deviation
+        return leg.trust * EVIDENCE_PER_DEVIATION * np.logaddexp(0.0, deviations)
+    if leg.commonness is not None:
+        cosines = cosines - leg.commonness
+    near = np.logaddexp(0.0, (cosines - leg.background.mean) / leg.background.deviation)
     matched = (leg.words - leg.word_background.mean) / leg.word_background.deviation
     # Whose words nobody compared is far behind already.
     worded = np.logaddexp(0.0, np.nan_to_num(matched, nan=-np.inf))
