@@ -767,7 +767,10 @@ def test_a_copy_has_the_vectors_of_every_space(store: Store) -> None:
 
     assert (1, 2, 2) == (copied.documents, copied.chunks, copied.vectors)
     assert [] == list(differences(original, store))
-    assert sorted([SPACE, OTHER], key=str) == store.spaces()
+    assert sorted([SPACE, OTHER], key=str) == list(store.spaces())
+    assert {SPACE: True, OTHER: False} == {
+        each: own.is_published for each, own in store.spaces().items()
+    }
     assert SPACE == store.published()
     found = store.nearest(OTHER, vector=unit(2), scope=Scope(), limit=2)
     loaded = store.load(found.keys, terms=(), fingerprint=OTHER)

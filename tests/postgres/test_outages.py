@@ -47,6 +47,8 @@ def server() -> Iterator[Server]:
     try:
         server.create(max_connections="20")
         server.add_tables()
+        with psycopg.connect(server.address(user=SUPERUSER), autocommit=True) as connection:
+            add_role(connection, HOST, group=SERVER_ROLE)
         yield server
     finally:
         server.close()
@@ -79,8 +81,6 @@ def test_a_memory_works_on_after_a_restart(server: Server, memory: Memory, write
 def test_health_tells_the_reason_while_all_else_waits_for_the_database(
     server: Server, environ: dict[str, str]
 ) -> None:
-    with psycopg.connect(server.address(user=SUPERUSER), autocommit=True) as connection:
-        add_role(connection, HOST, group=SERVER_ROLE)
     settings = {"store": server.address(user=HOST), "provider": "none"}
     with (
         MemoryHost.open(settings=settings, environ=environ) as host,

@@ -1,4 +1,4 @@
-"""How often a search waits for the database: both legs propose in one round trip."""
+"""How often a request waits for the database: both legs propose in one round trip."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
+import psycopg
 import pytest
+from tests.postgres.serving import serving
+from tests.support import hashing
 from tests.support.notes import chunk_of, document_of
+from tests.support.postgres import HOST, host_of
 from tests.support.relay import relaying
+from tests.support.servers import DATABASE
 
+from recollect.hosting.host import MemoryHost
+from recollect.providers import registry
 from recollect.search.legs import AskedVectors
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
 from recollect.stores.postgres import open_database
+from recollect.stores.pushed import PushedChange
 from recollect.stores.ram import RamStore
 from recollect.types import Background, Fingerprint, Query, Scope, digest_of
 
@@ -102,6 +110,40 @@ def test_a_whole_search_waits_five_times(
 
     assert "memory/0.md" == found.hits[0].path
     assert 5 == since()  # begin, frequencies, proposals, chunks, commit
+
+
+def test_a_whole_request_to_a_server_waits_eight_times(
+    address: str, environ: dict[str, str], tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_PROVIDERS", dict(registry._PROVIDERS))
+    hashing.register()
+    with relaying(host_of(address)) as relay:
+        port = psycopg.conninfo.conninfo_to_dict(relay.address)["port"]
+        store = f"postgresql://{HOST}@127.0.0.1:{port}/{DATABASE}"
+        settings = {"store": store, "provider": hashing.NAME}
+        with (
+            MemoryHost.open(settings=settings, environ=environ) as host,
+            serving(host) as served,
+            served.client(served.token(tenant)) as client,
+        ):
+            with host.memory(tenant) as memory:
+                memory.pushed.write([PushedChange("memory/a.md", b"The lamp is in the shed.")])
+                memory.sync()
+            root = f"/api/memories/{tenant}"
+            waited = []
+            for _ in range(2):
+                before = relay.round_trips
+                found = client.get(f"{root}/search", params={"query": "lamp"}).json()["results"]
+                waited.append(relay.round_trips - before)
+            before = relay.round_trips
+            put = client.put(f"{root}/documents/memory/a.md", json={"text": "The lamp is gone."})
+            written = relay.round_trips - before
+
+    assert "memory/a.md" == found[0]["path"]
+    # The token; the spaces; begin, frequencies, proposals, chunks, commit; superseded facts.
+    assert 1 + 1 + 5 + 1 == waited[1]
+    assert 200 == put.status_code
+    assert 23 == written
 
 
 def test_what_is_proposed_at_once_is_what_the_legs_propose(

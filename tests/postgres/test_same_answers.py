@@ -15,15 +15,12 @@ from recollect import Memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.postgres.conftest import Statement
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "cases"
 SAMPLE = GOLDEN.parent.parent.parent / "examples" / "workspace"
 SHOWN = 10
 EVERY = 1 if os.environ.get("ALL_QUESTIONS") else 4
 """Which of the questions are asked; `make test-postgres` asks all of them."""
-MOST_STATEMENTS = 19
-"""Of a search; for each it waits for the server."""
 FILTERS: tuple[dict[str, Any], ...] = (
     {},
     {"path": "memory/**"},
@@ -92,15 +89,3 @@ def test_every_store_filters_alike(memories: dict[str, Memory], filters: dict[st
         answers = [answer(memory, question, **filters) for memory in memories.values()]
 
         assert answers[0] == answers[1] == answers[2], question
-
-
-def test_a_search_asks_the_server_seldom(
-    memories: dict[str, Memory], address: str, statements: list[Statement]
-) -> None:
-    memory = memories[address]
-    memory.search("lamp", sync=False)
-    statements.clear()
-
-    memory.search("how do I roll back a release?", sync=False)
-
-    assert MOST_STATEMENTS >= len(statements), statements

@@ -79,11 +79,12 @@ def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
 
     That is the published one, or one that a run began to fill.
     """
-    published = store.published()
-    if published is not None or store.is_empty():
-        return published
-    begun = (each for each in chain.spaces() if store.space(each) is not None)
-    return next((each for each in begun if store.status(each).vectors), None)
+    with store.snapshot():
+        published = store.published()
+        if published is not None or store.is_empty():
+            return published
+        begun = (each for each in chain.spaces() if store.space(each) is not None)
+        return next((each for each in begun if store.status(each).vectors), None)
 
 
 @dataclass(frozen=True, slots=True)

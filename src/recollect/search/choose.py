@@ -33,12 +33,12 @@ class StoredSpaces:
 
     @classmethod
     def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:
-        """Look them up, all as of one moment."""
-        with store.snapshot():
-            held = held_space(store, chain=chain)
-            beside = chain.beside(held)
-            has_some = beside is not None and store.space(beside) is not None
-            return cls(store.published(), held, beside if has_some else None)
+        """Look them up, all as of one moment if one is published."""
+        spaces = store.spaces()
+        published = next((each for each in spaces if spaces[each].is_published), None)
+        held = held_space(store, chain=chain) if published is None else published
+        beside = chain.beside(held)
+        return cls(published, held, beside if beside in spaces else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,7 +338,7 @@ class VectorIndex(Protocol):
     def space(self, fingerprint: Fingerprint) -> Space | None:
         """Describe a space; None if nothing of it is stored."""
 
-    def spaces(self) -> list[Fingerprint]:
+    def spaces(self) -> Mapping[Fingerprint, Space]:
         """Return every space of which something is stored, in the order of their names."""
 
     def put_background(self, fingerprint: Fingerprint, background: Background) -> None:

@@ -346,8 +346,9 @@ class RamStore(Store):
         return self._all.published
 
     @synchronized
-    def spaces(self) -> list[Fingerprint]:
-        return sorted(self._all.dimensions, key=str)
+    def spaces(self) -> Mapping[Fingerprint, Space]:
+        found = {each: self.space(each) for each in sorted(self._all.dimensions, key=str)}
+        return {each: space for each, space in found.items() if space is not None}
 
     @synchronized
     def publish(self, fingerprint: Fingerprint) -> None:

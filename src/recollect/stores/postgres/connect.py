@@ -57,8 +57,9 @@ _DEFAULTS = {
 _SEARCH_PATH = "-c search_path=recollect,public"
 # Citus tells its workers what is set after the first one, the tenant above all. A selective filter
 # beside an HNSW index finds too little unless the scan goes on.
+_FOR_CITUS = "SET LOCAL citus.propagate_set_commands = 'local'"
 _SETTINGS = (
-    "SET LOCAL citus.propagate_set_commands = 'local'; "
+    f"{_FOR_CITUS}; "
     f"SET LOCAL hnsw.iterative_scan = 'relaxed_order'; SET LOCAL hnsw.ef_search = {EFFORT}"
 )
 # An error while connecting has no code, only the server's words.
@@ -215,6 +216,42 @@ class Session:
             self._is_open = False
             _given_back(self.address)
 
+    def read(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
+        """Return the rows of one statement, which waits for the server once.
+
+        It changes nothing, so it may go to a connection that turns out to be dead, and be asked
+        again on another one.
+        """
+        if self._current is None and self._is_open:
+            with translated(self.location), self._free_connection(self.shared.pool) as connection:
+                rows = self._read_at_once(connection, statement, values)
+            if rows is not None:
+                return rows
+        with self.reading() as connection:
+            return run(connection, statement, values).fetchall()
+
+    def _read_at_once(
+        self, connection: Connection, statement: str, values: Sequence[object]
+    ) -> list[Row] | None:
+        """Send a whole transaction before anything is answered; None if any of it failed."""
+        try:
+            with connection.pipeline():
+                for each in (_READ, _FOR_CITUS, self._named(connection)):
+                    connection.execute(each.encode(), prepare=False)
+                version = connection.execute(VERSION.encode())
+                rows = run(connection, statement, values)
+                connection.execute(b"COMMIT", prepare=False)
+        except BaseException as error:
+            _roll_back(connection)
+            if isinstance(error, psycopg.Error):
+                return None  # one after the other, it says what is wrong
+            raise
+        require_version(_last_number(version), location=self.location)
+        return rows.fetchall()
+
+    def _named(self, connection: Connection) -> str:
+        return f"SET LOCAL recollect.tenant = {sql.Literal(self.tenant).as_string(connection)}"
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """Run the body on one state of the database."""
@@ -247,9 +284,7 @@ class Session:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException as error:
-                if not connection.closed:
-                    with contextlib.suppress(psycopg.OperationalError):  # it is lost: so is this
-                        connection.execute("ROLLBACK")
+                _roll_back(connection)
                 if isinstance(error, psycopg.OperationalError) and connection.closed:
                     raise _lost(self.location, error) from error
                 raise
@@ -262,13 +297,13 @@ class Session:
         A server that was restarted has left dead connections in the pool. Nothing was sent through
         them yet, so another one is tried.
         """
-        tenant = sql.Literal(self.tenant)
         for attempt in range(MOST_CONNECTIONS + 1):
             connection = stack.enter_context(self._free_connection(self.shared.pool))
-            named = f"SET LOCAL recollect.tenant = {tenant.as_string(connection)}"
             try:
                 # One message: a transaction costs no round trip of its own.
-                told = connection.execute(f"{begin}; {_SETTINGS}; {named}; {VERSION}".encode())
+                told = connection.execute(
+                    f"{begin}; {_SETTINGS}; {self._named(connection)}; {VERSION}".encode()
+                )
             except psycopg.OperationalError:
                 if attempt == MOST_CONNECTIONS or not connection.closed:
                     raise
@@ -360,6 +395,12 @@ def _lost(location: str, error: Exception) -> StoreError:
         f"The connection to {location} was lost ({_first_line(error)}).",
         action="Run it again; if it happens again, check the server.",
     )
+
+
+def _roll_back(connection: Connection) -> None:
+    if not connection.closed:
+        with contextlib.suppress(psycopg.OperationalError):  # it is lost: so is the transaction
+            connection.execute("ROLLBACK")
 
 
 def _last_number(told: Cursor) -> int:

@@ -76,27 +76,23 @@ class PostgresDocuments(TenantTables, DocumentStore):
     """Stores documents, chunks and postings."""
 
     def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        with self._session.reading() as connection:
-            rows = run(connection, f"{KNOWN} WHERE tenant = %s", (self._tenant,))
-            return {(row.source, row.path): row for row in map(known_of, rows)}
+        rows = self._session.read(f"{KNOWN} WHERE tenant = %s", (self._tenant,))
+        return {(row.source, row.path): row for row in map(known_of, rows)}
 
     def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        with self._session.reading() as connection:
-            row = run(
-                connection,
-                f"{KNOWN} WHERE tenant = %s AND source = %s AND path = %s",
-                (self._tenant, source.value, path),
-            ).fetchone()
-            return None if row is None else known_of(row)
+        rows = self._session.read(
+            f"{KNOWN} WHERE tenant = %s AND source = %s AND path = %s",
+            (self._tenant, source.value, path),
+        )
+        return known_of(rows[0]) if rows else None
 
     def is_empty(self) -> bool:
-        with self._session.reading() as connection:
-            query = "SELECT 1 FROM documents WHERE tenant = %s LIMIT 1"
-            return run(connection, query, (self._tenant,)).fetchone() is None
+        query = "SELECT 1 FROM documents WHERE tenant = %s LIMIT 1"
+        return not self._session.read(query, (self._tenant,))
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
-        with self._session.writing() as connection:
+        with self._session.writing() as connection, connection.pipeline():
             self._lock(connection)
             if jointly and not all(self._is_expected(write) for write in writes):
                 return [False] * len(writes)
@@ -189,7 +185,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
                 cursor.executemany(_TOUCH, rows)
 
     def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        with self._session.writing() as connection:
+        with self._session.writing() as connection, connection.pipeline():
             self._lock(connection)
             if not self._matches(path, source, expected):
                 return False
@@ -197,7 +193,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
             return True
 
     def drop_many(self, gone: Sequence[Known]) -> None:
-        with self._session.writing() as connection:
+        with self._session.writing() as connection, connection.pipeline():
             self._lock(connection)
             for known in gone:
                 if known == self.known_of(known.path, source=known.source):
@@ -222,9 +218,8 @@ class PostgresDocuments(TenantTables, DocumentStore):
         run(connection, _COUNT, (-len(old), -length, len(old), self._tenant))
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
-        with self._session.reading() as connection:
-            values = (self._tenant, source.value, path)
-            return [chunk_of(row) for row in run(connection, _CHUNKS_OF, values)]
+        values = (self._tenant, source.value, path)
+        return [chunk_of(row) for row in self._session.read(_CHUNKS_OF, values)]
 
     def load(
         self, keys: Sequence[ChunkKey], *, terms: Sequence[str], fingerprint: Fingerprint | None
@@ -260,11 +255,9 @@ class PostgresDocuments(TenantTables, DocumentStore):
         )
 
     def superseded(self, scope: Scope) -> Sequence[SupersededFact]:
-        with self._session.reading() as connection:
-            owner = (self._tenant, self._tenant)
-            values = (*owner, sorted(scope.audience), scope.as_of, scope.as_of)
-            rows = run(connection, _SUPERSEDED, values)
-            return [SupersededFact(*row) for row in rows]
+        owner = (self._tenant, self._tenant)
+        values = (*owner, sorted(scope.audience), scope.as_of, scope.as_of)
+        return [SupersededFact(*row) for row in self._session.read(_SUPERSEDED, values)]
 
 
 def _chunk_row(  # noqa: PLR0913 - the columns

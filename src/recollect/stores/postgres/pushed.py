@@ -81,7 +81,8 @@ class PostgresPushed(TenantTables, PushedDocuments):
     @contextlib.contextmanager
     def changing(self) -> Iterator[Connection]:
         with self._session.writing() as connection:
-            self._lock(connection)
+            with connection.pipeline():
+                self._lock(connection)
             yield connection
 
     def require_here(self) -> str | None:
@@ -94,13 +95,11 @@ class PostgresPushed(TenantTables, PushedDocuments):
         return workspace
 
     def listed(self, *, start: str = "") -> list[PushedDocument]:
-        with self._session.reading() as connection:
-            rows = run(connection, _LISTED, (self._tenant, start)).fetchall()
+        rows = self._session.read(_LISTED, (self._tenant, start))
         return [PushedDocument(*row) for row in rows]
 
     def named(self, paths: Sequence[str]) -> list[PushedDocument]:
-        with self._session.reading() as connection:
-            rows = run(connection, _NAMED, (self._tenant, list(paths))).fetchall()
+        rows = self._session.read(_NAMED, (self._tenant, list(paths)))
         return [PushedDocument(*row) for row in rows]
 
     def content(self, path: str, *, version: int | None = None) -> tuple[PushedDocument, bytes]:
@@ -116,17 +115,15 @@ class PostgresPushed(TenantTables, PushedDocuments):
         return PushedDocument(*row[:-1]), bytes(row[-1])
 
     def contents(self, paths: Sequence[str]) -> dict[str, tuple[PushedDocument, bytes]]:
-        with self._session.reading() as connection:
-            rows = run(connection, _CONTENTS, (self._tenant, list(paths))).fetchall()
+        rows = self._session.read(_CONTENTS, (self._tenant, list(paths)))
         return {row[0]: (PushedDocument(*row[:-1]), bytes(row[-1])) for row in rows}
 
     def versions(self, path: str) -> list[PushedDocument]:
-        with self._session.reading() as connection:
-            rows = run(connection, _VERSIONS, (self._tenant, path) * 2).fetchall()
+        rows = self._session.read(_VERSIONS, (self._tenant, path) * 2)
         return [PushedDocument(*row) for row in rows]
 
     def change(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
-        with self.changing() as connection:
+        with self.changing() as connection, connection.pipeline():
             if self.require_here() is None:
                 self._put_meta("workspace", PUSHED)
             stored = {each.path: each for each in self.named([each.path for each in changes])}
@@ -175,8 +172,7 @@ class PostgresPushed(TenantTables, PushedDocuments):
         return written
 
     def deleted(self) -> list[PushedDocument]:
-        with self._session.reading() as connection:
-            rows = run(connection, _DELETED, (self._tenant,)).fetchall()
+        rows = self._session.read(_DELETED, (self._tenant,))
         return [PushedDocument(*row) for row in rows]
 
     def purge(self, path: str, *, keep_current: bool = False) -> int:

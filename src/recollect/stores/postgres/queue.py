@@ -74,9 +74,8 @@ class PostgresQueue(WorkQueue):
 
     def waiting(self, *, patience: float | None = None) -> int:
         limit = contextlib.nullcontext() if patience is None else limited_to(patience)
-        with limit, self._session.reading() as connection:
-            row = run(connection, "SELECT count(*) FROM queue").fetchone()
-            return int(row[0]) if row else 0
+        with limit:
+            return int(self._session.read("SELECT count(*) FROM queue")[0][0])
 
     def close(self) -> None:
         self._session.close()

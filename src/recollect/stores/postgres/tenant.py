@@ -49,10 +49,9 @@ class TenantTables:
         return name
 
     def _meta(self, key: str) -> str | None:
-        with self._session.reading() as connection:
-            query = "SELECT value FROM meta WHERE tenant = %s AND key = %s"
-            row = run(connection, query, (self._tenant, key)).fetchone()
-            return None if row is None else row[0]
+        query = "SELECT value FROM meta WHERE tenant = %s AND key = %s"
+        rows = self._session.read(query, (self._tenant, key))
+        return rows[0][0] if rows else None
 
     def _put_meta(self, key: str, value: str) -> None:
         with self._session.writing() as connection:

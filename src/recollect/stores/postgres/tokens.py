@@ -34,13 +34,11 @@ class PostgresTokens(Tokens):
             run(connection, _ADD, (token.id, token.agent, *rights, digest))
 
     def listed(self, agent: str | None) -> list[Token]:
-        with self._session.reading() as connection:
-            return [_token(row) for row in run(connection, _LIST, (agent, agent)).fetchall()]
+        return [_token(row) for row in self._session.read(_LIST, (agent, agent))]
 
     def find(self, token_id: str) -> tuple[Token, bytes] | None:
-        with self._session.reading() as connection:
-            row = run(connection, _FIND, (token_id,)).fetchone()
-        return None if row is None else (_token(row[:-1]), bytes(row[-1]))
+        rows = self._session.read(_FIND, (token_id,))
+        return (_token(rows[0][:-1]), bytes(rows[0][-1])) if rows else None
 
     def revoke(self, token_id: str) -> bool:
         with self._session.writing() as connection:

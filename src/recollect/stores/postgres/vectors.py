@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
@@ -30,7 +30,9 @@ _SPACE = """
     SELECT dimensions, mean, deviation, is_published FROM spaces
     WHERE tenant = %s AND fingerprint = %s
 """
-_SPACES = "SELECT fingerprint FROM spaces WHERE tenant = %s"
+_SPACES = """
+    SELECT fingerprint, dimensions, mean, deviation, is_published FROM spaces WHERE tenant = %s
+"""
 _ADD_SPACE = """
     INSERT INTO spaces (tenant, fingerprint, dimensions) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING
 """
@@ -209,11 +211,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
 
         def read() -> Space | None:
             row = rows.fetchone()
-            if row is None:
-                return None
-            dimensions, mean, deviation, is_published = row
-            background = None if mean is None else Background(mean, deviation)
-            return Space(dimensions, background, is_published)
+            return None if row is None else _space_of(row)
 
         return read
 
@@ -228,15 +226,13 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             )
 
     def published(self) -> Fingerprint | None:
-        with self._session.reading() as connection:
-            query = "SELECT fingerprint FROM spaces WHERE tenant = %s AND is_published"
-            row = run(connection, query, (self._tenant,)).fetchone()
-            return None if row is None else Fingerprint.parse(row[0])
+        query = "SELECT fingerprint FROM spaces WHERE tenant = %s AND is_published"
+        rows = self._session.read(query, (self._tenant,))
+        return Fingerprint.parse(rows[0][0]) if rows else None
 
-    def spaces(self) -> list[Fingerprint]:
-        with self._session.reading() as connection:
-            rows = run(connection, _SPACES, (self._tenant,)).fetchall()
-        return sorted((Fingerprint.parse(name) for (name,) in rows), key=str)
+    def spaces(self) -> Mapping[Fingerprint, Space]:
+        rows = sorted(self._session.read(_SPACES, (self._tenant,)))
+        return {Fingerprint.parse(name): _space_of(columns) for name, *columns in rows}
 
     def publish(self, fingerprint: Fingerprint) -> None:
         with self._session.writing() as connection:
@@ -249,7 +245,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
         removed = 0
         with self._session.writing() as connection:
             self._lock(connection)
-            for (name,) in run(connection, _SPACES, (self._tenant,)).fetchall():
+            for name, *_ in run(connection, _SPACES, (self._tenant,)).fetchall():
                 is_kept = name in kept
                 table = self._vector_table(connection, Fingerprint.parse(name))
                 if table:
@@ -366,3 +362,9 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
 
     def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
         self._put_meta(f"refused {fingerprint}", " ".join(sorted(digests)))
+
+
+def _space_of(columns: Sequence[Any]) -> Space:
+    dimensions, mean, deviation, is_published = columns
+    background = None if mean is None else Background(mean, deviation)
+    return Space(dimensions, background, is_published)

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from recollect.types import Scope, Vector, Vectors
 
 _SPACE = "SELECT id, dimensions, mean, deviation, is_published FROM spaces WHERE fingerprint = ?"
+_SPACES = """
+    SELECT fingerprint, dimensions, mean, deviation, is_published FROM spaces ORDER BY fingerprint
+"""
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint, dimensions) VALUES (?, ?)"
 _TEXT = "SELECT id FROM texts WHERE digest = ?"
 _PUT = f"""
@@ -182,10 +185,10 @@ class SqliteVectors(SqliteMissing, VectorIndex, EmbeddingLog):
             found = connection.execute("SELECT fingerprint FROM spaces WHERE is_published").get
             return None if found is None else fingerprint_of(found)
 
-    def spaces(self) -> list[Fingerprint]:
+    def spaces(self) -> Mapping[Fingerprint, Space]:
         with self._reading() as connection:
-            rows = list(connection.execute("SELECT fingerprint FROM spaces ORDER BY fingerprint"))
-            return [fingerprint_of(name) for (name,) in rows]
+            rows = list(connection.execute(_SPACES))
+            return {fingerprint_of(name): space_of(*columns) for name, *columns in rows}
 
     def publish(self, fingerprint: Fingerprint) -> None:
         with self._writing() as connection:
