@@ -26,7 +26,7 @@ from recollect.facts.source import FactsSource
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
 from recollect.ingest.vectors import Embedder, cache_status_of, held_space
-from recollect.ingest.walk import Watched, locate, missing, roots, watched
+from recollect.ingest.walk import Watched, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
 from recollect.reports import RECALL_TOKENS, RecallForm, Staleness, Status
@@ -714,6 +714,7 @@ class Memory:
 
         """
         from recollect.facts.page import visible_text
+        from recollect.ingest.locate import locate, missing
         from recollect.ingest.read import UnreadableError, excerpt, read
 
         if SourceKind.SESSIONS in self.config.sources and self._session_source.has(path):

@@ -21,7 +21,7 @@ from recollect.types import Stat
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
+SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 """Folders of other tools. Hidden ones, such as .git, .obsidian and .venv, are always skipped."""
 _MAX_DEPTH = 64
 _MAX_PATH_CHARS = 4000
@@ -127,7 +127,7 @@ class FolderSearch:
         if folder.depth > _MAX_DEPTH or len(folder.real) > _MAX_PATH_CHARS:
             reason = "cannot be listed: it is nested too deeply"
             self._fail(folder.path, reason, "Move what is in it up.")
-        elif not is_too_deep and name not in _SKIPPED and folder.real not in self._visited:
+        elif not is_too_deep and name not in SKIPPED and folder.real not in self._visited:
             self._folders.append(folder)
 
     def _follow(self, link: _Place) -> None:

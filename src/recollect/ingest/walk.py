@@ -1,7 +1,7 @@
 """Finds the files of a memory: the workspace's own, then the extra paths, minus what is excluded.
 
-It knows which places belong to a memory and in which order; `folders` looks through one. `locate`
-finds the one file that a path names. No file is read here.
+It knows which places belong to a memory and in which order; `folders` looks through one. No file is
+read here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from recollect.errors import NotFoundError, WorkspaceError
+from recollect.errors import WorkspaceError
 from recollect.ingest.folders import FolderSearch, Seen
 from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.ingest.media import modality_of, oversize
@@ -153,17 +153,17 @@ def watched(workspace: Path, *, options: WalkOptions) -> list[Watched]:
     found = [Watched(workspace, is_deep=is_whole)]
     if _is_within(workspace / FOLDER, workspace):
         found.append(Watched(workspace / FOLDER, is_deep=True))
-    found += [Watched(place, is_deep=True) for place in _extra_places(workspace, options)]
+    found += [Watched(place, is_deep=True) for place in extra_places(workspace, options)]
     return [each for each in found if each.path.exists()]
 
 
 def roots(workspace: Path, *, options: WalkOptions) -> tuple[Path, ...]:
     """Return the folders that files of a memory are in, links resolved, the workspace first."""
-    extra = () if options.stays_inside else _extra_places(workspace, options)
+    extra = () if options.stays_inside else extra_places(workspace, options)
     return tuple(Path(os.path.realpath(each)) for each in (workspace, *extra))
 
 
-def _extra_places(workspace: Path, options: WalkOptions) -> list[Path]:
+def extra_places(workspace: Path, options: WalkOptions) -> list[Path]:
     """Return the files and folders of the extra paths, and where their globs start."""
     places: list[Path] = []
     for given in options.extra_paths:
@@ -356,49 +356,3 @@ def ignored_by(folder: Path, *, shown: str) -> tuple[Callable[[str], bool] | Non
         return rules.ignores(path, may_be_folder=not path.lower().endswith(_SUFFIX))
 
     return is_ignored, None
-
-
-def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:
-    """Return the memory file with this path, relative to the workspace or absolute.
-
-    Raises:
-        NotFoundError: the file does not exist, or is not a memory file.
-
-    """
-    found, failures = walk(workspace, options=options)
-    wanted = os.path.relpath(os.path.normpath(workspace / path), workspace).replace(os.sep, "/")
-    for each in found:
-        if each.path == wanted:
-            return each
-    for failure in failures:
-        if failure.path == wanted:
-            raise NotFoundError(f"{path}: {failure.reason}", action=failure.action)
-    if os.path.lexists(workspace / path):
-        if what := _excluded_by(wanted, workspace=workspace, options=options):
-            raise NotFoundError(
-                f"{path} is excluded from this memory by {what}.",
-                action="Remove it there to have it indexed.",
-            )
-        raise NotFoundError(
-            f"{path} is not a memory file of this workspace.",
-            action="`recollect search` shows the paths that can be read.",
-        )
-    raise missing(path, workspace=workspace)
-
-
-def missing(path: str, *, workspace: Path) -> NotFoundError:
-    """Return the error for a path that does not exist, or must not be known to exist."""
-    return NotFoundError(
-        f"There is no {path} in {workspace}.", action="Use a path as `recollect search` shows it."
-    )
-
-
-def _excluded_by(wanted: str, *, workspace: Path, options: WalkOptions) -> str:
-    """Return what excludes a path, or a folder it is in; empty if nothing does."""
-    parts = wanted.split("/")
-    paths = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    excluded = (pattern.removesuffix("/") for pattern in options.exclude)
-    if any(matches(path, pattern) for pattern in excluded for path in paths):
-        return "the setting `exclude`"
-    is_ignored, _ = ignored_by(workspace, shown=".")
-    return IGNORE_FILE if is_ignored is not None and any(map(is_ignored, paths)) else ""

@@ -12,6 +12,7 @@ from recollect.shells.cli.shared import (
     SharedOptions,
     TextCommand,
     notify,
+    path_in,
     print_remarks,
     progress_bar,
     shared_options,
@@ -86,9 +87,13 @@ def search_command(
 
 def _glob(path: str | None, workspace: Path) -> str | None:
     """Return the glob to search by: a folder of the workspace stands for everything in it."""
-    if path is None or not (workspace / path).is_dir():
-        return path
-    return f"/{path.removeprefix('./').strip('/')}/"
+    if path is None:
+        return None
+    stored = path_in(workspace, path)
+    folder = stored.removeprefix("./").strip("/")
+    if folder in {"", "."}:
+        return None
+    return f"/{folder}/" if (workspace / folder).is_dir() else stored
 
 
 @click.command("recall")
@@ -133,7 +138,8 @@ def get_command(
     place = parse_location(location)
     first, count = place.window(start, lines)
     with options.open_memory() as memory:
-        excerpt = memory.get(place.path, start_line=first, lines=count)
+        path = path_in(memory.workspace, place.path)
+        excerpt = memory.get(path, start_line=first, lines=count)
     options.print(render.excerpt_json(excerpt), excerpt.text if excerpt.lines else ())
     if not options.as_json:
         print_remarks(render.excerpt_remarks(excerpt))
