@@ -128,7 +128,7 @@ def api_page(package: Path) -> str:
         parts.append(f"## {section.title}\n")
         if section.about:
             parts.append(f"{section.about}\n")
-        tree = _parsed(package / section.module)
+        tree = _without_internal(_parsed(package / section.module), package)
         defined = {node.name: node for node in tree.body if isinstance(node, _Named)}
         module = "recollect." + section.module.removesuffix(".py").replace("/", ".")
         for name in section.names:
@@ -142,6 +142,22 @@ def api_page(package: Path) -> str:
     parts.append("## Errors\n")
     parts.append(_errors(package))
     return "\n".join(parts)
+
+
+def _without_internal(tree: ast.Module, package: Path) -> ast.Module:
+    """Return a module without what `Memory` leaves out of its help."""
+    body = _parsed(package / "memory.py").body
+    assigned = {_name_of(node): node.value for node in body if isinstance(node, ast.Assign)}
+    internal = ast.literal_eval(assigned["_INTERNAL"])
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name in {"Memory", "AsyncMemory"}:
+            node.body = [each for each in node.body if _name_of(each) not in internal]
+    return tree
+
+
+def _name_of(node: ast.stmt) -> str:
+    is_assigned = isinstance(node, ast.Assign)
+    return ast.unparse(node.targets[0]) if is_assigned else getattr(node, "name", "")
 
 
 _Named = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -37,7 +37,15 @@ from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
 from recollect.text.days import day_of, moment_of
-from recollect.types import Degradation, Leg, Scope, SearchRequest, SourceKind, silent
+from recollect.types import (
+    MAX_QUERY_CHARS,
+    Degradation,
+    Leg,
+    Scope,
+    SearchRequest,
+    SourceKind,
+    silent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -103,8 +111,23 @@ class Models:
                 chat.close()
 
 
+_INTERNAL = (
+    "open_setup", "start_search", "embed_search", "finish_search", "recall_request", "recall_from",
+    "finish_in_background", "reader", "count_changes", "verify_models", "exposed", "verify_store",
+    "take_notices", "settle", "is_behind",
+)  # fmt: skip
+"""What our own programs call, and nobody else needs."""
+
+
+class _WithoutInternal(type):
+    """Leaves what is internal out of `help`."""
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in super().__dir__() if name not in _INTERNAL]
+
+
 @explains_system_failures
-class Memory:
+class Memory(metaclass=_WithoutInternal):
     """An agent's memory: index it, search it, read it. Use `Memory.open`.
 
     Threads may share one: their calls run one after the other.
@@ -552,7 +575,7 @@ class Memory:
         """Return the block to put in front of a turn: what memory holds about a prompt.
 
         Args:
-            prompt: what the turn starts with.
+            prompt: what the turn starts with; of a long one, the first 4,000 characters count.
             budget_tokens: the most tokens the block may take, by our own estimate.
             form: how much of each hit to show: `full`, `short` or `index`.
             scopes: also facts of these scopes.
@@ -570,7 +593,7 @@ class Memory:
         from recollect.search.recall import CANDIDATES
 
         return SearchRequest(
-            prompt,
+            prompt[:MAX_QUERY_CHARS],  # beyond this, it is mostly pasted text
             max_results=CANDIDATES,
             scopes=tuple(scopes),
             phrases=False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias, overload
 
 from recollect.records import dataclass
 
@@ -31,6 +31,8 @@ ChunkKey = NewType("ChunkKey", int)
 HEADING_SEPARATOR = " > "
 CURATED = ("MEMORY.md", "USER.md")
 """Files of separate, undated entries, in the order in which they are indexed."""
+MAX_QUERY_CHARS = 4_000
+"""A longer question is a document. So many characters fit into an address in any script."""
 MAX_TAGS = 20
 """Tags of one question: each is looked for in every chunk that has its words."""
 _NATIVE = "native"
@@ -498,6 +500,16 @@ class Results:
     def __iter__(self) -> Iterator[Hit]:
         """Return the hits, best first."""
         return iter(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
+        """Return a hit by its place, from 0 on, or several."""
+        return self.hits[place]
 
     def __len__(self) -> int:
         """Return how many hits there are."""

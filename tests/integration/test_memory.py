@@ -512,6 +512,7 @@ def test_days_may_be_written_and_results_are_read_like_a_list(
 
     assert ["memory/2026-02-07.md"] == [hit.path for hit in found]
     assert (1, "<Results of 'apple': 1 hits, keyword>") == (len(found), repr(found))
+    assert (found.hits[0], found.hits) == (found[0], found[:1])
     assert "memory/2026-02-07.md#L1: 'apple'>" in repr(next(iter(found)))
     assert "apple" in keyword_memory.recall("apple").block
     with pytest.raises(QueryError, match="'soon' is not a day"):

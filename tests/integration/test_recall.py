@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import subprocess
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import pytest
 from tests.support.commands import recollect_command
 
 from recollect import Memory
-from recollect.errors import UsageError
+from recollect.errors import QueryError, UsageError
 from recollect.reports import RecallForm
 from recollect.shells.render.search import recalled_json
 from recollect.text.size import estimate_tokens
@@ -128,3 +129,31 @@ def test_an_empty_block_comes_with_the_reason(
     assert bool(recalled.block) == (not reason)
     assert recalled.reason.startswith(reason)
     assert recalled_json(recalled)["reason"] == (recalled.reason or None)
+
+
+def test_a_block_names_the_headings_that_a_hit_does_not_show(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    note = workspace / "memory" / "lisbon.md"
+    note.write_text("# Lisbon\n\nTrip.\n\n## Hotel\n\nThe kettle whistles.\n", encoding="utf-8")
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        blocks = [memory.recall("kettle", form=form).block for form in ("full", "short")]
+
+    assert "] Lisbon\n  ## Hotel" in blocks[0]
+    assert "] Lisbon: ## Hotel" in blocks[1]
+
+
+def test_a_question_of_the_size_of_a_document_is_refused(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        with pytest.raises(QueryError, match="has 1,000,000 characters; at most 4,000"):
+            memory.search("a" * 1_000_000)
+
+        assert 4_000 == len(memory.recall("a" * 1_000_000).results.query)
+
+
+def test_the_help_of_a_memory_leaves_out_what_is_internal() -> None:
+    told = pydoc.plain(pydoc.render_doc(Memory))
+
+    assert (True, False) == ("search(self" in told, "embed_search" in told)

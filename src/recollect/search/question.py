@@ -11,7 +11,7 @@ from recollect.errors import QueryError
 from recollect.text.phrases import phrases_in
 from recollect.text.tags import tags_named
 from recollect.text.terms import QueryTerms, character_terms, query_terms
-from recollect.types import MAX_TAGS, Leg, Query, Scope, SourceKind, Tag
+from recollect.types import MAX_QUERY_CHARS, MAX_TAGS, Leg, Query, Scope, SourceKind, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -57,6 +57,7 @@ def read_question(
         QueryError: the text is empty or an argument is out of range.
 
     """
+    _check_length(request.text)
     scope = Scope(
         source=source_kind(request.source),
         since=request.since,
@@ -94,6 +95,7 @@ def make_query(
         QueryError: the text is empty or an argument is out of range.
 
     """
+    _check_length(text)
     clean = _clean(text)
     if not clean:
         raise QueryError("The query is empty.", action="Say what to look for.")
@@ -109,6 +111,15 @@ def make_query(
         )
     chosen = frozenset(Leg(leg) for leg in legs)
     return Query(text=clean, max_results=max_results, scope=scope, legs=chosen)
+
+
+def _check_length(text: str) -> None:
+    """Refuse a question that would take minutes to read and embed."""
+    if len(text) > MAX_QUERY_CHARS:
+        raise QueryError(
+            f"The question has {len(text):,} characters; at most {MAX_QUERY_CHARS:,} are searched.",
+            action="Ask with the sentence or the line that matters.",
+        )
 
 
 def source_kind(source: SourceKind | str | None) -> SourceKind | None:

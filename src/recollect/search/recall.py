@@ -109,14 +109,22 @@ def _also(hit: Hit) -> str:
     return f", also in {on_one_line(hit.also_in[0].citation)}{more}"
 
 
+def _below(hit: Hit) -> str:
+    """Return the headings above the hit that its own lines do not show."""
+    own = {line.strip("# ") for line in hit.snippet.split("\n") if line.startswith("#")}
+    above = " > ".join(title for title in hit.heading if title not in own)
+    return f" {on_one_line(above)}" if above else ""
+
+
 def _full(hit: Hit) -> str:
     body = "\n".join(f"  {line}" for line in neutralised(hit.snippet).split("\n"))
-    return f"- {_where(hit)}\n{body}"
+    return f"- {_where(hit)}{_below(hit)}\n{body}"
 
 
 def _short(hit: Hit) -> str:
-    words = on_one_line(hit.snippet)
-    return f"- {_where(hit)} {words[:_SHORT_CHARS]}{'…' if len(words) > _SHORT_CHARS else ''}"
+    words, above = on_one_line(hit.snippet), _below(hit)
+    place = f"{_where(hit)}{above}{':' if above else ''}"
+    return f"- {place} {words[:_SHORT_CHARS]}{'…' if len(words) > _SHORT_CHARS else ''}"
 
 
 def _index(hit: Hit) -> str:

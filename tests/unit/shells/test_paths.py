@@ -31,6 +31,7 @@ def test_a_path_is_relative_to_the_workspace_or_to_the_current_folder(
     named: str,
     expected: str,
     said: str,
+    *,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -46,7 +46,6 @@ _HEADING_CHARS = 160
 _MIN_LETTERS = 12  # shorter prompts ("yes", "go on") have nothing to search for
 _WIDE = "\u2e80"  # from here on, one character says as much as several letters
 _WIDE_LETTERS = 4
-_MAX_PROMPT_CHARS = 4000  # beyond this, a prompt is mostly pasted text
 _MAX_SECONDS = 600.0  # agents give up long before
 _CAPTURE_SECONDS = 3600  # after this, a recorded process id has been reused
 _SWITCH = "RECOLLECT_HOOKS"
@@ -181,8 +180,7 @@ def _session_start(memory: Memory, _given: Event, _budget_tokens: int) -> Answer
 
 
 def _prompt(memory: Memory, given: Event, budget_tokens: int) -> Answer:
-    prompt = _prompt_of(given)[:_MAX_PROMPT_CHARS]
-    recalled = memory.recall(prompt, budget_tokens=budget_tokens)
+    recalled = memory.recall(_prompt_of(given), budget_tokens=budget_tokens)
     if memory.is_behind:
         memory.finish_in_background()
     context = _context("UserPromptSubmit", recalled.block) if recalled.block else {}

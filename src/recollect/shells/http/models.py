@@ -28,6 +28,7 @@ from pydantic_core import PydanticCustomError
 
 from recollect.shells.http.errors import ParameterError
 from recollect.text.days import DAY_EXAMPLES, MAX_DAY_CHARS, parse_day
+from recollect.types import MAX_QUERY_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
 A = TypeVar("A", bound=BaseModel)
 
-MAX_QUERY_CHARS = 4_000
-"""A question of this length fits into an address in any script, percent-encoded."""
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 _SHOWN_CHARS = 60  # of an invalid value in an error message
