@@ -202,6 +202,20 @@ def test_hooks_stand_beside_those_of_the_user(install: Install) -> None:
     assert 15 >= hooks["Stop"][1]["hooks"][0]["timeout"]
 
 
+@pytest.mark.parametrize(
+    ("scope", "where", "file"),
+    [
+        ("user", "all your sessions, in any folder", "user/.claude/settings.json"),
+        ("project", "sessions in this folder", "project/.claude/settings.json"),
+    ],
+)
+def test_where_hooks_apply_is_said(install: Install, scope: str, where: str, file: str) -> None:
+    done = install("claude", "--scope", scope)
+
+    assert where in done.stderr
+    assert file in done.stderr
+
+
 def test_hooks_can_be_left_out(install: Install) -> None:
     install.well("claude", "--no-hooks")
 

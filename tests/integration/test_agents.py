@@ -61,6 +61,7 @@ def test_agents_are_listed_with_their_workspaces_and_can_be_removed(
 
     listed = json.loads(run(environ, "agents", "--json").stdout)["agents"]
     text = run(environ, "agents").stdout
+    asked = run(environ, "agents", "remove", gone)
     removed = run(environ, "agents", "remove", gone, "--yes")
     again = run(environ, "agents", "remove", gone, "--yes")
     left = json.loads(run(environ, "agents", "--json").stdout)["agents"]
@@ -69,6 +70,7 @@ def test_agents_are_listed_with_their_workspaces_and_can_be_removed(
         each["workspace"]: each["workspaceExists"] for each in listed
     }
     assert f"recollect agents remove {gone} --yes" in text
+    assert (2, True) == (asked.returncode, "asks for confirmation: add --yes" in asked.stderr)
     assert (0, 1) == (removed.returncode, again.returncode)
     assert "UserWarning" not in removed.stderr
     assert [str(workspace)] == [each["workspace"] for each in left]

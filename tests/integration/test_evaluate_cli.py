@@ -78,6 +78,7 @@ def test_eval_names_the_questions_that_were_missed(keyword: Cli) -> None:
 
     assert "Not among the first 1 hits:" in done.stdout
     assert "line 2: what to do when a task seems impossible → memory/protocols/" in done.stdout
+    assert "; first came memory/" in done.stdout
 
 
 @pytest.mark.parametrize("arguments", [("--compare",), ("-k", "3")])

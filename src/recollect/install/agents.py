@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 NAME = "recollect"
+HOOKS = "hooks"
+"""The key of the commands that Claude Code runs at the start of sessions and turns."""
 """The name of the server in every agent."""
 _HOOK = re.compile(rf"\b{NAME}\b.{{0,1000}} hook (?:session-start|prompt|stop)\b", re.DOTALL)
 _HOOKS = (
@@ -133,6 +135,11 @@ class AgentFile:
     syntax: Syntax
     entries: tuple[AgentEntry, ...]
 
+    @property
+    def has_hooks(self) -> bool:
+        """Whether its entries are commands that the agent runs at the start of a turn."""
+        return any(entry.path[0] == HOOKS for entry in self.entries)
+
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
@@ -223,7 +230,7 @@ def _claude(request: InstallRequest) -> tuple[AgentFile, ...]:
     settings = request.place(user=folder / "settings.json", project=".claude/settings.json")
     hooks = tuple(
         AgentEntry(
-            ("hooks", event),
+            (HOOKS, event),
             {"hooks": [{"type": "command", "command": launch.hook(name), "timeout": seconds}]},
             is_element=True,
         )

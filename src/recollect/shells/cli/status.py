@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import platform
 import shlex
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect.errors import NotFoundError, RecollectError
 from recollect.reports import Check
+from recollect.shells.cli.output import confirm, write_text
 from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.shells.render import status as render
 from recollect.shells.render.shared import plural
@@ -82,13 +84,18 @@ def agents_command(options: SharedOptions) -> int:
 
 @agents_command.command("remove")
 @click.argument("name", metavar="AGENT")
-@click.option("--yes", is_flag=True, required=True, help="Confirm that the index is deleted.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @shared_options
 def remove_agent(options: SharedOptions, *, name: str, yes: bool) -> None:
     """Delete the index of AGENT. The indexed files are not touched."""
     from recollect.config import agents  # noqa: PLC0415 - loads SQLite
 
-    del yes
+    if not yes:
+        if options.as_json or not sys.stdin.isatty():
+            raise click.UsageError("agents remove asks for confirmation: add --yes.")
+        if not confirm(f"Delete the index of {name}?"):
+            write_text("Nothing was deleted.")
+            return
     if not agents.remove_agent(name):
         raise NotFoundError(
             f"There is no index for agent {name!r}.", action="`recollect agents` lists them."

@@ -220,20 +220,25 @@ def _abstention(outcomes: Sequence[Outcome]) -> Iterator[Line]:
 
 
 def _misses(outcome: Outcome, *, k: int) -> Iterator[Line]:
-    missed = [
-        answer
-        for answer in outcome.run.answers
-        if answer.marks is not None and not answer.marks.hit
-    ]
-    if not missed:
+    answers = [answer for answer in outcome.run.answers if answer.marks is not None]
+    missed = [answer for answer in answers if answer.marks and not answer.marks.hit]
+    late = [answer for answer in answers if answer not in missed and 1 not in answer.ranks]
+    yield from _listed(missed, f"Not among the first {k} hits:")
+    yield from _listed(late, "Found, but not first:")
+
+
+def _listed(answers: Sequence[CaseAnswer], title: str) -> Iterator[Line]:
+    """Yield questions with what was expected and what came first instead."""
+    if not answers:
         return
     yield "", ""
-    yield f"Not among the first {k} hits:", ""
-    for answer in missed[:_MISSES]:
+    yield title, ""
+    for answer in answers[:_MISSES]:
         wanted = ", ".join(place.citation for place in answer.case.expected)
-        yield f"  line {answer.case.line}: {answer.case.query} → {wanted}", "dim"
-    if len(missed) > _MISSES:
-        yield f"  … and {len(missed) - _MISSES} more, see --json", "dim"
+        first = f"first came {answer.hits[0].citation}" if answer.hits else "nothing came"
+        yield f"  line {answer.case.line}: {answer.case.query} → {wanted}; {first}", "dim"
+    if len(answers) > _MISSES:
+        yield f"  … and {len(answers) - _MISSES} more, see --json", "dim"
 
 
 def _outcome_json(outcome: Outcome) -> Json:

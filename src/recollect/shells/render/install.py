@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from recollect.install.agents import InstallScope
 from recollect.shells.render.shared import diff_lines
 
 if TYPE_CHECKING:
@@ -39,6 +40,12 @@ def installed_remarks(installed: Installed) -> Iterator[Line]:
     if agent.starts_recollect:
         command, arguments = launch.server
         yield f"{agent.title} runs: {shlex.join([command, *arguments])}", "bold"
+    if installed.hooks_file is not None:
+        is_user = installed.scope is InstallScope.USER
+        where = "all your sessions, in any folder" if is_user else "sessions in this folder"
+        yield f"Its hooks recall from {installed.workspace} in {where}:", ""
+        narrower = " (--scope project: only in this folder)" if is_user else ""
+        yield f"{installed.hooks_file}{narrower}", ""
     if installed.is_written:
         yield agent.next_step, ""
         undo = shlex.join(["install", agent.name, "--scope", installed.scope.value, "--undo"])
