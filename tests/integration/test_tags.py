@@ -68,6 +68,13 @@ def test_a_fact_is_found_by_its_tag_and_by_the_word(memory: Memory) -> None:
     assert ("diet",) == memory.overview.tags_of(tagged)
 
 
+def test_a_note_comes_first_by_its_alias(memory: Memory, write: Callable[[str, str], Path]) -> None:
+    write("memory/nowak.md", "---\ntitle: Tomasz Nowak\naliases: [Tomek]\n---\nAn engineer.\n")
+    write("memory/lunch.md", "# Lunch\n\nTomek, Ana and Piotr. Tomek paid, and Tomek was late.\n")
+
+    assert "memory/nowak.md" == memory.search("what do we know about Tomek")[0].path
+
+
 @pytest.mark.parametrize("name", ["c++", "Dark Mode", "#node.js", "2026", "fruit/fig"])
 def test_a_fact_is_found_by_its_tag_as_it_was_given(memory: Memory, name: str) -> None:
     memory.facts.remember("Ines avoids eggs", tags=[name])

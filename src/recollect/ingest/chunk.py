@@ -46,7 +46,7 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
     described = describe(document, texts)
     packer = ChunkPacker(
         document,
-        title=described.title,
+        described=described,
         lines=[Line(number, text, weigh(text) + 1) for number, text in enumerate(texts, 1)],
         starts={block.start for block in found},
         closers={block.end for block in found if _is_closed(block, texts)},
@@ -154,7 +154,7 @@ class ChunkPacker:
         self,
         document: Document,
         *,
-        title: str,
+        described: Described,
         lines: Sequence[Line],
         starts: Collection[int],
         closers: Collection[int],
@@ -165,7 +165,7 @@ class ChunkPacker:
 
         Args:
             document: where the lines are from.
-            title: what its front matter calls it; a heading above all others.
+            described: what its front matter says; its title is a heading above all others.
             lines: all of them, weighed.
             starts: numbers of the lines with which blocks begin.
             closers: numbers of the lines with which code blocks end.
@@ -176,7 +176,8 @@ class ChunkPacker:
         self._document = document
         self._all = lines
         self._sums = [0, *accumulate(line.weight for line in lines)]
-        self._title = title
+        self._title = described.title
+        self._names = described.names
         self._starts = starts
         self._closers = closers
         self._limit = limit
@@ -334,7 +335,7 @@ class ChunkPacker:
             end_line=last,
             text="\n".join(line.text for line in lines),
             heading=(*above, *(heading.title for heading in titled)),
-            prefix=HEADING_SEPARATOR.join((*above, *unseen)),
+            prefix=HEADING_SEPARATOR.join((*((self._names,) if self._names else above), *unseen)),
             when=self._document.when,
         )
 

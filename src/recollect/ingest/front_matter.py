@@ -22,6 +22,12 @@ _FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
 _NESTED = re.compile(r" +\S|- |-$")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _TAGS = ("tags", "tag", "keywords")
+_ALIASES = ("aliases", "alias")
+_MAX_NAMES = 5
+_MAX_NAMES_CHARS = 200
+"""Names are repeated with every chunk, so they must stay short."""
+_NAME_WEIGHT = 3
+"""The words of a title are mostly in its first heading and its path as well."""
 _QUOTES = "\"'[]{} \t"
 _BETWEEN_TAGS = re.compile(r"[\s,]+")
 _DAY_OR_NUMBER = re.compile(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE)
@@ -51,6 +57,8 @@ class Described:
     """What front matter says."""
 
     title: str = ""
+    names: str = ""
+    """Title and aliases, to embed in front of every chunk; empty without aliases."""
     words: str = ""
     """Its other values; tags come first, as `#tag`."""
     left_out: str = ""
@@ -88,21 +96,31 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
         return Described(left_out="begins with TOML front matter that is not valid: it is text")
     title = ""
     tags: list[str] = []
+    aliases: list[str] = []
     words: list[str] = []
     for key, value in _toml_values(_toml(inside) or {}) if is_toml else _yaml_values(inside):
         if key == "title" and not title:
             title = value
+        elif key in _ALIASES:
+            aliases.append(value)
         elif key in _TAGS:
             tags += (tag for part in _BETWEEN_TAGS.split(value) if (tag := part.lstrip("#")))
         elif not _DAY_OR_NUMBER.fullmatch(value):
             words.append(value)
     kept = [tag for tag in tags[:_MAX_TAGS] if len(tag) <= MAX_TAG_CHARS]
-    others = " ".join(words)
+    others = " ".join((*(aliases * _NAME_WEIGHT), *words))
     return Described(
         title,
+        _names(title, aliases),
         f"{declared(kept)} {others[:_MAX_WORDS_CHARS]}".strip(),
         _left_out(len(tags) - len(kept), len(others) - _MAX_WORDS_CHARS),
     )
+
+
+def _names(title: str, aliases: Sequence[str]) -> str:
+    other = ", ".join(aliases[:_MAX_NAMES])
+    both = f"{title} ({other})" if title and other else other
+    return both[:_MAX_NAMES_CHARS]
 
 
 def _left_out(tags: int, chars: int) -> str:

@@ -393,9 +393,10 @@ def test_front_matter_says_what_a_note_is_about() -> None:
     )
     first, second = chunks(f"{front}We went.\n\n## Hotel\n\nNice.\n", body_line=9)
 
-    assert "#travel/europe Portugal the big one paused" == first.triggers
+    assert f"#travel/europe {'Portugal the big one ' * 3}paused" == first.triggers
     assert ("Lisbon trip",) == first.heading
-    assert ("", ("Lisbon trip", "Hotel"), "Lisbon trip") == (
+    names = "Lisbon trip (Portugal, the big one)"
+    assert ("", ("Lisbon trip", "Hotel"), names) == (
         second.triggers,
         second.heading,
         second.prefix,
