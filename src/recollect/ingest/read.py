@@ -14,7 +14,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from recollect.ingest.curated import is_curated
-from recollect.ingest.front_matter import front_matter
 from recollect.reports import Excerpt, Failure
 from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
 from recollect.text.graphemes import boundary_before
@@ -68,6 +67,8 @@ def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -
         UnreadableError: they are not text.
 
     """
+    from recollect.ingest.front_matter import front_matter  # noqa: PLC0415 - only to read a file
+
     text = decoded(content, found.path).replace("\r\n", "\n").replace("\r", "\n")
     top = front_matter(text)
     return Document(
