@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("--reading", type=float, default=4.0, help="seconds of each reader run")
     parser.add_argument("--repeats", type=int, default=4, help="cold starts")
     parser.add_argument("--rebuild", action="store_true")
+    parser.add_argument("--in-place", action="store_true", help="change the index, not a copy")
     parser.add_argument("--out", type=Path, default=HOME / "results.json")
     given = parser.parse_args()
     result: dict[str, object] = {
@@ -136,6 +137,7 @@ def main() -> None:
                     changes=given.changes,
                     reading=given.reading,
                     repeats=given.repeats,
+                    in_place=given.in_place,
                 )
             )
             runs.append({"engine": each.label, "chunks": chunks, **found})

@@ -8,6 +8,7 @@ import apsw
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from recollect.text import terms as module
 from recollect.text.phrases import contains
 from recollect.text.terms import MAX_TERM_CHARS, phrase_terms, phrase_words, query_terms, terms
 
@@ -92,3 +93,11 @@ def test_a_text_contains_itself_as_a_phrase(before: str, text: str, after: str) 
     words = phrase_words(text)
 
     assert not words or contains(f"{before}\n{text}\n{after}", words)
+
+
+@given(st.text(st.sampled_from("abysedWA.,;:!?()[]\"*'-_@#+/1é"), min_size=1, max_size=8))
+@example('("Blankets."),')
+@example(".env.")
+@example("C#,")
+def test_one_word_between_punctuation_is_read_as_any_other_piece(piece: str) -> None:
+    assert [*module._terms_of_piece(piece)] == [*module._terms_of_tokens(piece)]

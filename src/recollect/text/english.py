@@ -41,6 +41,8 @@ _FOURTH = frozenset({
     "ic", "ance", "ence", "able", "ible", "ate", "ive", "ize", "iti", "al", "ism", "ion", "er",
     "ous", "ant", "ent", "ment", "ement",
 })  # fmt: skip
+_ENDS = frozenset(suffix[-2:] for suffix in (*_SECOND, *_THIRD, *_FOURTH))
+"""The last two letters of all suffixes: most words have others."""
 
 
 def stem_english(word: str) -> str:
@@ -87,6 +89,8 @@ _INFLECTIONS = ("eedly", "ingly", "edly", "eed", "ing", "ed")
 
 def _without_inflection(word: str, first: int) -> str:
     """Return a word without -ed, -ing and their adverbs."""
+    if word[-1] not in "dgy":
+        return word
     ending = next((each for each in _INFLECTIONS if word.endswith(each)), "")
     stem = word[: len(word) - len(ending)]
     if ending in {"eed", "eedly"}:
@@ -136,6 +140,8 @@ def _without_derivation(word: str, first: int, second: int) -> str:
 
 def _longest(word: str, suffixes: dict[str, str] | frozenset[str], most: int) -> str:
     """Return the longest of these suffixes that a word has."""
+    if word[-2:] not in _ENDS:
+        return ""
     for size in range(min(most, len(word)), 1, -1):
         if (suffix := word[-size:]) in suffixes:
             return suffix

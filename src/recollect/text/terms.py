@@ -19,7 +19,7 @@ from recollect.records import dataclass
 from recollect.text.scripts import EMOJI, FLAG_HALF, HAN_KANA, HANGUL, SOUTH_EAST_ASIAN, fold, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 TERMS_VERSION = 2
 """Part of an index's recipe: raise it whenever the terms of some text change."""
@@ -41,6 +41,8 @@ _SHORT_KOREAN_CHARS = 3
 _MIN_HUMP_CHARS = 3
 """Mean length below which the parts of camelCase may be noise: IoT, mRNA, random keys."""
 
+_BEFORE_WORDS, _AFTER_WORDS = '(["*', '.,;:!?)]"*'
+"""Punctuation that is no part of the word beside it."""
 _CONNECTORS = "-_.@/:#+"
 _UNSPACED = HAN_KANA + SOUTH_EAST_ASIAN
 # `fold` leaves no other separators, so every character outside these classes is part of a word.
@@ -196,7 +198,7 @@ def _tokens_of_folded(folded: str) -> list[str]:
 class _BetweenSpaces(dict[str, tuple[str, ...]]):
     """Maps a piece of folded text without spaces to what it yields, computed on first use."""
 
-    def __init__(self, read: Callable[[str], Iterator[str]]) -> None:
+    def __init__(self, read: Callable[[str], Iterable[str]]) -> None:
         super().__init__()
         self._read = read
 
@@ -210,7 +212,15 @@ class _BetweenSpaces(dict[str, tuple[str, ...]]):
         return found
 
 
-def _terms_of_piece(piece: str) -> Iterator[str]:
+def _terms_of_piece(piece: str) -> Iterable[str]:
+    word = piece.rstrip(_AFTER_WORDS).lstrip(_BEFORE_WORDS)
+    # Most pieces: one word, in lower case or capitalised, with nothing to split it at.
+    if word.isalpha() and word.isascii() and (word.islower() or word[1:].islower()):
+        return (stem(word.lower()[:MAX_TERM_CHARS]),)
+    return _terms_of_tokens(piece)
+
+
+def _terms_of_tokens(piece: str) -> Iterable[str]:
     return chain.from_iterable(map(_terms_of_token, _tokens_of_folded(piece)))
 
 
