@@ -69,7 +69,7 @@ _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 
 _patience: ContextVar[float | None] = ContextVar("_patience", default=None)
 # Its words would go to stderr where no application has set logging up; our errors have the reason.
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class ConnectionLostError(StoreUnreachableError):
