@@ -71,6 +71,14 @@ def test_trust_is_one_for_a_perfect_map_and_a_half_for_a_random_one() -> None:
     assert pytest.approx(0.5, abs=0.05) == trust(flat, rng.normal(size=(300, 2)))
 
 
+def test_a_map_of_a_few_notes_keeps_neighbours_too() -> None:
+    rng = np.random.default_rng(5)
+    topics = np.repeat(rng.normal(size=(4, 16)), 4, axis=0)
+    vectors = (topics + rng.normal(scale=0.3, size=(16, 16))).astype(np.float32)
+
+    assert trust(vectors, lay_out(vectors).places) > 0.8
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_a_few_vectors_have_places_too(count: int) -> None:
     vectors = np.eye(5, dtype=np.float32)[:count]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 15
 """Nearest vectors that a vector is pulled to, and that trust is measured with."""
+_FEW_SHARE = 4
+"""Of few vectors, every fourth pulls a vector: decision 0035."""
 MAX_LAID_OUT = 2500
 """Vectors laid out together, 6 million cosines; further ones go where their nearest are."""
 _MOST_ROUNDS, _LEAST_ROUNDS = 160, 48
@@ -70,7 +72,9 @@ def lay_out(vectors: Vectors) -> PlaneLayout:
     start = widest(units)
     if len(vectors) <= 3:  # noqa: PLR2004 - there is nothing to keep apart
         return PlaneLayout(centre, units, _scaled(start))
-    near, _ = nearest(units, units, count=min(NEIGHBOURS, len(vectors) - 1), skip_self=True)
+    # If nearly all of a few vectors pulled a vector, its place would say nothing.
+    count = min(NEIGHBOURS, max(2, (len(vectors) - 1) // _FEW_SHARE))
+    near, _ = nearest(units, units, count=count, skip_self=True)
     return PlaneLayout(centre, units, _scaled(_settled(start, near)))
 
 

@@ -13,7 +13,8 @@ const RECALLS = 5;
 const READ = 200; // documents whose headings may become questions
 const QUESTIONS = 6;
 const LEDGER_FILES = 1000;
-const CHARS = { least: 8, most: 60 }; // of a heading that works as a question
+const CHARS = { least: 5, most: 60 }; // of a heading that works as a question
+const TELLING = 2; // the worth of a heading of four words, or of a short question
 // How a source is counted: a fact is a chunk of its file.
 const AMOUNTS = {
   memory: ({ documents }) => count(documents, "note"),
@@ -21,6 +22,8 @@ const AMOUNTS = {
   facts: ({ chunks }) => count(chunks, "fact"),
 };
 const CLOCK = /^\d{1,2}[:.]\d{2}(?:\s*[–-]\s*\d{1,2}[:.]\d{2})?\s+/u; // before the heading of a diary
+const ASKING = /^(?:how|what|why|when|where|who|which|wie|was|warum|comment|pourquoi|cómo|qué|por qué)\s/iu;
+const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu; // written without spaces
 // Dates and numbers say when or which, not what.
 const UNTELLING = /^[\d\s.:/,–-]*$|^\d{4}-\d{2}-\d{2}/u;
 
@@ -90,27 +93,40 @@ function recentNote(each) {
     each.headings.length ? h("p", { class: "soft", dir: "auto" }, reveal(each.headings.join(" · "))) : null);
 }
 
-// Headings of the user's own notes, spread over the list.
+// Headings of the user's own notes that say what they are about, one per note, the most telling first.
 export function questionsFrom(documents) {
-  const found = new Map(); // by their words, so that each is offered once
-  for (const { source, title, headings } of documents) {
-    for (const heading of source === "memory" ? headings : []) {
-      const question = questionOf(heading, title);
-      if (question) found.set(question.toLowerCase(), question);
-    }
+  const notes = documents.filter(({ source }) => source === "memory");
+  const uses = new Map(); // a heading of several notes, such as "Open questions", is about none of them
+  for (const { headings } of notes) {
+    for (const key of new Set(headings.map(keyOf))) uses.set(key, (uses.get(key) ?? 0) + 1);
   }
-  const all = [...found.values()];
-  const length = Math.min(QUESTIONS, all.length);
-  return Array.from({ length }, (_, place) => all[Math.floor((place * all.length) / length)]);
+  const found = new Map(); // by their words, so that each is offered once
+  for (const { title, headings } of notes) {
+    const own = headings.filter((heading) => uses.get(keyOf(heading)) === 1);
+    const best = [...own, title ?? ""].map((heading) => questionOf(heading, title)).filter(Boolean)
+      .reduce((first, next) => (next.worth > (first?.worth ?? 0) ? next : first), null);
+    if (best) found.set(keyOf(best.words), best);
+  }
+  const all = [...found.values()].sort((one, other) => other.worth - one.worth);
+  const telling = all.filter(({ worth }) => worth >= TELLING);
+  const offered = telling.length >= QUESTIONS ? telling : all.slice(0, QUESTIONS);
+  const length = Math.min(QUESTIONS, offered.length);
+  return Array.from({ length }, (_, place) => offered[Math.floor((place * offered.length) / length)].words);
+}
+
+function keyOf(heading) {
+  return heading.replace(CLOCK, "").trim().toLowerCase();
 }
 
 function questionOf(heading, title) {
   const clean = heading.replace(/[`*_[\]#]/gu, "").trim().replace(CLOCK, "");
   if (UNTELLING.test(clean)) return null;
-  const isShort = !/[\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(clean);
-  // "Retention" alone could be about anything.
-  const words = isShort && title && !UNTELLING.test(title) ? `${title}: ${clean}` : clean;
-  const length = [...words].length;
-  const least = isShort ? CHARS.least : 4;
-  return length >= least && length <= CHARS.most ? words : null;
+  const isQuestion = /[?？]$/u.test(clean) || ASKING.test(clean);
+  const size = clean.split(/\s+/u).length + [...clean.matchAll(WIDE)].length / 3; // of words, about
+  const isTitled = title && !UNTELLING.test(title) && keyOf(title) !== keyOf(clean);
+  // "Retention" or "Why at all" could be about anything.
+  const words = size < 3 && !isTitled ? null : size < 4 && isTitled ? `${title}: ${clean}` : clean;
+  const length = [...(words ?? "")].length;
+  if (length < CHARS.least || length > CHARS.most) return null;
+  return { words, worth: (isQuestion ? 2 : 0) + Math.min(size, 6) / 2 };
 }
