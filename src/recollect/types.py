@@ -31,6 +31,8 @@ ChunkKey = NewType("ChunkKey", int)
 HEADING_SEPARATOR = " > "
 CURATED = ("MEMORY.md", "USER.md")
 """Files of separate, undated entries, in the order in which they are indexed."""
+SUPERSEDED = 0
+"""The importance of a note that another one replaces: below that of any entry."""
 MAX_QUERY_CHARS = 4_000
 """A longer question is a document. So many characters fit into an address in any script."""
 MAX_TAGS = 20
@@ -233,7 +235,10 @@ class Chunk:
     media: str = ""
     """Digest of the media file's bytes; empty for a text."""
     importance: int | None = None
-    """How much its author says an entry matters, 1 to 10; None: nothing was said."""
+    """How much its author says an entry matters, 1 to 10; None: nothing was said.
+
+    SUPERSEDED if another note replaces its note.
+    """
     triggers: str = ""
     """Words by which its author wants an entry to be found, besides its own."""
 

@@ -1,4 +1,4 @@
-"""The annotations that OpenClaw users write at the end of entries in MEMORY.md and USER.md."""
+"""What authors say of the worth of their notes: annotations of entries, and front matter."""
 
 from __future__ import annotations
 
@@ -72,3 +72,29 @@ def test_annotations_in_daily_notes_are_text(memory: Memory, write: Write) -> No
     assert "importance" in marked.text
     assert marked.trace is not None
     assert 0 == marked.trace.source
+
+
+@pytest.mark.parametrize(
+    "said", ["superseded_by: plan-b.md", "status: Superseded", "status: obsolete"]
+)
+def test_a_note_that_another_one_replaces_comes_after_it(
+    memory: Memory, write: Write, said: str
+) -> None:
+    write("memory/plan-a.md", "The launch is in May, with a party in the garden.\n")
+    write("memory/plan-b.md", "The launch is in June, with a party in the hall.\n")
+    question = "launch with a party in the garden"
+    assert "memory/plan-a.md" == memory.search(question).hits[0].path
+
+    write(
+        "memory/plan-a.md", f"---\n{said}\n---\nThe launch is in May, with a party in the hall.\n"
+    )
+
+    assert ["memory/plan-b.md", "memory/plan-a.md"] == [
+        hit.path for hit in memory.search("launch with a party in the hall").hits
+    ]
+
+
+def test_a_note_is_not_found_by_the_name_of_its_successor(memory: Memory, write: Write) -> None:
+    write("memory/plan-a.md", "---\nsuperseded_by: zeppelin\n---\nThe launch is in May.\n")
+
+    assert () == memory.search("zeppelin").hits

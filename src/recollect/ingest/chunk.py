@@ -17,7 +17,7 @@ from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.graphemes import split_line
 from recollect.text.size import CHARS_PER_TOKEN, weigh
-from recollect.types import HEADING_SEPARATOR, Chunk
+from recollect.types import HEADING_SEPARATOR, SUPERSEDED, Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -79,6 +79,8 @@ def _is_closed(block: Block, texts: Sequence[str]) -> bool:
 
 def _described(chunks: list[Chunk], described: Described) -> list[Chunk]:
     """Return the chunks, the first to be found by what the front matter says as well."""
+    if described.is_superseded:
+        chunks = [replace(each, importance=SUPERSEDED) for each in chunks]
     if not (chunks and described.words):
         return chunks
     triggers = f"{chunks[0].triggers} {described.words}".strip()

@@ -23,6 +23,9 @@ _NESTED = re.compile(r" +\S|- |-$")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _TAGS = ("tags", "tag", "keywords")
 _ALIASES = ("aliases", "alias")
+_SUPERSEDED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by")
+_OUTDATED = frozenset({"superseded", "replaced", "obsolete", "outdated", "deprecated"})
+"""As a `status`, say that a note no longer holds."""
 _MAX_NAMES = 5
 _MAX_NAMES_CHARS = 200
 """Names are repeated with every chunk, so they must stay short."""
@@ -63,6 +66,8 @@ class Described:
     """Its other values; tags come first, as `#tag`."""
     left_out: str = ""
     """What of it is not searched, after the path; empty if everything is."""
+    is_superseded: bool = False
+    """Whether another note replaces this one."""
 
 
 def front_matter(text: str) -> FrontMatter:
@@ -98,14 +103,18 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     tags: list[str] = []
     aliases: list[str] = []
     words: list[str] = []
+    is_superseded = False
     for key, value in _toml_values(_toml(inside) or {}) if is_toml else _yaml_values(inside):
         if key == "title" and not title:
             title = value
+        elif key in _SUPERSEDED_BY:
+            is_superseded = True  # its successor's name is not a word to find it by
         elif key in _ALIASES:
             aliases.append(value)
         elif key in _TAGS:
             tags += (tag for part in _BETWEEN_TAGS.split(value) if (tag := part.lstrip("#")))
         elif not _DAY_OR_NUMBER.fullmatch(value):
+            is_superseded |= key == "status" and value.lower() in _OUTDATED
             words.append(value)
     kept = [tag for tag in tags[:_MAX_TAGS] if len(tag) <= MAX_TAG_CHARS]
     others = " ".join((*(aliases * _NAME_WEIGHT), *words))
@@ -114,6 +123,7 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
         _names(title, aliases),
         f"{declared(kept)} {others[:_MAX_WORDS_CHARS]}".strip(),
         _left_out(len(tags) - len(kept), len(others) - _MAX_WORDS_CHARS),
+        is_superseded,
     )
 
 

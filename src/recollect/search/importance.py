@@ -1,7 +1,7 @@
 """Importance: an entry that its author has marked counts more or less, by OpenClaw's factor.
 
 `score × (0.75 + 0.05 × importance)`: 1 is 0.8, 5 changes nothing, 10 is 1.25; never above 1. An
-entry without a mark keeps its score.
+entry without a mark keeps its score. A note that another one replaces counts 0.75.
 """
 
 from __future__ import annotations

@@ -92,6 +92,14 @@ _NOT_COUNTED = (
 """After a number: it is the day of a month, not how many of something ("you may 5 times")."""
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
+_NOW = re.compile(
+    r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now|nowadays|these days|at the moment"
+    r"|so far|up to date|aktuell\w*|derzeit|zurzeit|jetzt|neueste[nrsm]?|inzwischen|actualmente"
+    r"|actuellement|attualmente|сейчас|последн\w+)\b|最新|目前|现在|現在|현재|최신|지금",
+    re.IGNORECASE,
+)
+_MOST_TERMS = 24
+"""Of a question for the current state: a longer message says "now" in passing."""
 
 
 def window(text: str, *, today: date) -> Window | None:
@@ -112,6 +120,11 @@ def _is_open_ended(found: re.Match[str]) -> bool:
     if said.startswith("since") or before.lower().endswith("since"):
         return True
     return said.startswith("from") and bool(_ONWARDS.match(found.string, found.end()))
+
+
+def asks_for_now(text: str, question: QueryTerms) -> bool:
+    """Tell whether a question asks for the current state of something."""
+    return len(question.terms) <= _MOST_TERMS and _NOW.search(text) is not None
 
 
 def asks_for_days(question: QueryTerms) -> bool:

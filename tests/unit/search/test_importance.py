@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from recollect.search.importance import weigh_importance
+from recollect.types import SUPERSEDED
 
 
-@pytest.mark.parametrize(("importance", "factor"), [(1, 0.8), (5, 1.0), (10, 1.25), (None, 1.0)])
+@pytest.mark.parametrize(
+    ("importance", "factor"), [(SUPERSEDED, 0.75), (1, 0.8), (5, 1.0), (10, 1.25), (None, 1.0)]
+)
 def test_the_factor_is_three_quarters_and_a_twentieth_for_each_step(
     importance: int | None, factor: float
 ) -> None:

@@ -64,9 +64,14 @@ TAIL_SHARE = 0.45
 
 def is_tail(scores: Floats, *, best: float) -> npt.NDArray[np.bool_]:
     """Return which scores are far below the best; exact matches are equally good."""
-    evidence: Floats = -np.log1p(-np.minimum(scores, LIFTED))
-    far: npt.NDArray[np.bool_] = evidence < TAIL_SHARE * -np.log1p(-min(best, LIFTED))
+    far: npt.NDArray[np.bool_] = evidence_of(scores) < TAIL_SHARE * evidence_of(np.array(best))
     return far
+
+
+def evidence_of(scores: Floats) -> Floats:
+    """Return the evidence behind scores, but for the rate; that of exact matches is equal."""
+    evidence: Floats = -np.log1p(-np.minimum(scores, LIFTED))
+    return evidence
 
 
 def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
