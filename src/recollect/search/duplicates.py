@@ -39,6 +39,7 @@ _TOKEN = re.compile(
     r"|[^\w\s.,;:!'\"`´()\[\]{}*_#|/\\~–—…-]"  # a symbol that is not markup: % $ < = →
 )
 _WORD = re.compile(r"[^\W_]+")
+_APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 _SAMPLED_CHARS = 300
 _SAMPLES = 4
 _SAMPLE_CHARS = 5  # without what inflection changes
@@ -51,11 +52,17 @@ class Originals:
     def __init__(self) -> None:
         self._chunks: dict[int, tuple[Chunk, str]] = {}
         self._wordings: dict[int, tuple[str, str]] = {}
+        self._beginnings: set[str] = set()
+        self._is_ascii = True
 
     def add(self, row: int, chunk: Chunk) -> None:
         """Add a chunk that has its own place, or is part of one."""
         if _may_repeat(chunk):
-            self._chunks[row] = (chunk, chunk.text.casefold())
+            folded = chunk.text.casefold()
+            self._chunks[row] = (chunk, folded)
+            self._is_ascii = self._is_ascii and folded.isascii()
+            words = folded.translate(_APART).split() if self._is_ascii else ()
+            self._beginnings.update([word[:_SAMPLE_CHARS] for word in words])
 
     def may_hold(self, text: str) -> bool:
         """Tell whether any of them may say all that a text says: a cheap first test."""
@@ -79,6 +86,11 @@ class Originals:
         if len(text) < _SAMPLED_CHARS:
             return near
         for sample in _samples(text):
+            # A sample is the beginning of a word. Where scripts without spaces mix with others,
+            # that word may be in the middle of another run of letters.
+            is_whole = self._is_ascii and len(sample) == _SAMPLE_CHARS
+            if is_whole and sample not in self._beginnings:
+                return []
             near = [row for row in near if sample in self._chunks[row][1]]
             if not near:
                 break

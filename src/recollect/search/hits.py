@@ -54,13 +54,13 @@ def cut(order: Sequence[int], *, loaded: Loaded, max_results: int) -> list[Span]
         has_room = len(kept) < max_results
         path = loaded.paths[row]
         is_compared = (has_room or rank < COMPARED) and originals.may_hold(loaded.texts[row])
-        if not (has_room or is_compared or path in shown):
+        same_path = shown.get(path, ())
+        host = next((at for at in same_path if _overlap(kept[at].row, row, loaded=loaded)), None)
+        if not has_room and not is_compared and host is None:
             continue
         chunk = loaded.chunks[row]
-        same_path = shown.get(path, ())
-        overlapped = (at for at in same_path if _overlap(loaded.chunks[kept[at].row], chunk))
         original = originals.repeated_by(chunk) if is_compared else None
-        if (host := next(overlapped, None)) is not None:
+        if host is not None:
             kept[host] = _widened(kept[host], chunk)
         elif original is not None:
             span = kept[hosts[original]]
@@ -99,12 +99,12 @@ def _repeat(path: str, start_line: int, end_line: int) -> Repeat:
     return Repeat(path, start_line, end_line, citation(path, start_line, end_line))
 
 
-def _overlap(better: Chunk, other: Chunk) -> bool:
+def _overlap(better: int, other: int, *, loaded: Loaded) -> bool:
     """Tell whether chunks of one path share lines."""
     return (
-        better.source == other.source
-        and better.start_line <= other.end_line
-        and other.start_line <= better.end_line
+        loaded.sources[better] is loaded.sources[other]
+        and loaded.start_lines[better] <= loaded.end_lines[other]
+        and loaded.start_lines[other] <= loaded.end_lines[better]
     )
 
 
@@ -202,12 +202,12 @@ def snippet(text: str, *, words: Collection[str]) -> str:
     lines = text.split("\n")
     if len(lines) == 1:
         return _cut_line(text, words=words)
-    wanted = set(words)
-    held = [frozenset(terms(line)) & wanted for line in lines]
+    wanted = frozenset(words)
+    held = [wanted.intersection(terms(line)) for line in lines]
     best_start, best_end, best_count = 0, 0, -1
     for start in range(len(lines)):
         end = _last_that_fits(lines, start)
-        count = len(frozenset().union(*held[start:end]))
+        count = len(held[start].union(*held[start + 1 : end]))
         if count > best_count:
             best_start, best_end, best_count = start, end, count
     shown = "\n".join(lines[best_start:best_end])

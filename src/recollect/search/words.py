@@ -33,6 +33,8 @@ COMPARED = 100
 _ONE_THREAD = 1 << 18
 """Multiplications up to which the linear algebra library begins no thread: on a busy machine its
 threads take ten times as long to begin and to end as the products take."""
+_TILE = 16  # codes that the library multiplies at once
+_UNPACKED = 8  # products whose codes are unpacked at once, into what fits a processor's cache
 
 
 def word_weights(asked: QuestionWords, *, question: QueryTerms, corpus: Corpus) -> Floats:
@@ -65,11 +67,15 @@ def word_matches(asked: QuestionWords, weights: Floats, codes: Sequence[bytes]) 
     packed = np.frombuffer(b"".join(codes), dtype=np.uint8).reshape(-1, width)
     products = np.empty((len(packed), len(states)), dtype=np.float32)
     rows = max(1, _ONE_THREAD // states.size)
+    rows -= rows % _TILE if rows > _TILE else 0
+    across = np.ascontiguousarray(states.T)
     signs = np.empty((rows, dimensions), dtype=np.float32)
-    for at in range(0, len(packed), rows):
-        bits = np.unpackbits(packed[at : at + rows], axis=1, count=dimensions)
-        signs[: len(bits)] = bits
-        np.matmul(signs[: len(bits)], states.T, out=products[at : at + rows])
+    for at in range(0, len(packed), _UNPACKED * rows):
+        bits = np.unpackbits(packed[at : at + _UNPACKED * rows], axis=1, count=dimensions)
+        for start in range(0, len(bits), rows):
+            part = bits[start : start + rows]
+            signs[: len(part)] = part
+            np.dot(signs[: len(part)], across, out=products[at + start : at + start + len(part)])
     starts = np.cumsum([0, *(len(each) // width for each in codes[:-1])])
     # The product with signs of ±1 is twice that with bits of 0 and 1, less the sum.
     best = 2 * np.maximum.reduceat(products, starts, axis=0) - states.sum(axis=1)

@@ -84,6 +84,7 @@ class Loaded:
     paths: Sequence[str]
     sources: Sequence[SourceKind]
     start_lines: Sequence[int]
+    end_lines: Sequence[int]
     days: Sequence[date | None]
     importance: Sequence[int | None]
     texts: Sequence[str]

@@ -207,6 +207,7 @@ class RamStore(Store):
             paths=[chunk.path for chunk in chunks],
             sources=[chunk.source for chunk in chunks],
             start_lines=[chunk.start_line for chunk in chunks],
+            end_lines=[chunk.end_line for chunk in chunks],
             days=[chunk.when for chunk in chunks],
             importance=[chunk.importance for chunk in chunks],
             texts=[chunk.text for chunk in chunks],

@@ -52,13 +52,13 @@ def test_parts_of_any_size_give_what_the_definition_gives() -> None:
 
 def test_no_product_is_large_enough_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
-    product = np.matmul
+    product = np.dot
 
     def noted(one: Any, other: Any, **named: Any) -> Any:
         sizes.append(one.shape[0] * other.size)
         return product(one, other, **named)
 
-    monkeypatch.setattr(np, "matmul", noted)
+    monkeypatch.setattr(np, "dot", noted)
     for asked in (2, 14, 200):
         word_matches(*drawn([120] * 100, asked=asked))
     assert max(sizes) <= 1 << 18

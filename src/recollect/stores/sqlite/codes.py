@@ -17,6 +17,7 @@ from recollect.stores.sqlite.rows import (
     RowError,
     blob_of,
     check_tail,
+    columns_of,
     ids_in,
     stack,
     text_in,
@@ -158,10 +159,8 @@ def forget_codes(connection: apsw.Connection, *, space: int) -> None:
 
 def columns(rows: Iterable[tuple[int, bytes, int]], *, dimensions: int) -> tuple[Texts, Vectors]:
     """Return texts and vectors of rows of text, vector and tail."""
-    stored = list(rows)
-    texts = np.array([row[0] for row in stored], dtype=np.int64)
-    vectors = [row[1] for row in stored]
-    return texts, stack(vectors, (row[2] for row in stored), dimensions=dimensions)
+    texts, vectors, tails = columns_of(list(rows), count=3)
+    return np.array(texts, dtype=np.int64), stack(vectors, tails, dimensions=dimensions)
 
 
 class CodeCache:

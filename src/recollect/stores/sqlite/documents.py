@@ -19,7 +19,10 @@ from recollect.stores.sqlite.rows import (
     as_of,
     audience_of,
     blob_of,
+    blobs_of,
     chunk_of,
+    column_of,
+    columns_of,
     fact_row,
     join_heading,
     known_of,
@@ -35,9 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import apsw
+    import numpy.typing as npt
 
     from recollect.stores.base import DocumentWrite, Expected
-    from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
+    from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind, Vectors
 
 ADD_TEXT = "INSERT INTO texts (digest) VALUES (?) ON CONFLICT DO NOTHING"
 _INSERT_DOCUMENT = """
@@ -74,6 +78,7 @@ _LOAD = f"""
     LEFT JOIN vectors v
         ON v.id = {vector_id("(SELECT id FROM spaces WHERE fingerprint = ?)", "c.text_id")}
 """  # noqa: S608 - our own column names
+_LOADED = 20  # columns of it
 _SUPERSEDED = """
     SELECT f.id, c.text, c.prefix, f.superseded_by,
            coalesce((SELECT n.text FROM facts g JOIN chunks n ON n.id = g.chunk
@@ -202,25 +207,23 @@ class SqliteDocuments(SqliteFile, DocumentStore):
     ) -> Loaded:
         with self._reading() as connection:
             rows = list(connection.execute(_LOAD, (json.dumps(list(keys)), str(fingerprint))))
-            has_vector = np.array([row[-1] is not None for row in rows], dtype=np.bool_)
-            stored = [row[-1] for row in rows if row[-1] is not None]
-            tails = [row[-2] for row in rows if row[-1] is not None]
-            width = len(blob_of(stored[0])) // FLOAT_BYTES if stored else 0
-            vectors = np.zeros((len(rows), width), dtype=np.float32)
-            vectors[has_vector] = stack(stored, tails, dimensions=width)
-            bags = [blob_of(row[-4], entry_bytes=term_counts.ENTRY_BYTES) for row in rows]
-            chunks = StoredChunks(rows, explained=lambda: translated(self._path))
+            columns = columns_of(rows, count=_LOADED)
+            *_, bags, lengths, tails, stored = columns
+            vectors, has_vector = _vectors_of(stored, tails)
+            chunks = StoredChunks(rows, columns, explained=lambda: translated(self._path))
+            bags = blobs_of(bags, entry_bytes=term_counts.ENTRY_BYTES)
             return Loaded(
-                keys=tuple(ChunkKey(row[0]) for row in rows),
+                keys=tuple(map(ChunkKey, column_of(columns[0], int))),
                 chunks=chunks,
                 paths=chunks.paths,
                 sources=chunks.sources,
                 start_lines=chunks.start_lines,
+                end_lines=chunks.end_lines,
                 days=chunks.days,
                 importance=chunks.importance,
                 texts=chunks.texts,
                 counts=term_counts.count(bags, terms),
-                lengths=np.array([whole_of(row[-3]) for row in rows], dtype=np.int64),
+                lengths=np.array(column_of(lengths, int), dtype=np.int64),
                 vectors=vectors,
                 has_vector=has_vector,
             )
@@ -229,6 +232,21 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         with self._reading() as connection:
             rows = connection.execute(_SUPERSEDED, (as_of(scope), audience_of(scope)))
             return [SupersededFact(*map(text_of, row)) for row in rows]
+
+
+def _vectors_of(
+    stored: Sequence[object], tails: Sequence[object]
+) -> tuple[Vectors, npt.NDArray[np.bool_]]:
+    """Return a column of vectors, zeroes where there is none, and where there is one."""
+    has_vector = np.array([vector is not None for vector in stored], dtype=np.bool_)
+    held = [vector for vector in stored if vector is not None]
+    width = len(blob_of(held[0])) // FLOAT_BYTES if held else 0
+    if len(held) == len(stored):
+        return stack(held, tails, dimensions=width), has_vector
+    vectors = np.zeros((len(stored), width), dtype=np.float32)
+    own = [tail for tail, vector in zip(tails, stored, strict=True) if vector is not None]
+    vectors[has_vector] = stack(held, own, dimensions=width)
+    return vectors, has_vector
 
 
 def _insert_chunk(

@@ -1,25 +1,35 @@
 """A Scope as masks: for each segment which of its chunks a query may see.
 
-A segment never changes but for removed chunks, so its masks are kept by scope. Documents are
-compared once per segment, and a literal beginning of the glob decides about most of them.
+A segment never changes but for removed chunks, so its masks are kept by scope; the facts that hold
+at the moment of a query stand for that moment. Documents are compared once per segment, and a
+literal beginning of the glob decides about most of them.
 """
 
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from recollect.records import dataclass
 from recollect.stores import term_counts
-from recollect.stores.sqlite.rows import check_terms, hidden_sql, phrase_in, text_of, whole_of
-from recollect.stores.sqlite.segments import ids_of, places_in, segments
+from recollect.stores.sqlite.rows import (
+    as_of,
+    check_terms,
+    hidden_sql,
+    phrase_in,
+    text_of,
+    whole_of,
+)
+from recollect.stores.sqlite.segments import Sealed, ids_of, places_in, segments, state_of
 from recollect.text.globs import matches_of
 from recollect.text.tags import has_tag, tags_whole_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     import apsw
     import numpy.typing as npt
@@ -39,6 +49,11 @@ _DESCRIBED = """
 _CHUNKS_OF = """
     SELECT c.id FROM json_each(?) asked JOIN chunks c ON c.document = asked.value
 """
+_NEXT_CHANGE = """
+    SELECT min(moment) FROM (SELECT since AS moment FROM facts UNION ALL SELECT until FROM facts)
+    WHERE moment > ?
+"""
+_KEPT_AUDIENCES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +73,27 @@ class Filter:
     def __init__(self, connection: apsw.Connection, scope: Scope) -> None:
         self._connection = connection
         self._scope = scope
-        self._hidden: npt.NDArray[np.int64] | None = None
         self._tagged: dict[Tag, npt.NDArray[np.int64]] = {}
 
     def view(self, segment: Segment) -> View:
         """Return what the scope sees of a segment."""
-        return segment.kept(self._scope, lambda: self._look(segment))
+        return segment.kept(self.key, lambda: self._look(segment))
+
+    @cached_property
+    def key(self) -> Hashable:
+        """What a view of an unchanged segment depends on: not the moment, but what it hides."""
+        scope = self._scope
+        limits = (scope.source, scope.since, scope.before, scope.path, scope.tags, scope.phrases)
+        return limits, self._hidden.key
 
     @property
-    def hidden(self) -> npt.NDArray[np.int64]:
-        """The chunks of facts that may not be seen, in order."""
-        if self._hidden is None:
-            sql, bindings = hidden_sql(self._scope)
-            rows = self._connection.execute(f"{sql} ORDER BY chunk", bindings)
-            self._hidden = np.array([whole_of(row[0]) for row in rows], dtype=np.int64)
-        return self._hidden
+    def excludes_nothing(self) -> bool:
+        """Whether all chunks are in scope."""
+        return self._scope.is_open and not len(self._hidden.chunks)
+
+    @cached_property
+    def _hidden(self) -> _HiddenFacts:
+        return _hidden_facts(self._connection, self._scope)
 
     def _look(self, segment: Segment) -> tuple[View, int]:
         lengths = segment.column("lengths")
@@ -92,7 +113,7 @@ class Filter:
         live = segment.live()
         if live is not None:
             yield live
-        hidden = places_in(segment, self.hidden)
+        hidden = places_in(segment, self._hidden.chunks)
         if len(hidden):
             seen = np.ones(segment.chunks, dtype=np.bool_)
             seen[hidden] = False
@@ -158,16 +179,66 @@ def allowed_texts(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.b
     Runs on the caller's snapshot. Texts of removed chunks may be among them if it is None.
     """
     sieve = Filter(connection, scope)
-    if scope.is_open and not len(sieve.hidden):
+    if sieve.excludes_nothing:
         return None
-    parts = [
-        (segment.column("texts"), sieve.view(segment).mask) for segment in segments(connection)
-    ]
-    seen = [texts if mask is None else texts[mask] for texts, mask in parts]
-    allowed = np.zeros(1 + max((int(own.max()) for own in seen if len(own)), default=0), np.bool_)
-    for own in seen:
-        allowed[own] = True
-    return allowed
+    pieces = segments(connection)
+
+    def look() -> tuple[Mask, int]:
+        parts = [(piece.column("texts"), sieve.view(piece).mask) for piece in pieces]
+        seen = [texts if mask is None else texts[mask] for texts, mask in parts]
+        last = max((int(own.max()) for own in seen if len(own)), default=0)
+        allowed = np.zeros(1 + last, np.bool_)
+        for own in seen:
+            allowed[own] = True
+        return allowed, len(allowed)
+
+    if not pieces:
+        return look()[0]
+    # Kept with the last one, for these others.
+    others = tuple((each.token, each.stamp) for each in pieces[:-1] if isinstance(each, Sealed))
+    return pieces[-1].kept((others, sieve.key), look)
+
+
+@dataclass(frozen=True, slots=True)
+class _HiddenFacts:
+    """The chunks of facts that an audience may not see, and for how long that is so."""
+
+    chunks: npt.NDArray[np.int64]
+    """In order."""
+    key: bytes
+    """The same, to compare."""
+    since: str
+    until: str | None
+    """Moments, in the stored form; None is always."""
+
+    def holds(self, moment: str) -> bool:
+        return self.since <= moment and (self.until is None or moment < self.until)
+
+
+_hidden_by_audience: WeakKeyDictionary[
+    apsw.Connection, tuple[tuple[int, int], dict[Hashable, _HiddenFacts]]
+] = WeakKeyDictionary()
+
+
+def _hidden_facts(connection: apsw.Connection, scope: Scope) -> _HiddenFacts:
+    """Return what a scope hides, read again if chunks changed or a fact has begun or ended since.
+
+    No fact changes without its chunk, and no id of a chunk is used twice.
+    """
+    state, moment = state_of(connection), as_of(scope)
+    kept = _hidden_by_audience.get(connection)
+    if kept is None or kept[0] != state or len(kept[1]) > _KEPT_AUDIENCES:
+        kept = _hidden_by_audience[connection] = state, {}
+    audience = (scope.audience, scope.with_superseded)
+    found = kept[1].get(audience)
+    if found is None or not (scope.with_superseded or found.holds(moment)):
+        sql, bindings = hidden_sql(scope)
+        rows = connection.execute(f"{sql} ORDER BY chunk", bindings)
+        chunks = np.array([whole_of(row[0]) for row in rows], dtype=np.int64)
+        until = connection.execute(_NEXT_CHANGE, (moment,)).get
+        found = _HiddenFacts(chunks, chunks.tobytes(), moment, until)
+        kept[1][audience] = found
+    return found
 
 
 def in_scope(

@@ -45,7 +45,6 @@ CHUNK_COLUMNS = (
     "(SELECT json_array(id, scope, since, until, superseded_by) FROM facts WHERE chunk = c.id)"
 )
 """The columns that `chunk_of` reads, in order; `c` is the chunk and `d` its document."""
-_COLUMNS = 14  # of them, those that are read for every chunk
 KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
 """The query whose rows `known_of` reads."""
 _SOURCES = {kind.value: kind for kind in SourceKind}
@@ -132,6 +131,12 @@ def check_tail(value: object) -> None:
         raise RowError("the end of a row is missing")
 
 
+def check_tails(values: Iterable[object]) -> None:
+    """Check that the ends of rows are there."""
+    for value in set(values):
+        check_tail(value)
+
+
 def real_of(value: object) -> float:
     """Return a number column's value."""
     if not isinstance(value, int | float) or not math.isfinite(value):
@@ -151,15 +156,22 @@ def digests_of(stored: object) -> frozenset[str]:
     return frozenset(map(text_of, json.loads(text_of(stored))))
 
 
-def stack(blobs: Sequence[object], tails: Iterable[object] = (), *, dimensions: int) -> Vectors:
+def blobs_of(values: Sequence[object], *, entry_bytes: int = 1) -> Sequence[bytes]:
+    """Return the values of a blob column, each of entries of so many bytes."""
+    blobs = column_of(values, bytes)
+    for length in set(map(len, blobs)):
+        if length % entry_bytes:
+            raise RowError(f"a blob of {length} bytes has no entries of {entry_bytes} bytes")
+    return blobs
+
+
+def stack(values: Sequence[object], tails: Iterable[object] = (), *, dimensions: int) -> Vectors:
     """Return stored vectors as the rows of a matrix."""
-    if any(tail != _TAIL for tail in tails):
-        raise RowError("the end of a row is missing")
-    for blob in blobs:
-        if not isinstance(blob, bytes) or len(blob) != dimensions * FLOAT_BYTES:
-            raise RowError(f"a vector does not have {dimensions} dimensions")
-    joined = b"".join(cast("Sequence[bytes]", blobs))
-    return np.frombuffer(joined, dtype=np.float32).reshape(len(blobs), dimensions)
+    check_tails(tails)
+    blobs = column_of(values, bytes)
+    if set(map(len, blobs)) - {dimensions * FLOAT_BYTES}:
+        raise RowError(f"a vector does not have {dimensions} dimensions")
+    return np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(blobs), dimensions)
 
 
 @decoding
@@ -196,7 +208,7 @@ def chunk_of(row: Sequence[object]) -> Chunk:
         when=day_of(day),
         speaker=text_of(speaker),
         moment=text_of(moment),
-        importance=None if importance is None else whole_of(importance),
+        importance=_importance_of(importance),
         triggers=text_of(triggers),
         media="" if media is None else blob_of(media).hex(),
         fact=None if fact is None else _mark_of(text_of(fact)),
@@ -212,6 +224,7 @@ class StoredChunks(Sequence[Chunk]):
     def __init__(
         self,
         rows: Sequence[Sequence[object]],
+        columns: Sequence[Sequence[object]],
         *,
         explained: Callable[[], AbstractContextManager[None]],
     ) -> None:
@@ -219,21 +232,21 @@ class StoredChunks(Sequence[Chunk]):
 
         Args:
             rows: what was read.
+            columns: the same by column.
             explained: turns the error of a damaged row into one for the user, whenever it is made.
 
         """
         self._rows = rows
         self._explained = explained
         self._made: dict[int, Chunk] = {}
-        columns = tuple(zip(*rows, strict=True)) or ((),) * _COLUMNS
-        self.paths = _column(columns[1], str)
+        self.paths = column_of(columns[1], str)
         self.sources = _decoded(columns[2], source_of)
-        self.start_lines = _column(columns[3], int)
-        self.texts = _column(columns[5], str)
+        self.start_lines = column_of(columns[3], int)
+        self.end_lines = column_of(columns[4], int)
+        self.texts = column_of(columns[5], str)
         self.days = _decoded(columns[8], day_of)
-        self.importance = [None if value is None else whole_of(value) for value in columns[11]]
-        for tail in set(columns[13]):
-            check_tail(tail)
+        self.importance = _decoded(columns[11], _importance_of)
+        check_tails(columns[13])
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -244,7 +257,7 @@ class StoredChunks(Sequence[Chunk]):
     def __getitem__(self, place: slice) -> Sequence[Chunk]: ...
     def __getitem__(self, place: int | slice) -> Chunk | Sequence[Chunk]:
         if isinstance(place, slice):
-            return StoredChunks(self._rows[place], explained=self._explained)
+            return [self[each] for each in range(*place.indices(len(self)))]
         if place not in self._made:
             with self._explained():
                 self._made[place] = chunk_of(self._rows[place])
@@ -257,7 +270,12 @@ def _decoded(values: Sequence[object], decode: Callable[[object], Value]) -> lis
     return [made[value] for value in values]
 
 
-def _column(values: Sequence[object], kind: type[Value]) -> Sequence[Value]:
+def columns_of(rows: Sequence[Sequence[object]], *, count: int) -> Sequence[Sequence[object]]:
+    """Return the columns of rows that have so many: checks and loops are faster by column."""
+    return tuple(zip(*rows, strict=True)) or ((),) * count
+
+
+def column_of(values: Sequence[object], kind: type[Value]) -> Sequence[Value]:
     """Return the values of a column, all of one type."""
     if wrong := set(map(type, values)) - {kind}:
         raise RowError(f"a {kind.__name__} is stored as {wrong.pop().__name__}")
@@ -307,6 +325,10 @@ def source_of(stored: object) -> SourceKind:
 def day_of(stored: object) -> date | None:
     """Return the day of its stored form."""
     return None if stored is None else date.fromisoformat(text_of(stored))
+
+
+def _importance_of(stored: object) -> int | None:
+    return None if stored is None else whole_of(stored)
 
 
 def fact_row(fact: FactMark) -> tuple[str, str, str, str, str]:

@@ -336,10 +336,7 @@ def segments(connection: apsw.Connection) -> list[Segment]:
 
     """
     found: list[Segment] = list(sealed(connection))
-    state = connection.execute(_STATE).fetchone()
-    if state is None:
-        raise RowError("the totals are missing")
-    chunks, last = map(whole_of, state)
+    chunks, last = state_of(connection)
     after = found[-1].last if found else 0
     held = sum(each.chunks - each.removed for each in found)
     tail = _tail_of(connection, key=(after, chunks, last), after=after) if last > after else None
@@ -349,6 +346,14 @@ def segments(connection: apsw.Connection) -> list[Segment]:
     if held != chunks:
         raise TermsRowError(f"the keyword index has {held} of {chunks} chunks")
     return found
+
+
+def state_of(connection: apsw.Connection) -> tuple[int, int]:
+    """Return how many chunks the file has, and the last id: both the same only if all are."""
+    state = connection.execute(_STATE).fetchone()
+    if state is None:
+        raise RowError("the totals are missing")
+    return whole_of(state[0]), whole_of(state[1])
 
 
 _tails: WeakKeyDictionary[apsw.Connection, tuple[tuple[int, ...], Tail | None]] = (
