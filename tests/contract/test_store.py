@@ -951,6 +951,8 @@ def test_both_legs_see_a_fact_only_while_it_holds(store: Store) -> None:
     assert ({"new", "note"},) * 2 == seen(store, as_of=datetime(2026, 3, 1, tzinfo=UTC))
     assert ({"old", "note"},) * 2 == seen(store, as_of=datetime(2026, 2, 28, tzinfo=UTC))
     assert ({"old", "new", "note"},) * 2 == seen(store, with_superseded=True)
+    # Asked before, and nothing was stored since.
+    assert ({"new", "note"},) * 2 == seen(store, as_of=datetime(2026, 3, 1, 0, 0, 1, tzinfo=UTC))
 
 
 def test_facts_of_other_scopes_change_no_number(store: Store) -> None:

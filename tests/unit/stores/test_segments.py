@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import apsw
@@ -94,7 +94,15 @@ def test_a_question_takes_a_statement_for_each_term_and_segment_and_none_the_sec
         filtered = statements_of(store, Scope(path="memory/3/**", since=date(2021, 1, 1)))
         refiltered = statements_of(store, Scope(path="memory/3/**", since=date(2021, 1, 1)))
 
+        later = [
+            statements_of(
+                store, Scope(path="memory/4/**", as_of=datetime(2026, 1, day, tzinfo=UTC))
+            )
+            for day in (1, 2, 3)
+        ]
+
     assert again == refiltered == 4  # begin, segments, totals, rollback
+    assert [4, 4] == later[1:]  # what holds at a moment counts, not the moment
     assert first <= again + pieces * (len(ASKED) + 2) + 4  # columns, tail, hidden facts
     assert filtered <= again + pieces * 3 + 2
 

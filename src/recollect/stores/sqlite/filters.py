@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.stores.postings import Mask
-    from recollect.stores.sqlite.segments import Segment
+    from recollect.stores.sqlite.segments import Segment, State
     from recollect.types import Phrase, Scope, Tag
 
 _TEXTS = """
@@ -70,9 +70,10 @@ class View:
 class Filter:
     """A scope, applied to the segments of one snapshot."""
 
-    def __init__(self, connection: apsw.Connection, scope: Scope) -> None:
+    def __init__(self, connection: apsw.Connection, scope: Scope, *, state: State) -> None:
         self._connection = connection
         self._scope = scope
+        self._state = state
         self._tagged: dict[Tag, npt.NDArray[np.int64]] = {}
 
     def view(self, segment: Segment) -> View:
@@ -93,7 +94,7 @@ class Filter:
 
     @cached_property
     def _hidden(self) -> _HiddenFacts:
-        return _hidden_facts(self._connection, self._scope)
+        return _hidden_facts(self._connection, self._scope, state=self._state)
 
     def _look(self, segment: Segment) -> tuple[View, int]:
         lengths = segment.column("lengths")
@@ -138,7 +139,7 @@ class Filter:
         if tag in self._tagged:
             return self._tagged[tag]
         keys: list[int] = []
-        for segment in segments(self._connection):
+        for segment in segments(self._connection, self._state):
             candidates = np.ones(segment.chunks, dtype=np.bool_)
             for term in tag.terms:
                 candidates &= _holders(segment, term)
@@ -178,10 +179,11 @@ def allowed_texts(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.b
 
     Runs on the caller's snapshot. Texts of removed chunks may be among them if it is None.
     """
-    sieve = Filter(connection, scope)
+    state = state_of(connection)
+    sieve = Filter(connection, scope, state=state)
     if sieve.excludes_nothing:
         return None
-    pieces = segments(connection)
+    pieces = segments(connection, state)
 
     def look() -> tuple[Mask, int]:
         parts = [(piece.column("texts"), sieve.view(piece).mask) for piece in pieces]
@@ -209,33 +211,33 @@ class _HiddenFacts:
     """The same, to compare."""
     since: str
     until: str | None
-    """Moments, in the stored form; None is always."""
+    """Moments, in the stored form; None is never."""
 
     def holds(self, moment: str) -> bool:
         return self.since <= moment and (self.until is None or moment < self.until)
 
 
 _hidden_by_audience: WeakKeyDictionary[
-    apsw.Connection, tuple[tuple[int, int], dict[Hashable, _HiddenFacts]]
+    apsw.Connection, tuple[State, dict[Hashable, _HiddenFacts]]
 ] = WeakKeyDictionary()
 
 
-def _hidden_facts(connection: apsw.Connection, scope: Scope) -> _HiddenFacts:
+def _hidden_facts(connection: apsw.Connection, scope: Scope, *, state: State) -> _HiddenFacts:
     """Return what a scope hides, read again if chunks changed or a fact has begun or ended since.
 
-    No fact changes without its chunk, and no id of a chunk is used twice.
+    No fact changes without its chunk.
     """
-    state, moment = state_of(connection), as_of(scope)
+    moment = "" if scope.with_superseded else as_of(scope)
     kept = _hidden_by_audience.get(connection)
     if kept is None or kept[0] != state or len(kept[1]) > _KEPT_AUDIENCES:
         kept = _hidden_by_audience[connection] = state, {}
     audience = (scope.audience, scope.with_superseded)
     found = kept[1].get(audience)
-    if found is None or not (scope.with_superseded or found.holds(moment)):
+    if found is None or not found.holds(moment):
         sql, bindings = hidden_sql(scope)
         rows = connection.execute(f"{sql} ORDER BY chunk", bindings)
         chunks = np.array([whole_of(row[0]) for row in rows], dtype=np.int64)
-        until = connection.execute(_NEXT_CHANGE, (moment,)).get
+        until = connection.execute(_NEXT_CHANGE, (moment,)).get if moment else None
         found = _HiddenFacts(chunks, chunks.tobytes(), moment, until)
         kept[1][audience] = found
     return found
@@ -245,9 +247,10 @@ def in_scope(
     connection: apsw.Connection, scope: Scope, chunks: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
     """Return which of these chunks a scope sees. Runs on the caller's snapshot."""
-    sieve = Filter(connection, scope)
+    state = state_of(connection)
+    sieve = Filter(connection, scope, state=state)
     seen = np.zeros(len(chunks), dtype=np.bool_)
-    for segment in segments(connection):
+    for segment in segments(connection, state):
         inside = np.flatnonzero((chunks >= segment.first) & (chunks <= segment.last))
         if not len(inside):
             continue

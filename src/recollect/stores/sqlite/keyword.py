@@ -15,7 +15,7 @@ from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
 from recollect.stores.postings import Part, best
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.filters import Filter
-from recollect.stores.sqlite.segments import segments
+from recollect.stores.sqlite.segments import segments, state_of
 from recollect.types import ChunkKey, Scope
 
 if TYPE_CHECKING:
@@ -29,12 +29,14 @@ class SqliteKeywords(SqliteFile, KeywordIndex):
         self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
     ) -> KeywordPool:
         with self._reading() as connection:
-            pieces = segments(connection)
+            state = state_of(connection)
+            pieces = segments(connection, state)
             asked = list(dict.fromkeys(terms))
             hashes = [term_counts.hash_of(term) for term in asked]
             # The score of a word must not tell how often it occurs in the facts of others.
-            visible = Filter(connection, Scope(audience=scope.audience, with_superseded=True))
-            allowed = Filter(connection, scope)
+            everything = Scope(audience=scope.audience, with_superseded=True)
+            visible = Filter(connection, everything, state=state)
+            allowed = Filter(connection, scope, state=state)
             views = [visible.view(piece) for piece in pieces]
             parts = [
                 Part(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from recollect.stores.postings import Entries, Mask, Postings
 
     Column = npt.NDArray[np.integer]
+    State = tuple[int, int]
 
 Value = TypeVar("Value")
 
@@ -328,15 +329,19 @@ def sealed(connection: apsw.Connection) -> list[Sealed]:
     return [Sealed(connection, *map(whole_of, row)) for row in connection.execute(_SEGMENTS)]
 
 
-def segments(connection: apsw.Connection) -> list[Segment]:
+def segments(connection: apsw.Connection, state: State | None = None) -> list[Segment]:
     """Return all chunks as segments, the tail last, on the caller's snapshot.
+
+    Args:
+        connection: to the file.
+        state: of the same snapshot, if the caller knows it.
 
     Raises:
         RowError: the segments do not hold the chunks that the file has.
 
     """
     found: list[Segment] = list(sealed(connection))
-    chunks, last = state_of(connection)
+    chunks, last = state or state_of(connection)
     after = found[-1].last if found else 0
     held = sum(each.chunks - each.removed for each in found)
     tail = _tail_of(connection, key=(after, chunks, last), after=after) if last > after else None
@@ -348,8 +353,11 @@ def segments(connection: apsw.Connection) -> list[Segment]:
     return found
 
 
-def state_of(connection: apsw.Connection) -> tuple[int, int]:
-    """Return how many chunks the file has, and the last id: both the same only if all are."""
+def state_of(connection: apsw.Connection) -> State:
+    """Return how many chunks the file has, and the last id.
+
+    No id is used twice and no chunk changes, so both are the same only if all chunks are.
+    """
     state = connection.execute(_STATE).fetchone()
     if state is None:
         raise RowError("the totals are missing")
@@ -362,10 +370,7 @@ _tails: WeakKeyDictionary[apsw.Connection, tuple[tuple[int, ...], Tail | None]] 
 
 
 def _tail_of(connection: apsw.Connection, *, key: tuple[int, ...], after: int) -> Tail | None:
-    """Return the tail, read again if chunks were added or removed since.
-
-    No id is used twice and no chunk changes, so the number of chunks and the last id tell.
-    """
+    """Return the tail, read again if chunks were added or removed since."""
     kept = _tails.get(connection)
     if kept is None or kept[0] != key:
         kept = _tails[connection] = key, read_tail(connection, after=after)
