@@ -5,6 +5,7 @@ They know nothing of how they are shown.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -475,3 +476,35 @@ class ChunkMap:
     nearest: tuple[int, ...] = ()
     """Indexes into `points` of the chunks nearest to the query, best first."""
     degraded: Mapping[str, Degradation] | None = None
+
+
+@dataclass(slots=True)
+class Embedded:
+    """What one run of embedding did."""
+
+    done: int = 0
+    """Texts embedded by the provider."""
+    reused: int = 0
+    """Texts whose vector was in the cache."""
+    tokens: int = 0
+    """Estimated tokens of what was embedded."""
+    cost: float | None = None
+    """Estimated US dollars; None if nothing is paid or the price is unknown."""
+    degradation: Degradation | None = None
+    """Why texts were left without a vector."""
+    refused: tuple[str, ...] = ()
+    """Digests of texts that the provider does not accept."""
+    left: tuple[str, ...] = ()
+    """Digests of texts that are for another provider."""
+    is_complete: bool = False
+    """Every text was sent and answered, even if the answer was a refusal of that text."""
+
+    def after(self, earlier: Embedded) -> Embedded:
+        """Return what this run and an earlier one did together."""
+        return replace(
+            self,
+            done=self.done + earlier.done,
+            reused=self.reused + earlier.reused,
+            tokens=self.tokens + earlier.tokens,
+            degradation=self.degradation or earlier.degradation,
+        )

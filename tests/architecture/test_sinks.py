@@ -27,7 +27,8 @@ TERMINAL = {
     "shells/cli/__init__.py: error.show": 1,
     "shells/cli/evaluate.py: click.prompt": 1,
     # No texts: the version, whether it is a terminal, a flush, the address that is served.
-    "__main__.py: sys.stdout": 1,
+    "__main__.py: sys.stderr": 1,  # flushed
+    "__main__.py: sys.stdout": 2,
     "shells/cli/__init__.py: sys.stdout": 1,
     "shells/cli/shared.py: sys.stderr": 2,
     "shells/mcp/http.py: sys.stderr": 2,

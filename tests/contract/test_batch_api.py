@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
-    from recollect.ingest.embed import Embedded
     from recollect.providers.base import BatchApi
     from recollect.providers.remote.provider import RemoteProvider
+    from recollect.reports import Embedded
 
 DIMENSIONS = 16
 TEXTS = ("A heron on the ice.", "Tea at four.", "The key is under the mat.", "A grey heron.")

@@ -17,7 +17,7 @@ from recollect.errors import (
     RequestRefusedError,
     VectorsRejectedError,
 )
-from recollect.ingest.embed import Embedded, embed_missing
+from recollect.ingest.embed import embed_missing
 from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import Limits
 from recollect.stores.ram import RamStore
@@ -26,6 +26,7 @@ from recollect.types import Background, Chunk, Document, Fingerprint, Role, Sour
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from recollect.reports import Embedded
     from recollect.types import Progress, Step, Vectors
 
 SPACE = Fingerprint("test", "scripted", 4, "plain")

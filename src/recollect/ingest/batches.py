@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ProviderBusyError, ProviderError
-from recollect.ingest.embed import Embedded
+from recollect.reports import Embedded
 from recollect.types import Degradation, Step
 
 if TYPE_CHECKING:

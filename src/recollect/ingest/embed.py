@@ -25,6 +25,7 @@ from recollect.ingest.media import load_media
 from recollect.ingest.requests import EmbedRequest, RequestPacker, RequestSizes, WorkerPool
 from recollect.providers.base import Charge, EmbedsMedia, EmbedsPatiently, word_reader
 from recollect.records import dataclass
+from recollect.reports import Embedded
 from recollect.stores.base import Missing
 from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
@@ -45,38 +46,6 @@ _LEAST_TOKENS = 128  # a shorter text is not refused for its length
 _EXCLUDE = "Make such a file smaller or shorter, or name it in the setting `exclude`."
 _SMALL_REQUEST = 8  # texts per request if there is a deadline and no thread
 _GRACE_SECONDS = 5.0  # an interrupted run waits so long for answers that are already paid for
-
-
-@dataclass(slots=True)
-class Embedded:
-    """What one run did."""
-
-    done: int = 0
-    """Texts embedded by the provider."""
-    reused: int = 0
-    """Texts whose vector was in the cache."""
-    tokens: int = 0
-    """Estimated tokens of what was embedded."""
-    cost: float | None = None
-    """Estimated US dollars; None if nothing is paid or the price is unknown."""
-    degradation: Degradation | None = None
-    """Why texts were left without a vector."""
-    refused: tuple[str, ...] = ()
-    """Digests of texts that the provider does not accept."""
-    left: tuple[str, ...] = ()
-    """Digests of texts that are for another provider."""
-    is_complete: bool = False
-    """Every text was sent and answered, even if the answer was a refusal of that text."""
-
-    def after(self, earlier: Embedded) -> Embedded:
-        """Return what this run and an earlier one did together."""
-        return replace(
-            self,
-            done=self.done + earlier.done,
-            reused=self.reused + earlier.reused,
-            tokens=self.tokens + earlier.tokens,
-            degradation=self.degradation or earlier.degradation,
-        )
 
 
 def embed_missing(  # noqa: PLR0913 - the parts that meet here

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from recollect.ingest.curated import is_curated
 from recollect.reports import Excerpt, Failure
 from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
-from recollect.text.graphemes import boundary_before
 from recollect.types import Document, Stat, digest_of
 
 if TYPE_CHECKING:
@@ -203,6 +202,8 @@ def excerpt(
     # The last line's newline is not shown, so it does not count.
     kept = asked[: sum(end - 1 <= max_chars for end in ends)]
     if asked and not kept:
+        from recollect.text.graphemes import boundary_before  # noqa: PLC0415 - slow to load
+
         kept = [asked[0][: boundary_before(asked[0], max_chars)]]
     following = start + len(kept)
     return Excerpt(

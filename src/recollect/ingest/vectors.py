@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ProviderError, StoreError
-from recollect.ingest.embed import Embedded, embed_missing, embed_texts
 from recollect.providers.base import READS_ENOUGH, OffersBatches, word_reader
-from recollect.providers.calibrate import NOTES, QUESTIONS, background_of
 from recollect.records import dataclass
+from recollect.reports import Embedded
 from recollect.types import Degradation, Leg, Role, Step
 
 if TYPE_CHECKING:
@@ -187,6 +186,8 @@ class Embedder:
         progress: Progress,
     ) -> Embedded:
         """Measure the space, collect batches, embed the rest, publish, prune."""
+        from recollect.ingest.embed import embed_missing  # noqa: PLC0415 - not for a search
+
         store, fingerprint = self.store, provider.fingerprint
         beside = supplement.fingerprint if supplement else None
         is_whole_run = max_texts is None
@@ -268,6 +269,8 @@ class Embedder:
         progress: Progress,
     ) -> Embedded:
         """Embed what the provider left with the supplement; return what both did."""
+        from recollect.ingest.embed import embed_missing  # noqa: PLC0415 - not for a search
+
         own = CachedVectors(
             self.store, supplement.fingerprint, cache=self.cache, today=self.today()
         )
@@ -434,6 +437,8 @@ def _measured(
     provider: Provider, *, deadline: float | None, progress: Progress
 ) -> Background | None:
     """Return the background of a provider's space; None if there is not enough time."""
+    from recollect.ingest.embed import embed_texts  # noqa: PLC0415 - not for a search
+    from recollect.providers.calibrate import NOTES, QUESTIONS, background_of  # noqa: PLC0415
 
     def embedded(texts: Sequence[str], role: Role) -> Vectors | None:
         return embed_texts(provider, texts, role=role, progress=progress, deadline=deadline)

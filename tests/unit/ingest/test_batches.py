@@ -33,7 +33,7 @@ from recollect.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recollect.ingest.embed import Embedded
+    from recollect.reports import Embedded
     from recollect.types import Vector
 
 SPACE = Fingerprint("vendor", "model", 4, "plain")

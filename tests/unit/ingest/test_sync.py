@@ -13,7 +13,6 @@ import pytest
 
 from recollect import Memory
 from recollect.ingest import lease, sync
-from recollect.ingest.embed import Embedded
 from recollect.ingest.lease import WRITER, WriterLease
 from recollect.ingest.sync import (
     CHEAP_TEXTS,
@@ -24,7 +23,7 @@ from recollect.ingest.sync import (
     SyncOptions,
 )
 from recollect.ingest.vectors import Embedding
-from recollect.reports import Failure, Report
+from recollect.reports import Embedded, Failure, Report
 from recollect.stores.base import Holder
 from recollect.stores.sqlite import SqliteStore
 from recollect.types import Degradation, Document, SourceKind, Stat, Step, silent

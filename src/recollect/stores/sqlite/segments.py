@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from recollect.records import dataclass
 from recollect.stores import postings, term_counts
 from recollect.stores.postings import PostingsBlock
 from recollect.stores.sqlite.rows import (

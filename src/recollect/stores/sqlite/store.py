@@ -31,12 +31,10 @@ from recollect.stores.sqlite.connect import (
 )
 from recollect.stores.sqlite.documents import SqliteDocuments
 from recollect.stores.sqlite.keyword import SqliteKeywords
-from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.stores.sqlite.missing import space_id
 from recollect.stores.sqlite.overview import SqliteOverview
 from recollect.stores.sqlite.repair import audit, find_broken, find_drift, needs_terms, repair
 from recollect.stores.sqlite.rows import hidden_sql, vector_id
-from recollect.stores.sqlite.salvage import copied, salvage
 from recollect.stores.sqlite.terms import has_all_terms, rebuild_terms
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from recollect.stores.sqlite.leases import SqliteLeases
     from recollect.stores.sqlite.vectors import Engine
     from recollect.types import Fingerprint
 
@@ -146,6 +145,8 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
 
     def leases(self) -> SqliteLeases:
         """Return a handle to the file's leases, with its own connection."""
+        from recollect.stores.sqlite.leases import SqliteLeases  # noqa: PLC0415 - for writers
+
         return SqliteLeases(self._path)
 
     @property
@@ -275,6 +276,8 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
 
     def adopt(self, kept: Path) -> int:
         """Take over what cannot be read from the files again; return how many vectors."""
+        from recollect.stores.sqlite.salvage import salvage  # noqa: PLC0415 - after damage
+
         with self._writing() as connection:
             return salvage(kept, connection, engine=self._engine)
 
@@ -424,6 +427,8 @@ def _connected(path: Path, *, engine: Engine, writable: bool) -> apsw.Connection
                 is_ours = pages.check(connection, path=path)
                 schema.migrate(connection, path=path)
                 if not is_ours:
+                    from recollect.stores.sqlite.salvage import copied  # noqa: PLC0415
+
                     connection = copied(connection, path)
             else:
                 schema.require_current(connection, path=path)
