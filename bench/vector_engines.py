@@ -1,6 +1,6 @@
 """How fast and how exact are the vector engines of the SQLite store?
 
-usage: python -m bench.vector_engines [CHUNKS …]     default: 10000 100000
+usage: python -m bench.vector_engines [CHUNKS …] [--dimensions 384]     default: 10000 100000
 
 Clustered random vectors (384 dimensions, as the default model's), 24 nearest of 50 queries, all
 engines in one run on one file, in milliseconds of CPU: read the ratios.
@@ -8,8 +8,8 @@ engines in one run on one file, in milliseconds of CPU: read the ratios.
 
 from __future__ import annotations
 
+import argparse
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,18 +20,18 @@ from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.types import Fingerprint, Scope
 
-DIMENSIONS = 384
 QUERIES = 50
 ROUNDS = 3
 NEAREST = 24
 CLUSTERS = 500
 SPREAD = 0.9
-SPACE = Fingerprint("bench", "clustered", DIMENSIONS, "none")
+SPACE = Fingerprint("bench", "clustered", None, "none")
 
 
 def clustered(count: int, rng: np.random.Generator, centres: np.ndarray) -> np.ndarray:
     """Return unit vectors around shared centres, with a common part as text vectors have."""
-    noise = rng.standard_normal((count, DIMENSIONS), dtype=np.float32) / np.sqrt(DIMENSIONS)
+    width = centres.shape[1]
+    noise = rng.standard_normal((count, width), dtype=np.float32) / np.sqrt(width)
     vectors = centres[rng.integers(len(centres), size=count)] + SPREAD * noise
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
@@ -89,11 +89,15 @@ def measure(path: Path, engine: object, queries: np.ndarray, truth: list[set[int
 
 def main() -> None:
     """Measure every engine at every size."""
+    parser = argparse.ArgumentParser(prog="python -m bench.vector_engines")
+    parser.add_argument("chunks", nargs="*", type=int, default=[10_000, 100_000])
+    parser.add_argument("--dimensions", type=int, default=384)
+    given = parser.parse_args()
     rng = np.random.default_rng(7)
-    shared = rng.standard_normal(DIMENSIONS, dtype=np.float32)
-    centres = rng.standard_normal((CLUSTERS, DIMENSIONS), dtype=np.float32) + 0.8 * shared
+    shared = rng.standard_normal(given.dimensions, dtype=np.float32)
+    centres = rng.standard_normal((CLUSTERS, given.dimensions), dtype=np.float32) + 0.8 * shared
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
-    for count in [int(size) for size in sys.argv[1:]] or [10_000, 100_000]:
+    for count in given.chunks:
         vectors = clustered(count, rng, centres)
         queries = clustered(QUERIES, rng, centres)
         truth = [set(np.argsort(-(vectors @ query))[:NEAREST].tolist()) for query in queries]

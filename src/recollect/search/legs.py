@@ -198,7 +198,8 @@ def _add_vector_leg(
         return replace(pools, degraded={VECTOR: _OTHER_LENGTH})
     vector = _best_of(proposed.pools, limit=pool)
     if not vector.keys:
-        has_none = store.status(provider.fingerprint).vectors == 0
+        coverage = store.coverage(provider.fingerprint, media=True)
+        has_none = coverage.pending == coverage.chunks
         return replace(pools, degraded={VECTOR: _NO_VECTORS} if has_none else {})
     space = proposed.space
     background = (space.background if space else None) or provider.background
