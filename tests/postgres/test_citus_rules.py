@@ -41,6 +41,7 @@ OTHER = Fingerprint("test", "citus-other", 8, "plain")
 WITHOUT_STATEMENTS = {
     *("close", "follow", "is_shared", "is_writable", "location", "patience", "recover"),
     *("recovering", "reopen", "require_sound", "share", "snapshot"),
+    *("note_embedded", "forget_embedded"),
 }
 SPANS_TENANTS = ("queue", "tokens", "migrations")
 """Tables of the server and the schema: not sharded, and not used by a search."""
@@ -113,6 +114,7 @@ def _keep_and_lease(store: PostgresStore) -> None:
     store.workspace()
     store.status(SPACE, media=True, audience=frozenset({"global"}))
     store.status(SPACE)
+    store.coverage(SPACE, beside=OTHER)
     store.version()
     store.spaces()
     store.is_empty()
