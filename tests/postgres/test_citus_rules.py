@@ -79,6 +79,7 @@ def _embed_and_search(store: PostgresStore) -> None:
     for space in (SPACE, OTHER):
         store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
         store.missing(space, limit=9)
+        store.missing(space, limit=9, beside=OTHER, words=True)
     store.put_background(SPACE, Background(0.1, 0.1))
     store.publish(SPACE)
     assert store.space(SPACE) is not None

@@ -43,9 +43,8 @@ _EMBEDDED = """
     SELECT count(*) FROM chunks c
     WHERE c.tenant = %s AND ({embedded}) {seen}
 """
-_HAS_VECTOR = """
-    EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = c.tenant AND v.digest = c.digest)
-"""
+# The tenant by its name: of two such conditions, the planner would read all vectors of all tenants.
+_HAS_VECTOR = "EXISTS (SELECT 1 FROM {table} v WHERE v.tenant = %s AND v.digest = c.digest)"
 _MEDIA_WAITING = """
     SELECT count(*) FROM media m JOIN chunks c ON c.tenant = m.tenant AND c.id = m.chunk
     WHERE m.tenant = %s {unless}
@@ -124,7 +123,8 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
             if tables:
                 has_vector = " OR ".join(_HAS_VECTOR.format(table=each) for each in tables)
                 counted = _EMBEDDED.format(embedded=has_vector, seen=seen)
-                embedded = _number(connection, counted, (self._tenant, *hidden_values))
+                owners = [self._tenant] * (1 + len(tables))
+                embedded = _number(connection, counted, (*owners, *hidden_values))
             unless = _WITHOUT.format(table=table) if table else ""
             waiting = _MEDIA_WAITING.format(unless=unless)
             excused = 0 if media else _number(connection, waiting, (self._tenant,))
