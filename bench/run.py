@@ -1,9 +1,10 @@
 """Measure search on the labelled sets, as real workspaces, through the public API.
 
-usage: python bench/run.py [--documents N] [--questions N] [SET …]        all sets by default
+usage: python bench/run.py [--documents N] [--questions N] [--columns NAMES] [SET …]
 
-With --documents a workspace has at most so many documents besides those that answer a question,
-with --questions a set at most so many questions, evenly chosen.
+All sets by default. With --documents a workspace has at most so many documents besides those that
+answer a question, with --questions a set at most so many questions, evenly chosen; with --columns
+only some columns are measured ("calibrated,keyword"), and the others stay empty.
 
 Embeddings are kept under bench/.cache, so only the first run is slow. The numbers go to
 bench/results/<commit>.json and into the table of bench/README.md.
@@ -74,10 +75,10 @@ def marks(question: Question, found: list[str]) -> Marks:
     return marks_of(expected, ranks, k=FIRST)
 
 
-def measure(name: str, limits: Limits) -> dict[str, object]:
+def measure(name: str, limits: Limits, columns: list[str]) -> dict[str, object]:
     """Return the numbers of one set: per variant nDCG@10 and all@5, with intervals."""
     scopes = load_set(name, limits)
-    got: dict[str, list[Marks]] = {variant: [] for variant in VARIANTS}
+    got: dict[str, list[Marks]] = {variant: [] for variant in VARIANTS if variant in columns}
     kinds: list[str] = []
     answered: list[bool] = []
     own: list[float] = []
@@ -175,7 +176,10 @@ def table(results: dict[str, dict[str, object]]) -> str:
         best = max(numbers["ndcg"]["mean"] for numbers in variants.values())  # type: ignore[attr-defined]
         cells = []
         for variant in names:
-            numbers = variants[variant]  # type: ignore[index]
+            numbers = variants.get(variant)  # type: ignore[attr-defined]
+            if numbers is None:
+                cells.append("")
+                continue
             mean = f"{numbers['ndcg']['mean']:.1f}"
             lost = numbers["default minus this"]["high"] < 0
             bold = variant == "calibrated" and numbers["ndcg"]["mean"] < best
@@ -199,11 +203,13 @@ def kinds_table(results: dict[str, dict[str, object]]) -> str:
     for name, result in results.items():
         kinds: dict[str, dict[str, float]] = result.get("kinds", {})  # type: ignore[assignment]
         for kind, numbers in kinds.items():
-            best = max(numbers[variant] for variant in names)
+            best = max(numbers[variant] for variant in names if variant in numbers)
             cells = [
                 f"**{numbers[variant]:.1f}**"
                 if variant == "calibrated" and numbers[variant] < best
                 else f"{numbers[variant]:.1f}"
+                if variant in numbers
+                else ""
                 for variant in names
             ]
             cells.append(f"{numbers['answered']:.1f}")
@@ -217,6 +223,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=NAMES)
     parser.add_argument("--documents", type=int)
     parser.add_argument("--questions", type=int)
+    parser.add_argument("--columns", default=",".join(VARIANTS))
     asked = parser.parse_args()
     limits = Limits(asked.documents, asked.questions)
     commit = subprocess.run(
@@ -230,7 +237,7 @@ def main() -> None:
     file.parent.mkdir(exist_ok=True)
     results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for name in asked.sets:
-        results[name] = measure(name, limits)
+        results[name] = measure(name, limits, ["calibrated", *asked.columns.split(",")])
         file.write_text(json.dumps(results, indent=1), encoding="utf-8")
         numbers = results[name]["variants"]
         print(name, {each: numbers[each]["ndcg"]["mean"] for each in numbers}, flush=True)
