@@ -152,6 +152,7 @@ class Searcher:
                 reranker=self.reranker() if options.rank.rerank.enabled else None,
                 options=options,
                 today=started.request.today or self.today(),
+                explain=started.request.explain,
             )
 
         results = answer_by(embedded.asked)
@@ -208,12 +209,8 @@ class Searcher:
         elif (why := degraded.get(Leg.VECTOR)) is not None and why not in WORKING:
             choice = self.chain.choice
             degraded[Leg.VECTOR] = choice.with_switch(why) if choice else why
-        hits = results.hits
-        if not started.request.explain:
-            hits = tuple(replace(hit, trace=None) for hit in hits)
         return replace(
             results,
-            hits=hits,
             degraded=degraded or None,
             notices=(*notices, *results.notices),
         )

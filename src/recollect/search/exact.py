@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,10 +67,16 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text.strip(_QUOTES)).casefold()
 
 
-def _specificity(asked: str, path: str) -> int:
+@lru_cache(maxsize=1 << 12)  # a process that stays sees the same paths again
+def _names(path: str) -> tuple[str, str, str]:
+    """Return how a file may be named: by its path, its name, or its name without an ending."""
     whole = fold(path)
     name = whole.rpartition("/")[2]
-    stem = name.rpartition(".")[0] or name
+    return whole, name, name.rpartition(".")[0] or name
+
+
+def _specificity(asked: str, path: str) -> int:
+    whole, name, stem = _names(path)
     return 3 if whole == asked else 2 if name == asked else 1 if stem == asked else 0
 
 

@@ -109,10 +109,10 @@ def _overlap(better: int, other: int, *, loaded: Loaded) -> bool:
 
 
 def make_hits(
-    spans: Sequence[Span], *, evidence: Evidence, ranking: Ranking, today: date
+    spans: Sequence[Span], *, evidence: Evidence, ranking: Ranking, today: date, explain: bool
 ) -> tuple[Hit, ...]:
     """Return the hits for spans in their final order."""
-    ranks = {name: leg.ranks for name, leg in evidence.legs.items()}
+    ranks = {name: leg.ranks for name, leg in evidence.legs.items()} if explain else {}
     return tuple(
         _make_hit(
             span,
@@ -120,13 +120,15 @@ def make_hits(
             ranking=ranking,
             trace=_make_trace(
                 span.row, place=place, ranks=ranks, evidence=evidence, ranking=ranking, today=today
-            ),
+            )
+            if explain
+            else None,
         )
         for place, span in enumerate(spans, start=1)
     )
 
 
-def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking, trace: Trace) -> Hit:
+def _make_hit(span: Span, *, evidence: Evidence, ranking: Ranking, trace: Trace | None) -> Hit:
     row = span.row
     chunk = evidence.loaded.chunks[row]
     keyword = evidence.legs.get(KEYWORD)
@@ -175,7 +177,6 @@ def _make_trace(  # noqa: PLR0913 - what an explanation names
         for name, leg in evidence.legs.items()
         if name in fused.normalised and leg.present[row]
     }
-    similarity = next(pick.similarity for pick in ranking.picks if pick.place == row)
     return Trace(
         legs=legs,
         source=float(ranking.weighed[row] - fused.scores[row]),
@@ -183,7 +184,7 @@ def _make_trace(  # noqa: PLR0913 - what an explanation names
         decay=float(ranking.aged[row] - ranking.lifted[row]),
         rerank=float(ranking.scores[row] - ranking.aged[row]),
         age_days=age_days(evidence.loaded.days[row], today=today),
-        similarity=similarity,
+        similarity=ranking.similarities.get(row),
         place=place,
     )
 

@@ -22,6 +22,8 @@ _BASE, _STEP = 0.75, 0.05
 
 def weigh_importance(scores: Floats, *, importance: Sequence[int | None]) -> Floats:
     """Return the scores with the importance of marked entries."""
+    if set(importance) <= {None}:
+        return scores
     is_marked = np.array([mark is not None for mark in importance], dtype=bool)
     factors = np.array([_BASE + _STEP * (mark or 0) for mark in importance])
     weighed: Floats = np.where(is_marked, np.minimum(1.0, scores * factors), scores)

@@ -220,6 +220,8 @@ def _nearest(
 
 def _best_of(pools: Sequence[VectorPool], *, limit: int) -> VectorPool:
     """Return the nearest of several pools, as many as of one."""
+    if len(pools) == 1 and len(pools[0].keys) <= limit:
+        return pools[0]
     cosines: dict[ChunkKey, float] = {}
     for pool in pools:
         for key, cosine in zip(pool.keys, pool.cosines, strict=True):
@@ -399,7 +401,8 @@ def _require_same_chunks(loaded: Loaded, pools: Pools) -> None:
     """
     lost = set(pools.keys).difference(loaded.keys)
     if pools.vector is not None:
-        embedded = {key for key, has in zip(loaded.keys, loaded.has_vector, strict=True) if has}
+        has_vector = loaded.has_vector.tolist()
+        embedded = {key for key, has in zip(loaded.keys, has_vector, strict=True) if has}
         lost.update(set(pools.vector.keys).difference(embedded))
     if lost:
         raise StoreCorruptError(

@@ -19,8 +19,7 @@ class Pick:
     """A chosen place of the input, and its similarity to those chosen before."""
 
     place: int
-    similarity: float | None
-    """None if diversity is off."""
+    similarity: float
 
 
 def mmr(scores: Sequence[float], *, terms: Sequence[frozenset[str]], balance: float) -> list[Pick]:

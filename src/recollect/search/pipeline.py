@@ -48,8 +48,9 @@ def search(  # noqa: PLR0913 - the parts of an answer
     options: SearchOptions,
     today: date,
     reranker: Reranker | None = None,
+    explain: bool = True,
 ) -> Results:
-    """Answer a question from what the store holds."""
+    """Answer a question from what the store holds; `explain` adds to each hit why it is there."""
     started = time.perf_counter()
     days = _days(query, today=today)
     question = _undated_question(query.text, days)
@@ -82,11 +83,11 @@ def search(  # noqa: PLR0913 - the parts of an answer
         ranking = rank(
             query.text, evidence=evidence, options=options.rank, today=today, reranker=reranker
         )
-        order = [pick.place for pick in ranking.picks]
+        order = list(ranking.order)
         if not query.tail:
             order = _without_tail(order, ranking=ranking, options=options.rank.fusion)
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
-        hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today)
+        hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today, explain=explain)
         # A guess is not an answer, and neither is what is near to an identifier.
         is_guess = bool(spelled) and unknown > _GUESSED
         is_question = len(question.terms) > 1 or not question.stop  # "the" asks for nothing

@@ -15,7 +15,7 @@ from recollect.search.exact import exactness, lift
 from recollect.search.fuse import Fused, fuse
 from recollect.search.fuse.base import DATE
 from recollect.search.importance import weigh_importance
-from recollect.search.mmr import Pick, mmr
+from recollect.search.mmr import mmr
 from recollect.search.options import CALIBRATED
 from recollect.search.rerank import Reranked, Standing, ceilings_of, rerank
 from recollect.search.sources import keep_quota, weigh_sources
@@ -23,7 +23,7 @@ from recollect.text.date_words import asks_for_now
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     import numpy.typing as npt
@@ -57,8 +57,10 @@ class Ranking:
     scores: Floats
     """After rerank: final."""
     is_exact: npt.NDArray[np.bool_]
-    picks: tuple[Pick, ...]
+    order: Sequence[int]
     """Eligible rows of the union, best first."""
+    similarities: Mapping[int, float]
+    """Of rows to those chosen before them, if hits are diversified."""
     confidence: float
     """How sure the legs are of an answer; entirely after an exact match, or a sure rerank."""
     degradation: Degradation | None = None
@@ -110,6 +112,9 @@ def rank(
     kept = _kept(fused, before_decay, is_exact, options.fusion)
     order = _best_first(scores, kept, loaded=loaded)
     order = keep_quota(order, scores=scores, sources=loaded.sources)
+    similarities: dict[int, float] = {}
+    if options.mmr.enabled:
+        order, similarities = _varied(order, scores, texts=loaded.texts, options=options.mmr)
     return Ranking(
         fused=fused,
         weighed=weighed,
@@ -117,7 +122,8 @@ def rank(
         aged=aged,
         scores=scores,
         is_exact=is_exact,
-        picks=_varied(order, scores, texts=loaded.texts, options=options.mmr),
+        order=order,
+        similarities=similarities,
         confidence=1.0 if is_exact.any() or looked.is_sure else fused.confidence,
         degradation=looked.degradation,
     )
@@ -154,16 +160,13 @@ def _best_first(scores: Floats, among: npt.NDArray[np.bool_], *, loaded: Loaded)
 
 def _varied(
     rows: list[int], scores: Floats, *, texts: Sequence[str], options: MmrOptions
-) -> tuple[Pick, ...]:
-    if not options.enabled:
-        return tuple(Pick(row, None) for row in rows)
+) -> tuple[list[int], dict[int, float]]:
+    """Return the rows in their new order, and how similar each is to those before it."""
     varied, rest = rows[:_DIVERSIFIED], rows[_DIVERSIFIED:]
     picks = mmr(
         [float(scores[row]) for row in varied],
         terms=[frozenset(terms(texts[row])) for row in varied],
         balance=options.balance,
     )
-    return (
-        *(Pick(varied[pick.place], pick.similarity) for pick in picks),
-        *(Pick(row, None) for row in rest),
-    )
+    similarities = {varied[pick.place]: pick.similarity for pick in picks}
+    return [*similarities, *rest], similarities

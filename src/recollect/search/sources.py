@@ -32,6 +32,8 @@ def weigh_sources(
     scores: Floats, *, sources: Sequence[SourceKind], options: SourceOptions
 ) -> Floats:
     """Return the scores with each source's weight."""
+    if SourceKind.SESSIONS not in sources:
+        return scores
     weights = [
         options.sessions_weight if source is SourceKind.SESSIONS else 1.0 for source in sources
     ]
@@ -41,6 +43,8 @@ def weigh_sources(
 
 def keep_quota(rows: Sequence[int], *, scores: Floats, sources: Sequence[SourceKind]) -> list[int]:
     """Return the rows with transcripts moved back where they exceed their quota."""
+    if SourceKind.SESSIONS not in sources:
+        return list(rows)
     talk = [row for row in rows if sources[row] is SourceKind.SESSIONS]
     notes = [row for row in rows if sources[row] is not SourceKind.SESSIONS]
     if not talk or not notes:

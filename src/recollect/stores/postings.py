@@ -31,6 +31,7 @@ _TERM_SHIFT = np.uint64(_PLACE_BITS + _FREQUENCY_BITS)
 _PLACE_SHIFT = np.uint64(_FREQUENCY_BITS)
 _PLACE_MASK = np.uint64((1 << _PLACE_BITS) - 1)
 _MOST_FREQUENT = (1 << _FREQUENCY_BITS) - 1
+_GROUP = 32  # scores of which one is looked at first
 _BLOCK_BYTES = 4000  # about one page of the file; a term with more has a block of its own
 _POSTING_BYTES, _TERM_BYTES = 3, 8
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)  # 2^64 divided by the golden ratio, as in splitmix64
@@ -285,6 +286,12 @@ def _score(
 
 def _raised(least: float, scores: npt.NDArray[np.float64], *, limit: int) -> float:
     """Return the lowest of the highest scores if that is more than `least`."""
+    if len(scores) > _GROUP * limit:
+        groups = scores[: len(scores) // _GROUP * _GROUP].reshape(_GROUP, -1).max(axis=0)
+        # Each of these is a score, so the lowest of the highest scores is not below theirs.
+        bound = float(np.partition(groups, -limit)[-limit])
+        if bound > least:
+            return float(np.partition(scores[scores >= bound], -limit)[-limit])
     # Of these alone: a partition of mostly equal numbers, such as zeroes, is slow.
     higher = scores[scores > least]
     return float(np.partition(higher, -limit)[-limit]) if len(higher) > limit else least

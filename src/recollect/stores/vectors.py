@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from recollect.types import Vector, Vectors
 
 _BLOCK = 131_072  # codes compared at once: what is between steps stays in the processor's cache
+_LARGEST_KEPT_BYTES = 24 << 20  # glibc's own limit is 32 MB
+_UNPACKED = 256  # codes unpacked at once, into memory that is used again
 _UNIT_TOLERANCE = 1e-3  # float32 rounding over a few thousand dimensions stays far below
+
+
+def keep_freed_memory() -> None:
+    """Let this process use memory again that arrays have freed, instead of returning it.
+
+    glibc returns each freed array that is larger than any freed before, and what is free at the
+    end of the heap beyond twice that; every query would be given its pages anew, page by page.
+    Freeing this array raises both limits. It is never touched, so it takes no memory.
+    """
+    np.empty(_LARGEST_KEPT_BYTES, dtype=np.uint8)
 
 
 def check_vectors(vectors: Vectors, *, count: int, dimensions: int) -> None:
@@ -136,8 +148,13 @@ def signed_sums(codes: npt.NDArray[np.uint64], weights: Vector) -> npt.NDArray[n
         weights: one for each dimension.
 
     """
-    bits = np.unpackbits(codes.view(np.uint8), axis=1, count=len(weights))
-    ones = dots(bits.astype(np.float32), weights)
+    ones = np.empty(len(codes), dtype=np.float32)
+    signs = np.empty((_UNPACKED, len(weights)), dtype=np.float32)
+    for start in range(0, len(codes), _UNPACKED):
+        part = codes[start : start + _UNPACKED].view(np.uint8)
+        own = signs[: len(part)]
+        own[...] = np.unpackbits(part, axis=1, count=len(weights))
+        ones[start : start + len(part)] = dots(own, weights)
     return 2 * ones - np.float32(weights.sum())
 
 

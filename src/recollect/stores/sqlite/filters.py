@@ -8,7 +8,7 @@ literal beginning of the glob decides about most of them.
 from __future__ import annotations
 
 import json
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -243,22 +243,38 @@ def _hidden_facts(connection: apsw.Connection, scope: Scope, *, state: State) ->
     return found
 
 
-def in_scope(
-    connection: apsw.Connection, scope: Scope, chunks: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
-    """Return which of these chunks a scope sees. Runs on the caller's snapshot."""
+def chunks_with(
+    connection: apsw.Connection, scope: Scope, texts: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the chunks in scope that have one of these texts, in the order of the texts.
+
+    Runs on the caller's snapshot. Returns for each chunk the place of its text, and its id.
+    """
     state = state_of(connection)
     sieve = Filter(connection, scope, state=state)
-    seen = np.zeros(len(chunks), dtype=np.bool_)
+    places = [np.zeros(0, dtype=np.int64)]
+    chunks = [np.zeros(0, dtype=np.int64)]
     for segment in segments(connection, state):
-        inside = np.flatnonzero((chunks >= segment.first) & (chunks <= segment.last))
-        if not len(inside):
-            continue
-        mask, own = sieve.view(segment).mask, segment.column("ids")
-        wanted = chunks[inside] - segment.first
-        places = np.minimum(np.searchsorted(own, wanted), len(own) - 1)
-        seen[inside] = (own[places] == wanted) & (True if mask is None else mask[places])
-    return seen
+        ordered, order = segment.kept("by text", partial(_by_text, segment))
+        first = np.searchsorted(ordered, texts)
+        counts = np.searchsorted(ordered, texts, side="right") - first
+        own = np.repeat(np.arange(len(texts)), counts)
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        found = order[np.arange(len(own)) - before + first[own]]
+        mask = sieve.view(segment).mask
+        seen = slice(None) if mask is None else mask[found]
+        places.append(own[seen])
+        chunks.append(segment.column("ids")[found[seen]].astype(np.int64) + segment.first)
+    own, ids = np.concatenate(places), np.concatenate(chunks)
+    by_text = np.lexsort((ids, own))
+    return own[by_text], ids[by_text]
+
+
+def _by_text(segment: Segment) -> tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]], int]:
+    """Return the texts of a segment's chunks in order, and the chunks that have them."""
+    texts = segment.column("texts").astype(np.int64)
+    order = np.argsort(texts, kind="stable")
+    return (texts[order], order), 2 * texts.nbytes
 
 
 def _spread(segment: Segment, by_document: Sequence[bool]) -> Mask:

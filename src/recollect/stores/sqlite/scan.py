@@ -7,7 +7,6 @@ until no other is likely to be among the best.
 
 from __future__ import annotations
 
-import json
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from recollect.stores.sqlite.codes import (
     forget_codes,
     recode,
 )
-from recollect.stores.sqlite.filters import allowed_texts, in_scope
+from recollect.stores.sqlite.filters import allowed_texts, chunks_with
 from recollect.stores.sqlite.rows import (
     RowError,
     ids_in,
@@ -63,10 +62,6 @@ _OF_TEXTS = f"""
     JOIN vectors v ON v.id = {vector_id("?1", "asked.value")}
 """  # noqa: S608 - our own column names
 _UNCODED = "SELECT id FROM spaces WHERE centre IS NULL AND vectors > ?"
-_CHUNKS = """
-    SELECT asked.key, c.id FROM json_each(?) asked CROSS JOIN chunks c ON c.text_id = asked.value
-    ORDER BY asked.key, c.id
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +102,7 @@ class NumpyScan:
         else:
             shortlist = self._shortlist(connection, coding, vector=vector, allowed=allowed)
             found = _compared(connection, shortlist, space=space, vector=vector, limit=limit)
-        return _pool(connection, found, scope=None if allowed is None else scope, limit=limit)
+        return _pool(connection, found, scope=scope, limit=limit)
 
     def added(
         self, connection: apsw.Connection, *, space: int, texts: Sequence[int], vectors: Vectors
@@ -191,7 +186,7 @@ def _compared(
     while len(cosines) < wanted:
         part = texts[len(cosines) : wanted]
         asked = np.sort(part)  # in the order of the file: neighbours share pages
-        rows = connection.execute(_OF_TEXTS, (space, json.dumps(asked.tolist())))
+        rows = connection.execute(_OF_TEXTS, (space, str(asked.tolist())))
         found, vectors = columns(rows, dimensions=len(vector))
         if len(found) != len(asked):
             raise RowError("a code has no vector")
@@ -225,21 +220,14 @@ def _likely(
 
 
 def _pool(
-    connection: apsw.Connection, closest: _Closest, *, scope: Scope | None, limit: int
+    connection: apsw.Connection, closest: _Closest, *, scope: Scope, limit: int
 ) -> VectorPool:
-    """Return the chunks of the closest texts; texts that no chunk has any more drop out.
-
-    A text in scope may also be that of chunks that are not.
-    """
+    """Return the chunks of the closest texts; texts that no chunk in scope has drop out."""
     keys: list[ChunkKey] = []
     cosines: list[float] = []
     for start in range(0, len(closest.texts), limit):
-        part = closest.texts[start : start + limit].tolist()
-        rows = np.array(list(connection.execute(_CHUNKS, (json.dumps(part),))), dtype=np.int64)
-        places, chunks = rows.reshape(-1, 2).T
-        if scope is not None:
-            seen = in_scope(connection, scope, chunks)
-            places, chunks = places[seen], chunks[seen]
+        part = closest.texts[start : start + limit]
+        places, chunks = chunks_with(connection, scope, part)
         keys += map(ChunkKey, chunks.tolist())
         cosines += closest.cosines[start + places].tolist()
         if len(keys) >= limit:

@@ -38,6 +38,7 @@ from recollect.stores.sqlite.rows import hidden_sql, vector_id
 from recollect.stores.sqlite.terms import has_all_terms, rebuild_terms
 from recollect.stores.sqlite.vec import usable_engine
 from recollect.stores.sqlite.vectors import SqliteVectors
+from recollect.stores.vectors import keep_freed_memory
 from recollect.types import Scope
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             StoreError: or a subclass, if the file cannot be used.
 
         """
+        keep_freed_memory()
         if isinstance(engine, str):
             engine, _ = usable_engine(engine)
         connection = _connected(path, engine=engine, writable=writable)
