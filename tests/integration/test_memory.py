@@ -530,10 +530,26 @@ def test_an_answer_is_unsure_if_most_of_its_question_was_respelled(
     write("memory/a.md", "The restaurant Aurora grills sardines every Friday in summer.\n")
     write("memory/b.md", "The glazier came and put in the new pane.\n")
 
-    asked = [memory.search(text) for text in ("Aurora sardines Friday resturant", "resturant")]
+    texts = ("Aurora sardines Friday resturant", "resturant", "glazier resturant")
+    asked = [memory.search(text) for text in texts]
 
-    assert ["Searched for"] * 2 == [found.notices[0][:12] for found in asked]
-    assert [True, False] == [found.confident for found in asked]
+    assert ["Searched for"] * 3 == [found.notices[0][:12] for found in asked]
+    assert [True, False, False] == [found.confident for found in asked]
+
+
+def test_a_guessed_spelling_beside_another_word_of_the_question_is_no_guess(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/priya.md", "Priya is a data engineer. Her birthday is on 14 March.\n")
+    write("memory/heron.md", "Priya wrote the whole import of Heron.\n")
+    write("memory/dal.md", "Priya likes the dal with more cumin.\n")
+    write("memory/glazier.md", "The glazier came and put in the new pane.\n")
+
+    found = memory.search("priya birtday")
+
+    assert ('Searched for "birthday", because "birtday" occurs nowhere.',) == found.notices
+    assert "memory/priya.md" == found.hits[0].path
+    assert found.confident
 
 
 def test_what_is_near_to_an_identifier_that_occurs_nowhere_is_not_a_sure_answer(

@@ -90,6 +90,8 @@ def search(  # noqa: PLR0913 - the parts of an answer
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today, explain=explain)
         # A guess is not an answer, and neither is what is near to an identifier.
         is_guess = bool(spelled) and unknown > _GUESSED
+        if is_guess and order and _confirms(order[0], spelled, evidence):
+            is_guess = False
         is_question = len(question.terms) > 1 or not question.stop  # "the" asks for nothing
         is_known = not is_guess and not _unknown_identifiers(evidence)
         is_answer = bool(hits) and is_question and is_known
@@ -138,6 +140,15 @@ def _spelling_notices(spelled: Mapping[str, str], evidence: Evidence) -> tuple[s
         f'Searched for "{as_written(term, texts)}", because "{word}" occurs nowhere.'
         for word, term in spelled.items()
     )
+
+
+def _confirms(row: int, spelled: Mapping[str, str], evidence: Evidence) -> bool:
+    """Tell whether a chunk has all guessed spellings and a telling word as the question has it."""
+    question = evidence.question
+    has_term = evidence.loaded.counts[row].any(axis=-1)
+    shared = {term for term, has in zip(question.terms, has_term, strict=True) if has}
+    guessed = set(spelled.values())
+    return guessed <= shared and not shared <= guessed | question.stop
 
 
 def _without_tail(order: list[int], *, ranking: Ranking, options: FusionOptions) -> list[int]:
