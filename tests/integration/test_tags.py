@@ -106,7 +106,10 @@ def test_front_matter_in_toml_tags_dates_and_describes_a_note(
     ("front", "expected"),
     [
         ('+++\ntags = "open\n+++\n', "begins with TOML front matter that is not valid"),
-        (f"+++\na = {'[' * 9000}\n+++\n", "begins with TOML front matter that is not valid"),
+        (f"+++\na = {'[' * 3900}\n+++\n", "begins with TOML front matter that is not valid"),
+        (f"+++\na = {'b' * 4000}\n+++\n", "or is longer than 4000 characters"),
+        (f"+++\na = 0x{'f' * 3900}\n+++\n", "begins with TOML front matter that is not valid"),
+        (f"+++\n{'.'.join('a' * 30)} = 1\n+++\n", "begins with TOML front matter"),
         (f"---\ntags: [{', '.join(map(str, range(205)))}]\n---\n", "5 tags in its front matter"),
         (f"---\nabout: {'long ' * 500}\n---\n", "499 characters of front matter"),
     ],
@@ -120,6 +123,14 @@ def test_front_matter_that_is_not_searched_is_reported(
         assert expected in " ".join(results.notices)
     (flaw,) = memory.status().staleness.failed
     assert "memory/odd.md:1" == flaw.path
+
+
+def test_a_title_in_toml_is_one_line_without_nul(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    write("memory/odd.md", '+++\ntitle = "Odd\\u0000\\nname"\n+++\nOdd eggs.\n')
+
+    assert ("Odd name",) == memory.search("odd eggs")[0].heading
 
 
 def test_a_tag_that_no_note_has_is_named_and_one_that_cannot_be_is_refused(

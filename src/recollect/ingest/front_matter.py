@@ -37,8 +37,13 @@ _DAY_OR_NUMBER = re.compile(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
 """More is a drawing or another program's data."""
-_MAX_TOML_CHARS = 16_000
+_MAX_TOML_CHARS = 4000
 """The parser takes quadratic time for a key of many parts."""
+_MAX_TOML_DEPTH = 20
+_NO_TOML = (
+    "begins with TOML front matter that is not valid, or is longer than "
+    f"{_MAX_TOML_CHARS} characters: it is text"
+)
 
 
 SHORTEN = "Correct or shorten the front matter."
@@ -98,13 +103,13 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     inside = lines[1 : max(document.body_line - 2, 1)]
     is_toml = lines[0].rstrip() == _TOML
     if is_toml and document.body_line == 1 and any(line.rstrip() == _TOML for line in lines[1:]):
-        return Described(left_out="begins with TOML front matter that is not valid: it is text")
+        return Described(left_out=_NO_TOML)
     title = ""
     tags: list[str] = []
     aliases: list[str] = []
     words: list[str] = []
     is_superseded = False
-    for key, value in _toml_values(_toml(inside) or {}) if is_toml else _yaml_values(inside):
+    for key, value in _toml_values(inside) if is_toml else _yaml_values(inside):
         if key == "title" and not title:
             title = value
         elif key in _SUPERSEDED_BY:
@@ -188,32 +193,40 @@ def _yaml_values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _toml_fields(lines: Sequence[str]) -> dict[str, str] | None:
-    table = _toml(lines)
-    if table is None:
+    found = _toml(lines)
+    if found is None:
         return None
-    return {key.lower(): str(value) for key, value in reversed(table.items())}
+    return {key: value for depth, key, value in reversed(found) if depth == 1}
 
 
-def _toml(lines: Sequence[str]) -> dict[str, object] | None:
+def _toml_values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return ((key, value) for _, key, value in _toml(lines) or ())
+
+
+def _toml(lines: Sequence[str]) -> list[tuple[int, str, str]] | None:
+    """Return each value with its depth and the nearest key, in order; None if not all can be."""
     import tomllib  # noqa: PLC0415 - few notes need it
 
     text = "\n".join(lines)
     if len(text) > _MAX_TOML_CHARS:
         return None
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return list(_flattened(tomllib.loads(text)))
+    except (ValueError, RecursionError):  # also a number of too many digits
         return None
 
 
-def _toml_values(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield each value with the nearest key, in order; without recursion, since keys may nest."""
-    waiting: list[tuple[str, object]] = [("", table)]
+def _flattened(table: Mapping[str, object]) -> Iterator[tuple[int, str, str]]:
+    waiting: list[tuple[int, str, object]] = [(0, "", table)]
     while waiting:
-        key, value = waiting.pop()
+        depth, key, value = waiting.pop()
+        if depth > _MAX_TOML_DEPTH:
+            raise ValueError("nested too deeply")
         if isinstance(value, dict):
-            waiting += [(name.lower(), inner) for name, inner in reversed(value.items())]
+            inner = reversed(value.items())
+            waiting += [(depth + 1, name.lower(), each) for name, each in inner]
         elif isinstance(value, list):
-            waiting += [(key, inner) for inner in reversed(value)]
-        else:
-            yield key, str(value)
+            waiting += [(depth + 1, key, each) for each in reversed(value)]
+        # An escape may stand for a line break, or for NUL, which no text may contain.
+        elif plain := " ".join(str(value).replace("\0", " ").split()):
+            yield depth, key, plain
