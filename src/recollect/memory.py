@@ -459,6 +459,7 @@ class Memory(metaclass=_WithoutInternal):
         rerank: bool | None = None,
         today: date | None = None,
         explain: bool = False,
+        tail: bool = True,
         sync: bool | None = None,
         progress: Progress = silent,
     ) -> Results:
@@ -484,6 +485,7 @@ class Memory(metaclass=_WithoutInternal):
             rerank: let a model read the best candidates again; None is the setting.
             today: the day that "yesterday" in the question counts from; None is the clock's day.
             explain: keep in each hit the trace of how its score came about.
+            tail: False leaves out hits far below the best, as the command line does.
             sync: look for changed files first; None is the setting.
             progress: called with each step of reading, embedding or downloading.
 
@@ -510,6 +512,7 @@ class Memory(metaclass=_WithoutInternal):
             rerank=rerank,
             today=today,
             explain=explain,
+            tail=tail,
             sync=sync,
         )
         return self.answer(request, progress=progress)

@@ -547,6 +547,28 @@ def test_notes_beside_a_new_memory_folder_are_named_until_they_are_indexed(
     cli("config", "set", "extra_paths", ".")
     after = cli("search", "kite", RECOLLECT_PROVIDER="none")
 
-    assert f"Only memory/ of {workspace} is indexed, not ideas.md beside it." in before
+    assert (
+        f"Only memory/ of {workspace} is indexed, not the notes beside it such as ideas.md."
+        in before
+    )
     assert "Only memory/" not in after.stderr
     assert "ideas.md" in after.stdout
+
+
+def test_notes_that_a_new_memory_file_leaves_out_are_told(
+    cli: Cli, workspace: Path, write: Callable[[str, str], Path]
+) -> None:
+    (workspace / "memory").rmdir()
+    write("ideas/kite.md", "A kite from old sails.\n")
+    write("todo.md", "Buy string.\n")
+    draft = write("draft.md", "A kite again.\n")
+    cli("index", RECOLLECT_PROVIDER="none")
+    draft.unlink()
+    write("MEMORY.md", "The user likes the sea.\n")
+
+    told = json.loads(cli("search", "kite", "--json", RECOLLECT_PROVIDER="none").stdout)["notices"]
+    again = json.loads(cli("search", "kite", "--json", RECOLLECT_PROVIDER="none").stdout)["notices"]
+
+    assert told[0].startswith("2 notes are no longer searched: now that the folder has MEMORY.md,")
+    assert "`recollect config set extra_paths .`" in told[0]
+    assert [] == again

@@ -174,7 +174,10 @@ def test_set_changes_one_line_and_shows_old_and_new(cli: Cli) -> None:
     third = cli("set", "extraPaths", "~/notes, docs/*.md", "--user-file")
 
     assert (0, 0, 0) == (first.returncode, second.returncode, third.returncode)
-    assert f"max_results: 4 → 9\nWritten to {cli.user_file}.\n" == first.stdout
+    assert (
+        f"max_results: 4 → 9\nWritten to {cli.user_file}, which holds for all your workspaces.\n"
+        == first.stdout
+    )
     assert "mmr.enabled: false (default) → true" in second.stdout
     assert "extra_paths: none (default) → ~/notes, docs/*.md" in third.stdout
     assert (

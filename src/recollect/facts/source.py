@@ -19,7 +19,7 @@ from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from recollect.facts.folder import LedgerFolder
     from recollect.facts.snapshot import LedgerSnapshot
@@ -92,6 +92,11 @@ class FactsSource:
     def has_changed(self) -> bool:
         """Compare sizes and times with those that `find` saw."""
         return self._stats != self._files.stats()
+
+    def dropped(self, paths: Sequence[str]) -> str | None:
+        """Return None: every page of facts belongs to it."""
+        del paths
+        return None
 
     def take(self, found: Found) -> Taken:
         """Read a file's facts.

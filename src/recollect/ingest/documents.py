@@ -49,6 +49,7 @@ class Plan:
     gone: tuple[Known, ...]
     unchanged: int
     failed: tuple[Failure, ...]
+    notices: tuple[str, ...] = ()
 
     def joint(self) -> dict[Source, list[Found]]:
         """Return the suspects of joint sources, which are stored together."""
@@ -131,6 +132,7 @@ def sync_documents(  # noqa: PLR0913 - how much to do, and whom to call
         unchanged=plan.unchanged + counts["unchanged"],
         failed=_with_stored([*plan.failed, *failed], known),
         left=counts["left"],
+        notices=plan.notices,
     )
 
 
@@ -186,6 +188,7 @@ def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
     suspects: list[tuple[Source, Found]] = []
     failed: list[Failure] = []
     gone: list[Known] = []
+    notices: list[str] = []
     unchanged = 0
     stored: dict[SourceKind, dict[str, Known]] = {}
     for one in known.values():
@@ -211,10 +214,13 @@ def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
         # A path that could not be looked into is not gone: what is stored of it stays.
         unreadable = {failure.path for failure in failures if not failure.is_left_out}
         failed += failures
-        gone += [each for each in left.values() if not _is_inside(each.path, unreadable)]
+        lost = [each for each in left.values() if not _is_inside(each.path, unreadable)]
+        if lost and (notice := source.dropped([each.path for each in lost])):
+            notices.append(notice)
+        gone += lost
     # What is stored of a source that is no longer configured goes.
     gone += [own for left in stored.values() for own in left.values()]
-    return Plan(tuple(suspects), tuple(gone), unchanged, tuple(failed))
+    return Plan(tuple(suspects), tuple(gone), unchanged, tuple(failed), tuple(notices))
 
 
 def _with_stored(failed: Sequence[Failure], known: Stored) -> tuple[Failure, ...]:

@@ -16,6 +16,7 @@ from recollect.text.confined import is_inside, resolve_inside, scan_inside
 from recollect.types import CURATED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 FOLDER = "memory"
@@ -81,6 +82,33 @@ class Layout:
             for name in names
             if name.lower().endswith(_SUFFIX) and not name.startswith(".")
             if not name[: -len(_SUFFIX)].isupper()
+        )
+
+    def dropped(self, paths: Sequence[str]) -> str | None:
+        """Return a notice if files that are still there are no longer notes of this memory.
+
+        A vault that was taken whole is not any more once somebody, perhaps an agent, writes a
+        MEMORY.md into it.
+
+        Args:
+            paths: of notes that were indexed and are not found any more.
+
+        """
+        own = self.names()
+        if self.has_extra_paths or own == [WHOLE]:
+            return None
+        count = sum(
+            1
+            for path in paths
+            if path.partition("/")[0] not in own and (self.root / path).is_file()
+        )
+        if not count:
+            return None
+        notes = "1 note is" if count == 1 else f"{count} notes are"
+        return (
+            f"{notes} no longer searched: now that the folder has {' and '.join(own)}, only that "
+            "is its memory. To search every Markdown file again: "
+            "`recollect config set extra_paths .`."
         )
 
     def is_whole(self) -> bool:

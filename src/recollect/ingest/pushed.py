@@ -129,6 +129,11 @@ class PushedSource:
             listed = [document for document, _ in self._read.values()]
         return [_found(each) for each in listed if not each.path.startswith(self._left_out)], []
 
+    def dropped(self, paths: Sequence[str]) -> str | None:
+        """Return None: a document that is not in the store is gone."""
+        del paths
+        return None
+
     def take(self, found: Found) -> Taken:
         """Read a document; one of few was read when it was found."""
         if found.path in self._read:

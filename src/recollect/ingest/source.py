@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.ingest.read import read
-from recollect.ingest.walk import walk
+from recollect.ingest.walk import layout_of, walk
 from recollect.records import dataclass
 from recollect.reports import Failure
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from recollect.ingest.options import ChunkOptions, IngestOptions
@@ -63,6 +63,9 @@ class Source(Protocol):
         What is stored of a failed path, or below it, is kept, unless a setting leaves it out.
         """
 
+    def dropped(self, paths: Sequence[str]) -> str | None:
+        """Return a notice if some of these stored paths are files that no longer belong to it."""
+
     def take(self, found: Found) -> Taken:
         """Read one file.
 
@@ -94,6 +97,10 @@ class NotesSource:
     def find(self) -> tuple[list[Found], list[Failure]]:
         """Walk the workspace and the extra paths."""
         return walk(self._workspace, options=self._options.walk)
+
+    def dropped(self, paths: Sequence[str]) -> str | None:
+        """Tell of notes that a new MEMORY.md or memory/ leaves out."""
+        return layout_of(self._workspace, options=self._options.walk).dropped(paths)
 
     def take(self, found: Found) -> Taken:
         """Read a note, or the label of a media file."""

@@ -68,7 +68,7 @@ class Embedding:
             pending=self.pending,
             refused=self.refused,
             degraded={Leg.VECTOR: why} if why else None,
-            notices=self.notices,
+            notices=(*report.notices, *self.notices),
             took_ms=took_ms,
         )
 

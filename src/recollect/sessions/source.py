@@ -21,7 +21,7 @@ from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from recollect.sessions.find import FoundTranscript
 
@@ -118,6 +118,11 @@ class SessionSource:
         """Return the size in bytes of every transcript outside the archive, by stored path."""
         originals, _ = find_transcripts([*self._extra_roots(), *self._agent_roots()])
         return {each.path: each.stat.size_bytes for each in originals}
+
+    def dropped(self, paths: Sequence[str]) -> str | None:
+        """Return None: a transcript that is not found is gone."""
+        del paths
+        return None
 
     def take(self, found: Found) -> Taken:
         """Read a transcript as a document."""

@@ -29,7 +29,7 @@ from recollect.stores.sqlite import SqliteStore
 from recollect.types import Degradation, Document, SourceKind, Stat, Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from recollect.ingest.source import Taken
@@ -98,6 +98,9 @@ class NoFiles:
 
     def find(self) -> tuple[list[Found], list[Failure]]:
         return [], [Failure("memory", "may be incomplete", "")]
+
+    def dropped(self, paths: Sequence[str]) -> str | None:
+        raise NotImplementedError
 
     def take(self, found: Found) -> Taken:
         raise NotImplementedError

@@ -58,7 +58,9 @@ def show_paths(options: SharedOptions) -> None:
 def set_setting(
     options: SharedOptions, *, key: str, value: str | None, unset: bool, user_file: bool | None
 ) -> None:
-    """Set KEY to VALUE for this workspace; the other lines of the file stay as they are.
+    """Set KEY to VALUE for this workspace, or for all where a workspace may not decide.
+
+    The other lines of the file stay as they are.
 
     Separate the values of a list with commas: `config set extra_paths journal,docs/*.md`.
     """

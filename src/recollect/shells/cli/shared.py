@@ -50,7 +50,7 @@ _ABOVE_ONLY = (
     "For its own: `-w .`."
 )
 _LEFT_OUT = (
-    "Only memory/ of {folder} is indexed, not {named} beside it. "
+    "Only memory/ of {folder} is indexed, not the notes beside it such as {named}. "
     "To index every Markdown file: `recollect config set extra_paths .`."
 )
 _STAGES = {
@@ -127,10 +127,7 @@ class SharedOptions:
             if setup.is_new and setup.layout.is_whole():
                 notify(_WHOLE.format(folder=setup.workspace))
             elif left_out := setup.layout.left_out():
-                named = (
-                    f"{left_out[0]} and {len(left_out) - 1} more" if left_out[1:] else left_out[0]
-                )
-                notify(_LEFT_OUT.format(folder=setup.workspace, named=named))
+                notify(_LEFT_OUT.format(folder=setup.workspace, named=left_out[0]))
         return Memory.open_setup(setup) if self.memories is None else self.memories.borrow(setup)
 
     def start_resident(self, memory: Memory) -> None:

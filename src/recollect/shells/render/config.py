@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.config.paths import PROJECT_FILE
 from recollect.shells.render.shared import diff_lines, overridden_lines, warning_lines
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def change_text(change: SettingChange) -> Iterator[Line]:
         return
     after = _text(change.written) if change.written is not None else _state(change.after)
     yield f"{change.key}: {_state(change.before)} → {after}", "bold"
-    yield f"{'Removed from' if change.written is None else 'Written to'} {change.file}.", ""
+    reach = "" if change.file.name == PROJECT_FILE else ", which holds for all your workspaces"
+    done = "Removed from" if change.written is None else "Written to"
+    yield f"{done} {change.file}{reach}.", ""
 
 
 def change_remarks(change: SettingChange) -> Iterator[Line]:
