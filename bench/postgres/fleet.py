@@ -50,7 +50,7 @@ WIDTH = 384
 SERVERS = 3
 WRITES_OF_ALL = 0.1
 _FEW = 100  # memories that are measured before the others are there
-_SEEDS = 20  # memories that are pushed; the others have copies of their rows
+_LARGE = (5, 20)  # the large memories hold the documents of so many others
 _BATCH = 20  # documents in one push
 _CLIENTS = 2  # that ask one server at the same time
 _QUESTIONS = 60
@@ -91,6 +91,8 @@ class Fleet:
     """Of each."""
     small: int = 0
     """How many more have a tenth of that."""
+    pushed: int = 20
+    """How many of each kind are pushed; the others have copies of their rows."""
 
     @property
     def names(self) -> list[str]:
@@ -105,17 +107,17 @@ class Fleet:
     @property
     def seeds(self) -> list[str]:
         """Those that are pushed."""
-        return self.names[:_SEEDS]
+        return self.names[: self.pushed]
 
     @property
     def small_seeds(self) -> list[str]:
         """Small ones that are pushed."""
-        return self.small_names[:_SEEDS]
+        return self.small_names[: self.pushed]
 
     @property
     def large(self) -> dict[str, list[str]]:
         """Large memories, with those whose documents they hold together."""
-        return {"large-5": self.seeds[:5], "large-20": self.seeds}
+        return {f"large-{each}": self.seeds[:each] for each in _LARGE if each <= len(self.seeds)}
 
     @property
     def corpus(self) -> Corpus:
@@ -426,6 +428,7 @@ def main() -> None:
     parser.add_argument("--tenants", type=int, default=1000)
     parser.add_argument("--chunks", type=int, default=1000, help="of each memory")
     parser.add_argument("--small", type=int, default=0, help="more memories, with a tenth of that")
+    parser.add_argument("--pushed", type=int, default=20, help="the others have copies")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--folder", type=Path, help="where the database is kept for another run")
     parser.add_argument("--fill", action="store_true", help="measure nothing")
@@ -435,7 +438,7 @@ def main() -> None:
     if chosen.serve:
         _serve()
         return
-    fleet = Fleet(chosen.tenants, chosen.chunks, chosen.small)
+    fleet = Fleet(chosen.tenants, chosen.chunks, chosen.small, chosen.pushed)
     server = Server()
     if chosen.folder is not None:
         server.folder.rmdir()
