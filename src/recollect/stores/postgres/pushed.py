@@ -29,8 +29,10 @@ _CONTENTS = f"""
     SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = ANY(%s)
 """  # noqa: S608 - our own names
 _CURRENT = f"SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = %s"  # noqa: S608
-_EARLIER = f"""
-    SELECT {_COLUMNS}, content FROM pushed_versions WHERE tenant = %s AND path = %s AND version = %s
+_OF_VERSION = f"""
+    SELECT {_COLUMNS}, content FROM pushed WHERE tenant = %s AND path = %s AND version = %s
+    UNION ALL SELECT {_COLUMNS}, content FROM pushed_versions
+    WHERE tenant = %s AND path = %s AND version = %s
 """  # noqa: S608 - our own names
 _VERSIONS = f"""
     SELECT {_COLUMNS} FROM pushed WHERE tenant = %s AND path = %s
@@ -103,16 +105,17 @@ class PostgresPushed(TenantTables, PushedDocuments):
         return [PushedDocument(*row) for row in rows]
 
     def content(self, path: str, *, version: int | None = None) -> tuple[PushedDocument, bytes]:
-        with self._session.reading() as connection:
-            row = run(connection, _CURRENT, (self._tenant, path)).fetchone()
-            if version is not None and (row is None or row[1] != version):
-                row = run(connection, _EARLIER, (self._tenant, path, version)).fetchone()
-        if row is None:
+        key = (self._tenant, path)
+        if version is None:
+            rows = self._session.read(_CURRENT, key)
+        else:
+            rows = self._session.read(_OF_VERSION, (*key, version) * 2)
+        if not rows:
             what = "document" if version is None else f"version {version} of the document"
             raise NotFoundError(
                 f"There is no {what} {path}.", action="List the documents to see their paths."
             )
-        return PushedDocument(*row[:-1]), bytes(row[-1])
+        return PushedDocument(*rows[0][:-1]), bytes(rows[0][-1])
 
     def contents(self, paths: Sequence[str]) -> dict[str, tuple[PushedDocument, bytes]]:
         rows = self._session.read(_CONTENTS, (self._tenant, list(paths)))
