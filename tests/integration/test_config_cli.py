@@ -232,7 +232,7 @@ def test_set_makes_the_file_and_unset_removes_the_line(cli: Cli) -> None:
         made["after"]["value"],
     )
     assert f"fusion: {cli.user_file} already has this value.\n" == same.stdout
-    assert f"fusion: rrf → calibrated (default)\nRemoved from {cli.user_file}." in removed.stdout
+    assert f"fusion: rrf → calibrated (default)\nRemoved from {cli.user_file}, " in removed.stdout
     assert f"fusion: {cli.user_file} does not set it.\n" == again.stdout
     assert "" == cli.written
 
