@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.text.scripts import stem
+from recollect.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,6 +112,12 @@ def window(text: str, *, today: date) -> Window | None:
             # A month is often named in the notes, too, and so is what lies ahead.
             is_relative = reading not in _NAMED and not days.is_ahead
             return replace(days, said=found[0]) if is_relative else days
+    from recollect.text.date_phrases import in_english  # noqa: PLC0415 - only to search
+
+    if foreign := in_english(text):
+        said, english = foreign
+        days = window(english, today=today)
+        return replace(days, said=said) if days and days.said else days
     return None
 
 
@@ -134,8 +141,10 @@ def asks_for_days(question: QueryTerms) -> bool:
 
 @cache
 def _general_terms() -> frozenset[str]:
+    from recollect.text.date_phrases import WHAT_HAPPENED  # noqa: PLC0415 - only to search
+
     words = "happen note entry diary journal log write wrote day week month year last this"
-    return frozenset(map(stem, [*words.split(), *_WEEKDAYS, *_MONTHS]))
+    return frozenset((*map(stem, [*words.split(), *_WEEKDAYS, *_MONTHS]), *terms(WHAT_HAPPENED)))
 
 
 def first_day(text: str, *, today: date) -> date | None:
@@ -165,19 +174,30 @@ def _past(found: re.Match[str], today: date) -> Window:
 
 
 def _calendar_unit(found: re.Match[str], today: date) -> Window:
-    """Read "this week" and "last month" from the unit's first day on.
+    """Read "this week" and "last month" as those of the calendar.
 
-    Up to today, because "last month" also means the last thirty days, and people write about
-    a day afterwards.
+    The days from a last one until today count less: "last month" also means the last thirty days,
+    and people write about a day afterwards.
     """
     unit = found["unit"].lower()
     back = 0 if found["which"].lower() == "this" else 1
     if unit == "week":
-        return Window(today - timedelta(days=today.weekday() + 7 * back), today)
-    if unit == "year":
-        return Window(date(today.year - back, 1, 1), today)
-    months = today.year * 12 + today.month - 1 - back
-    return Window(date(months // 12, months % 12 + 1, 1), today)
+        first = today - timedelta(days=today.weekday() + 7 * back)
+        last = first + timedelta(days=6)
+    elif unit == "year":
+        first, last = date(today.year - back, 1, 1), date(today.year - back, 12, 31)
+    else:
+        months = today.year * 12 + today.month - 1 - back
+        first = date(months // 12, months % 12 + 1, 1)
+        last = _last_day(first.year, first.month)
+    return Window(first, last, max(today - last, timedelta()))
+
+
+def _last_weekend(found: re.Match[str], today: date) -> Window:
+    """Return the Saturday and Sunday before this day; of a weekend that lasts, those before."""
+    del found
+    sunday = today - timedelta(days=today.weekday() + 1)
+    return Window(sunday - timedelta(days=1), sunday)
 
 
 def _next_unit(found: re.Match[str], today: date) -> Window:
@@ -324,6 +344,7 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
     (_compiled(rf"\b(?P<count>past)\s+{_UNIT}\b"), _past),
     (_compiled(r"\b(?P<which>last|previous|this)\s+(?P<unit>week|month|year)\b(?!\s+of\b)"),
      _calendar_unit),
+    (_compiled(r"\b(?:last|past|previous)\s+weekend\b"), _last_weekend),
     (_compiled(r"\b(?P<which>last|previous|since|on|this|by|until|till|next)\s+"
                rf"(?P<weekday>{'|'.join(_WEEKDAYS)})\b"), _weekday),
     (_compiled(rf"\b(?:from\s+)?{_FROM}(?:\s*[-–]\s*|\s+(?:to|until|till|through)\s+){_TO}\b"),

@@ -51,7 +51,10 @@ def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
         ("over the last 3 days", day(3, 8), day(3, 11)),
         ("during the past month", day(2, 9), day(3, 11)),
         ("last week", day(3, 2), day(3, 11)),
-        ("this week", day(3, 9), day(3, 11)),
+        ("this week", day(3, 9), day(3, 15)),
+        ("this month", day(3, 1), day(3, 31)),
+        ("this year", day(1, 1), day(12, 31)),
+        ("last weekend", day(3, 7), day(3, 8)),
         ("last month", day(2, 1), day(3, 11)),
         ("last year", day(1, 1, 2025), day(3, 11)),
         ("lunch last Tuesday", day(3, 10), day(3, 10)),
@@ -84,6 +87,17 @@ def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
         ("2月的会议", day(2, 1), day(3, 3)),
         ("2025年12月24日に何をした", day(12, 24, 2025), day(12, 27, 2025)),
         ("10월 회의", day(10, 1, 2025), day(11, 3, 2025)),
+        ("Was habe ich letzten Dienstag gemacht?", day(3, 10), day(3, 10)),
+        ("was war letzte Woche", day(3, 2), day(3, 11)),
+        ("vorgestern beim Arzt", day(3, 9), day(3, 9)),
+        ("die Rechnung von gestern", day(3, 10), day(3, 10)),
+        ("heute gekauft", day(3, 11), day(3, 11)),
+        ("nächsten Montag", day(3, 16), day(3, 16)),
+        ("qu'est-ce que j'ai fait hier ?", day(3, 10), day(3, 10)),
+        ("la réunion de mardi dernier", day(3, 10), day(3, 10)),
+        ("Dépenses de la semaine dernière", day(3, 2), day(3, 11)),
+        ("le mois passé", day(2, 1), day(3, 11)),
+        ("l’année dernière", day(1, 1, 2025), day(3, 11)),
         ("昨天开会说了什么", day(3, 10), day(3, 10)),
         ("先週の会議", day(2, 26), day(3, 10)),
     ],
@@ -109,6 +123,11 @@ def test_days_are_understood(text: str, first: date, last: date) -> None:
         "the last week of the project",
         "the last name of Ana",
         "sundays are quiet",
+        "was steht hier über die Heizung",
+        "wat heb je hier gezegd",
+        "der letzte Schritt",
+        "letzten ſamstag",
+        "montags ist Ruhetag",
         "",
     ],
 )
@@ -126,6 +145,26 @@ def test_the_days_after_a_named_one_are_searched_but_not_named() -> None:
     assert (day(3, 5), 0.5, 0.0) == (one.last, one.weight(day(3, 8)), one.weight(day(3, 9)))
 
 
+def test_this_week_is_a_week_on_a_monday_too_and_its_last_weekend_was_just_before() -> None:
+    monday, sunday = day(11, 16), day(11, 22)
+
+    assert Window(monday, sunday, said="this week") == window("this week", today=monday)
+    assert Window(day(11, 14), day(11, 15), said="last weekend") == window(
+        "last weekend", today=monday
+    )
+    on_sunday = window("last weekend", today=sunday)
+    assert on_sunday is not None
+    assert (day(11, 14), day(11, 15)) == (on_sunday.first, on_sunday.last)
+
+
+def test_the_days_since_a_last_month_count_less() -> None:
+    month = window("what happened last month", today=TODAY)
+
+    assert month is not None
+    assert (day(2, 28), TODAY) == (month.last, month.end)
+    assert [1.0, 0.5] == [month.weight(when) for when in (day(2, 28), TODAY)]
+
+
 def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
     days = Window(day(3, 1), day(3, 5))
 
@@ -139,6 +178,8 @@ def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
     [
         ("what happened last Tuesday?", "last Tuesday"),
         ("what did I bake in the past two weeks", "past two weeks"),
+        ("Was war letzte Woche?", "letzte Woche"),
+        ("l'avis d'hier", "d'hier"),
         ("the visits in February", ""),
         ("what is due on Friday", ""),
         ("the issue of March 2nd", ""),
@@ -198,7 +239,10 @@ def test_notes_about_what_lies_ahead_need_not_be_dated_then() -> None:
         ("what did I do", True),
         ("what happened in July", True),
         ("notes from October", True),
+        ("Was habe ich gemacht", True),
+        ("que s'est-il passé", True),
         ("who did I have lunch with", False),
+        ("was habe ich gekocht", False),
     ],
 )
 def test_a_question_may_ask_for_the_days_themselves(text: str, *, expected: bool) -> None:
