@@ -100,11 +100,23 @@ _NOW = re.compile(
     re.IGNORECASE,
 )
 _MOST_TERMS = 24
-"""Of a question for the current state: a longer message says "now" in passing."""
+"""Of a question for the current state: a longer message says "now" or "this year" in passing."""
 
 
 def window(text: str, *, today: date) -> Window | None:
     """Return the days a question names, or None."""
+    from recollect.text.date_phrases import in_english  # noqa: PLC0415 - only to search
+
+    if days := _read(text, today=today):
+        return days
+    if foreign := in_english(text):
+        said, english = foreign
+        days = _read(text.replace(said, english, 1), today=today)
+        return replace(days, said=said) if days and days.said else days
+    return None
+
+
+def _read(text: str, *, today: date) -> Window | None:
     for pattern, reading in _READINGS:
         if (found := pattern.search(text)) and (days := reading(found, today)):
             if _is_open_ended(found):
@@ -112,12 +124,6 @@ def window(text: str, *, today: date) -> Window | None:
             # A month is often named in the notes, too, and so is what lies ahead.
             is_relative = reading not in _NAMED and not days.is_ahead
             return replace(days, said=found[0]) if is_relative else days
-    from recollect.text.date_phrases import in_english  # noqa: PLC0415 - only to search
-
-    if foreign := in_english(text):
-        said, english = foreign
-        days = window(english, today=today)
-        return replace(days, said=said) if days and days.said else days
     return None
 
 
@@ -173,14 +179,16 @@ def _past(found: re.Match[str], today: date) -> Window:
     return Window(today - timedelta(days=length), today)
 
 
-def _calendar_unit(found: re.Match[str], today: date) -> Window:
-    """Read "this week" and "last month" as those of the calendar.
+def _calendar_unit(found: re.Match[str], today: date) -> Window | None:
+    """Read "this week" and "last month" as those of the calendar, "this" only in a question.
 
     The days from a last one until today count less: "last month" also means the last thirty days,
     and people write about a day afterwards.
     """
     unit = found["unit"].lower()
     back = 0 if found["which"].lower() == "this" else 1
+    if not back and len(found.string.split()) > _MOST_TERMS:
+        return None
     if unit == "week":
         first = today - timedelta(days=today.weekday() + 7 * back)
         last = first + timedelta(days=6)

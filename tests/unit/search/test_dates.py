@@ -145,6 +145,14 @@ def test_the_days_after_a_named_one_are_searched_but_not_named() -> None:
     assert (day(3, 5), 0.5, 0.0) == (one.last, one.weight(day(3, 8)), one.weight(day(3, 9)))
 
 
+@pytest.mark.parametrize("said", ["this year", "dieses Jahr"])
+def test_a_long_message_says_this_year_in_passing(said: str) -> None:
+    message = f"My mother asked about Christmas, and {said} I want to bake the gingerbread. "
+
+    assert window(message, today=TODAY) is not None
+    assert window(message * 2, today=TODAY) is None
+
+
 def test_this_week_is_a_week_on_a_monday_too_and_its_last_weekend_was_just_before() -> None:
     monday, sunday = day(11, 16), day(11, 22)
 
