@@ -230,6 +230,7 @@ def test_tags_are_a_filter_on_every_leg(store: Store) -> None:
         keywords = store.keyword(words, scope=scope, limit=20).keys
         nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=20).keys
         listed = store.documents(scope, limit=20, offset=0).documents
+        assert store.has_chunks(scope) is bool(listed)
 
         assert expected == set(texts_of(store, nearest)) == set(texts_of(store, keywords)), names
         assert bool(expected) == bool(listed), names

@@ -233,5 +233,5 @@ def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
         ),
     )
     for value, alone, sentence in filters:
-        if value is not None and not store.documents(alone, limit=1, offset=0).documents:
+        if value is not None and not store.has_chunks(alone):
             yield sentence

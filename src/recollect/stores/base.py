@@ -393,6 +393,9 @@ class StoreOverview(Protocol):
     def version(self) -> tuple[int, ...]:
         """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
 
+    def has_chunks(self, scope: Scope) -> bool:
+        """Return whether any chunk is in scope."""
+
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         """Return documents with chunks in scope, newest first, undated last."""
 

@@ -420,6 +420,10 @@ class RamStore(Store):
         return (self._all.changes,)
 
     @synchronized
+    def has_chunks(self, scope: Scope) -> bool:
+        return any(True for _ in self._seen(scope))
+
+    @synchronized
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         headings: defaultdict[tuple[SourceKind, str], list[tuple[str, ...]]] = defaultdict(list)
         texts_bytes: defaultdict[tuple[SourceKind, str], int] = defaultdict(int)

@@ -33,6 +33,7 @@ _DOCUMENTS = f"""
     GROUP BY d.tenant, d.id ORDER BY d.day DESC NULLS LAST, d.path COLLATE "C", d.source
     LIMIT %s OFFSET %s
 """  # noqa: S608 - our own column names
+_ANY = f"SELECT EXISTS (SELECT 1 FROM {_JOINED} WHERE {{condition}})"  # noqa: S608 - our own names
 _COUNT_DOCUMENTS = f"SELECT count(DISTINCT d.id) FROM {_JOINED} WHERE {{condition}}"  # noqa: S608
 _DAYS = f"""
     SELECT c.day, d.source, count(DISTINCT d.id), count(*) FROM {_JOINED} WHERE {{condition}}
@@ -57,6 +58,12 @@ class PostgresOverview(TenantTables, StoreOverview):
             query = "SELECT changes FROM tenants WHERE tenant = %s"
             row = run(connection, query, (self._tenant,)).fetchone()
             return (int(row[0]) if row else 0,)
+
+    def has_chunks(self, scope: Scope) -> bool:
+        with self._session.reading() as connection:
+            condition = scope_condition(connection, scope, tenant=self._tenant)
+            row = run(connection, _ANY.format(condition=condition), condition.values).fetchone()
+        return bool(row and row[0])
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         with self._session.reading() as connection:

@@ -10,6 +10,7 @@ import numpy as np
 from recollect.reports import Amount, DaySummary, Documents
 from recollect.stores.base import ChunkPlace, StoreOverview
 from recollect.stores.sqlite.connect import SqliteFile
+from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.missing import space_id
 from recollect.stores.sqlite.rows import (
     FLOAT_BYTES,
@@ -24,6 +25,7 @@ from recollect.stores.sqlite.rows import (
     vector_id,
     whole_of,
 )
+from recollect.stores.sqlite.segments import segments, state_of
 from recollect.stores.summary import summarize
 from recollect.types import ChunkKey
 
@@ -75,6 +77,12 @@ class SqliteOverview(SqliteFile, StoreOverview):
         with self._reading() as connection:
             stamps = (stamp for (stamp,) in connection.execute(_STAMPS))
             return (*connection.execute(_VERSION).get, *stamps)
+
+    def has_chunks(self, scope: Scope) -> bool:
+        with self._reading() as connection:
+            state = state_of(connection)
+            sieve = Filter(connection, scope, state=state)
+            return any(sieve.view(piece).chunks for piece in segments(connection, state))
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         condition, bindings = scope_sql(scope)
