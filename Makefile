@@ -64,7 +64,7 @@ wheel: $(INSTALLED)
 	$(WHEEL)/bin/python -m pip install --quiet --no-deps --require-hashes --requirement locks/install.txt
 	$(WHEEL)/bin/python -m pip install --quiet --no-deps dist/*.whl
 	@cd $(WHEEL) && sh $(CURDIR)/tools/try_wheel.sh bin/recollect $(CURDIR)/examples/workspace
-	@echo "Install it with: pip install $$(ls dist/*.whl)"
+	@echo "Install it with: pip install '$$(ls dist/*.whl)[multilingual]' (the extra is for notes in other scripts)"
 
 test: lint types unit
 

@@ -157,7 +157,7 @@ def find_workspace(
     if must_exist and not folder.is_dir():
         raise WorkspaceError(
             f"The workspace {folder} is not a folder.",
-            action="Name the folder that holds MEMORY.md or memory/: -w on the command line, "
+            action="Name the folder with your notes: -w on the command line, "
             "`workspace` in Python.",
         )
     named_agent = agent_of(folder, named=given)

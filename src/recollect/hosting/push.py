@@ -188,7 +188,7 @@ def push(setup: Setup, remote: RemoteMemory, *, dry_run: bool = False) -> PushRe
         if not local.texts and changes:
             raise UsageError(
                 f"{setup.workspace} holds no memory files: everything would be deleted.",
-                action="Name the folder that holds MEMORY.md or memory/.",
+                action="Name the folder with your notes.",
             )
         try:
             if not dry_run:

@@ -58,6 +58,8 @@ COMMANDS = {
     "worker": "worker",
 }
 """Each command and its module here, which has a function `…_command`."""
+_OF_FACTS = ("forget", "supersede", "consolidate", "prune")
+"""Subcommands of `facts` that people look for beside `remember`."""
 
 
 class LazyGroup(Group):
@@ -75,7 +77,8 @@ class LazyGroup(Group):
         if args and args[0] not in COMMANDS:
             import difflib  # noqa: PLC0415 - only for a mistake
 
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            near = [f"facts {args[0]}"] if args[0] in _OF_FACTS else []
+            near += difflib.get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
