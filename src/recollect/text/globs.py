@@ -35,6 +35,11 @@ def matches(path: str, pattern: str) -> bool:
     return fits(path.removeprefix("./").split("/"), _compiled(pattern))
 
 
+def is_literal(part: str) -> bool:
+    """Return whether a pattern, or part of one, has no signs."""
+    return _SIGN.search(part) is None
+
+
 def escaped(path: str) -> str:
     """Return a pattern that matches this path alone."""
     return "/" + _SIGN.sub(r"[\g<0>]", path)
@@ -44,7 +49,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     """Return `matches` for one pattern; a path without any sign is compared as a string."""
     parts = _parts(pattern)
     whole = "/".join(parts)
-    if all(map(_is_literal, parts)):
+    if all(map(is_literal, parts)):
         return lambda path: path.removeprefix("./") == whole
     return lambda path: matches(path, pattern)
 
@@ -52,7 +57,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 def matches_of(paths: Sequence[str], pattern: str) -> list[bool]:
     """Return `matches` of each path. Literal folders and bare names are compared as strings."""
     parts = _parts(pattern)
-    literal = list(itertools.takewhile(_is_literal, parts[:-1]))
+    literal = list(itertools.takewhile(is_literal, parts[:-1]))
     start = "".join(f"{part}/" for part in literal)
     rest = _compiled(pattern)[len(literal) :]
     cut = len(start)
@@ -71,10 +76,6 @@ def matches_of(paths: Sequence[str], pattern: str) -> list[bool]:
     below = {path for fine, path in zip(begins, plain, strict=True) if fine}
     found = {path: fits(path[cut:].split("/"), rest) for path in below}
     return [fine and found[path] for fine, path in zip(begins, plain, strict=True)]
-
-
-def _is_literal(part: str) -> bool:
-    return not any(sign in part for sign in "*?[")
 
 
 def fits(parts: Sequence[str], compiled: CompiledGlob) -> bool:

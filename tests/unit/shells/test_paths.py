@@ -6,10 +6,32 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.shells.cli.shared import path_in
+from recollect.shells.cli.paths import glob_in, path_in
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+STORED = (
+    "memory/a.md",
+    "memory/trips/b.md",
+    "memory/trips/both.md",
+    "memory/trips/far/d.md",
+    "memory/trips/we[i]rd/n.md",
+    "both.md",
+    "../vault/c.md",
+)
+
+
+@pytest.fixture
+def subfolder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the files and go to a subfolder; return the workspace."""
+    workspace = tmp_path / "workspace"
+    for path in STORED:
+        (workspace / path).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / path).write_text("x", encoding="utf-8")
+    monkeypatch.chdir(workspace / "memory/trips")
+    return workspace
 
 
 @pytest.mark.parametrize(
@@ -19,32 +41,44 @@ if TYPE_CHECKING:
         ("b.md", "memory/trips/b.md", "Using memory/trips/b.md of"),
         (".", "memory/trips", "Using memory/trips of"),
         ("../a.md", "memory/a.md", "Using memory/a.md of"),
-        ("./2026-*", "memory/trips/2026-*", "Using memory/trips/2026-* of"),
         ("both.md", "both.md", "For the one in this folder: ./both.md"),
         ("./both.md", "memory/trips/both.md", "Using memory/trips/both.md of"),
-        ("2026-*", "2026-*", ""),
-        ("../../../vault/c.md", "../../../vault/c.md", ""),
+        ("c.md", "c.md", ""),
+        ("../none.md", "memory/none.md", "Using memory/none.md of"),
+        ("../vault/c.md", "../vault/c.md", ""),
+        ("../../../vault/c.md", "../vault/c.md", "Using ../vault/c.md of"),
+        ("../../../other/c.md", "../../../other/c.md", ""),
         ("\0", "\0", ""),
     ],
 )
 def test_a_path_is_relative_to_the_workspace_or_to_the_current_folder(
-    named: str,
-    expected: str,
-    said: str,
-    *,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    named: str, expected: str, said: str, *, subfolder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path in ("memory/a.md", "memory/trips/b.md", "memory/trips/both.md", "both.md"):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("x", encoding="utf-8")
-    monkeypatch.chdir(tmp_path / "memory/trips")
-
-    assert expected == path_in(tmp_path, named)
+    assert expected == path_in(subfolder, named, paths=lambda: STORED)
     printed = capsys.readouterr().err
     assert (said in " ".join(printed.split())) if said else not printed
 
 
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        (".", "/memory/trips/"),
+        ("2026-*", "2026-*"),
+        ("./2026-*", "memory/trips/2026-*"),
+        ("../*.md", "memory/*.md"),
+        ("../../*.md", "/*.md"),
+        ("memory/*.md", "memory/*.md"),
+        ("we[i]rd/*.md", "we[i]rd/*.md"),
+        ("we[i]rd", "/memory/trips/we[[]i]rd/"),
+        ("we[i]rd/n.md", "/memory/trips/we[[]i]rd/n.md"),
+        ("far/*.md", "memory/trips/far/*.md"),
+        ("../vault/*.md", "../vault/*.md"),
+        ("../vault", "/../vault/"),
+    ],
+)
+def test_a_glob_begins_at_a_path(named: str, expected: str, subfolder: Path) -> None:
+    assert expected == glob_in(subfolder, named, paths=lambda: STORED)
+
+
 def test_a_whole_path_is_one_of_the_workspace(tmp_path: Path) -> None:
-    assert "memory/a.md" == path_in(tmp_path, str(tmp_path / "memory/a.md"))
+    assert "memory/a.md" == path_in(tmp_path, str(tmp_path / "memory/a.md"), paths=tuple)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.reports import RECALL_TOKENS, RecallForm
+from recollect.shells.cli.paths import glob_in, path_in
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
     TextCommand,
     notify,
-    path_in,
     print_remarks,
     progress_bar,
     shared_options,
@@ -25,7 +25,6 @@ from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from datetime import date
-    from pathlib import Path
 
 _FUSIONS = ("calibrated", "weighted", "rrf")
 _FORMS = [form.value for form in RecallForm]
@@ -71,7 +70,7 @@ def search_command(
             request = SearchRequest(
                 " ".join(query),
                 source=parse_source(source),
-                path=_glob(path, memory.workspace),
+                path=glob_in(memory.workspace, path, paths=memory.paths) if path else None,
                 as_of=end_of(as_of),
                 **fields,  # type: ignore[arg-type]  # options that are named like their fields
             )
@@ -83,17 +82,6 @@ def search_command(
     options.print(render.results_json(results), text)
     print_remarks(render.results_remarks(results))
     options.start_resident(memory)
-
-
-def _glob(path: str | None, workspace: Path) -> str | None:
-    """Return the glob to search by: a folder of the workspace stands for everything in it."""
-    if path is None:
-        return None
-    stored = path_in(workspace, path)
-    folder = stored.removeprefix("./").strip("/")
-    if folder in {"", "."}:
-        return None
-    return f"/{folder}/" if (workspace / folder).is_dir() else stored
 
 
 @click.command("recall")
@@ -138,7 +126,7 @@ def get_command(
     place = parse_location(location)
     first, count = place.window(start, lines)
     with options.open_memory() as memory:
-        path = path_in(memory.workspace, place.path)
+        path = path_in(memory.workspace, place.path, paths=memory.paths)
         excerpt = memory.get(path, start_line=first, lines=count)
     options.print(render.excerpt_json(excerpt), excerpt.text if excerpt.lines else ())
     if not options.as_json:

@@ -19,7 +19,6 @@ from recollect.config.paths import find_workspace
 from recollect.records import dataclass
 from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
 from recollect.shells.render.shared import price_text
-from recollect.text.confined import is_inside
 from recollect.text.days import COMING_EXAMPLES, DAY_EXAMPLES, parse_coming_day, parse_day
 
 if TYPE_CHECKING:
@@ -193,30 +192,6 @@ def shared_options(
     for name in reversed(names):
         command = _OPTIONS[name](command)
     return command
-
-
-def path_in(workspace: Path, named: str) -> str:
-    """Return a path as the memory stores it; in a subfolder it may be relative to that folder.
-
-    It is if it begins with a dot, or if the workspace has no such path. Which is used is said.
-    """
-    if os.path.isabs(named) and is_inside(os.path.normpath(named), workspace):  # noqa: PTH117
-        return os.path.relpath(named, workspace).replace(os.sep, "/")
-    here = Path.cwd()
-    if here == workspace or not is_inside(here, workspace):
-        return named
-    stored = os.path.relpath(here / named, workspace).replace(os.sep, "/")
-    leads_out = stored.split("/")[0] == ".."
-    is_here = os.path.lexists(here / named) and not leads_out
-    is_dotted = named.split("/", maxsplit=1)[0] in {".", ".."} and not leads_out
-    if not is_dotted and os.path.lexists(workspace / named):
-        if is_here:
-            notify(f"Using {named} of {workspace}. For the one in this folder: ./{named}")
-        return named
-    if not (is_here or is_dotted):
-        return named
-    notify(f"Using {stored} of {workspace}.")
-    return stored
 
 
 class Day(click.ParamType["date"]):
