@@ -75,6 +75,34 @@ def test_a_note_comes_first_by_its_alias(memory: Memory, write: Callable[[str, s
     assert "memory/nowak.md" == memory.search("what do we know about Tomek")[0].path
 
 
+def test_many_aliases_leave_room_for_other_front_matter(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    aliases = ", ".join(f"alias number {each} of the project" for each in range(25))
+    front = f"---\naliases: [{aliases}]\nsummary: the platypus ate breakfast\n---\n"
+    write("memory/project.md", f"{front}Nothing.\n")
+
+    assert "memory/project.md" == memory.search("platypus breakfast")[0].path
+
+
+@pytest.mark.parametrize(
+    ("front", "tags"),
+    [
+        ("tags:\n  - dark mode\n  - '#UI'", ("dark-mode", "UI")),
+        ("tags: [dark mode, 'ui']", ("dark-mode", "ui")),
+        ("tags: dark mode, ui", ("dark-mode", "ui")),
+        ("tags: dark ui", ("dark", "ui")),
+    ],
+)
+def test_a_tag_of_front_matter_may_be_written_with_a_space(
+    memory: Memory, write: Callable[[str, str], Path], front: str, tags: tuple[str, ...]
+) -> None:
+    write("memory/theme.md", f"---\n{front}\n---\nEggs.\n")
+    (hit,) = memory.search("eggs", tags=["ui", tags[0].replace("-", " ")])
+
+    assert tags == memory.overview.tags_of(hit)
+
+
 @pytest.mark.parametrize("name", ["c++", "Dark Mode", "#node.js", "2026", "fruit/fig"])
 def test_a_fact_is_found_by_its_tag_as_it_was_given(memory: Memory, name: str) -> None:
     memory.facts.remember("Ines avoids eggs", tags=[name])
@@ -110,8 +138,13 @@ def test_front_matter_in_toml_tags_dates_and_describes_a_note(
         (f"+++\na = {'b' * 4000}\n+++\n", "or is longer than 4000 characters"),
         (f"+++\na = 0x{'f' * 3900}\n+++\n", "begins with TOML front matter that is not valid"),
         (f"+++\n{'.'.join('a' * 30)} = 1\n+++\n", "begins with TOML front matter"),
-        (f"---\ntags: [{', '.join(map(str, range(205)))}]\n---\n", "5 tags in its front matter"),
-        (f"---\nabout: {'long ' * 500}\n---\n", "499 characters of front matter"),
+        (f"---\ntags: [{', '.join(map(str, range(205)))}]\n---\n", "not searched: 5 tags (after"),
+        (f"---\nabout: {'long ' * 500}\n---\n", "499 characters (after the first 2000)"),
+        (f"---\naliases: [{'name, ' * 500}]\n---\n", ": 499 characters (after"),
+        (
+            f"---\ntags: [{', '.join(map(str, range(205)))}]\nabout: {'long ' * 500}\n---\n",
+            "5 tags (after the first 200, or too long) and 499 characters",
+        ),
     ],
 )
 def test_front_matter_that_is_not_searched_is_reported(

@@ -32,11 +32,10 @@ _MAX_NAMES_CHARS = 200
 _NAME_WEIGHT = 3
 """The words of a title are mostly in its first heading and its path as well."""
 _QUOTES = "\"'[]{} \t"
-_BETWEEN_TAGS = re.compile(r"[\s,]+")
 _DAY_OR_NUMBER = re.compile(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE)
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
-"""More is a drawing or another program's data."""
+"""Of aliases, and of other values: more is a drawing or another program's data."""
 _MAX_TOML_CHARS = 4000
 """The parser takes quadratic time for a key of many parts."""
 _MAX_TOML_DEPTH = 20
@@ -98,7 +97,7 @@ def front_matter(text: str) -> FrontMatter:
 
 def describe(document: Document, lines: Sequence[str]) -> Described:
     """Return what the front matter of a document says, given the document's lines."""
-    from recollect.text.tags import MAX_TAG_CHARS, declared  # noqa: PLC0415 - to read needs none
+    from recollect.text.tags import MAX_TAG_CHARS, declared, names_in  # noqa: PLC0415 - to read needs none
 
     inside = lines[1 : max(document.body_line - 2, 1)]
     is_toml = lines[0].rstrip() == _TOML
@@ -117,17 +116,19 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
         elif key in _ALIASES:
             aliases.append(value)
         elif key in _TAGS:
-            tags += (tag for part in _BETWEEN_TAGS.split(value) if (tag := part.lstrip("#")))
+            tags += names_in(value)
         elif not _DAY_OR_NUMBER.fullmatch(value):
             is_superseded |= key == "status" and value.lower() in _OUTDATED
             words.append(value)
     kept = [tag for tag in tags[:_MAX_TAGS] if len(tag) <= MAX_TAG_CHARS]
-    others = " ".join((*(aliases * _NAME_WEIGHT), *words))
+    texts = " ".join(aliases), " ".join(words)
+    named, others = (text[:_MAX_WORDS_CHARS] for text in texts)
+    searched = declared(kept), *[named] * _NAME_WEIGHT, others
     return Described(
         title,
         _names(title, aliases),
-        f"{declared(kept)} {others[:_MAX_WORDS_CHARS]}".strip(),
-        _left_out(len(tags) - len(kept), len(others) - _MAX_WORDS_CHARS),
+        " ".join(filter(None, searched)),
+        _left_out(len(tags) - len(kept), sum(map(len, texts)) - len(named) - len(others)),
         is_superseded,
     )
 
@@ -139,17 +140,12 @@ def _names(title: str, aliases: Sequence[str]) -> str:
 
 
 def _left_out(tags: int, chars: int) -> str:
-    if tags > 0:
-        return (
-            f"has {tags} tags in its front matter that are not searched: after the first "
-            f"{_MAX_TAGS}, or too long"
-        )
-    if chars > 0:
-        return (
-            f"has {chars} characters of front matter that are not searched, after the first "
-            f"{_MAX_WORDS_CHARS}"
-        )
-    return ""
+    parts = []
+    if tags:
+        parts.append(f"{tags} tags (after the first {_MAX_TAGS}, or too long)")
+    if chars:
+        parts.append(f"{chars} characters (after the first {_MAX_WORDS_CHARS})")
+    return f"has front matter that is not searched: {' and '.join(parts)}" if parts else ""
 
 
 def _yaml_fields(lines: Iterable[str]) -> dict[str, str] | None:
@@ -186,10 +182,18 @@ def _yaml_values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         text = text.removeprefix("- ")
         if found := _FIELD.match(text):
             key, text = found[1].lower(), (found[2] or "").strip()
-        parts = text.strip(" \t[]").split(",") if text.startswith("[") else [text]
+        if text.startswith("["):
+            parts = text.strip(" \t[]").split(",")
+        else:
+            parts = _tags_in_line(text) if found and key in _TAGS else [text]
         for part in parts:
             if value := part.strip(_QUOTES):
                 yield key, value
+
+
+def _tags_in_line(text: str) -> list[str]:
+    """Return the tags of one line, separated by commas or else by spaces."""
+    return [text] if "," in text else text.split()
 
 
 def _toml_fields(lines: Sequence[str]) -> dict[str, str] | None:

@@ -38,9 +38,13 @@ _CACHED_TEXTS = 4096  # one question asks several legs about the same chunks
 
 def tag_names(words: Iterable[str]) -> tuple[str, ...]:
     """Return typed words as names of tags: `#UI`, `dark mode`, `a,b` are ui, dark-mode, a and b."""
-    split = (part for word in words for part in word.split(","))
-    names = ("-".join(part.lower().split()).lstrip("#").rstrip("/") for part in split)
-    return tuple(dict.fromkeys(name for name in names if name))
+    return tuple(dict.fromkeys(name.lower() for word in words for name in names_in(word)))
+
+
+def names_in(word: str) -> list[str]:
+    """Return the names of tags in a word that is typed or written in front matter."""
+    names = ("-".join(part.split()).lstrip("#").rstrip("/") for part in word.split(","))
+    return [name for name in names if name]
 
 
 def tags_named(words: Iterable[str]) -> tuple[Tag, ...]:
