@@ -240,7 +240,10 @@ class Chunk:
     SUPERSEDED if another note replaces its note.
     """
     triggers: str = ""
-    """Words by which its author wants an entry to be found, besides its own."""
+    """Words by which its author wants an entry to be found, besides its own.
+
+    Before them, if the chunk begins in a block of code: the fence of that.
+    """
 
     @property
     def embedded_text(self) -> str:

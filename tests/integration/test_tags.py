@@ -192,6 +192,22 @@ def test_a_tag_may_be_in_any_script_and_links_are_none(
         assert () == memory.search("eggs", tags=tag).hits
 
 
+def test_code_that_is_longer_than_a_chunk_or_never_ends_has_no_tags(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    code = "".join(f"#define EGGS_{each} (eggs * {each})\n" for each in range(200))
+    write("memory/long.md", f"# Eggs\n\n```c\n{code}```\n\nEggs. #closed\n")
+    write("memory/open.md", "# Log\n\nEggs. #safari\n\n```\n#include <eggs>\nmore\n")
+
+    for tag, expected in {
+        "closed": True,
+        "safari": True,
+        "define": False,
+        "include": False,
+    }.items():
+        assert expected == bool(memory.search("eggs", tags=tag).hits), tag
+
+
 def test_a_tag_that_no_note_has_is_looked_for_once_per_chunk(
     workspace: Path,
     environ: dict[str, str],

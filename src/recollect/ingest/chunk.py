@@ -17,6 +17,7 @@ from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
 from recollect.text.graphemes import split_line
 from recollect.text.size import CHARS_PER_TOKEN, weigh
+from recollect.text.tags import open_fences
 from recollect.types import HEADING_SEPARATOR, SUPERSEDED, Chunk
 
 if TYPE_CHECKING:
@@ -67,7 +68,20 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
                 packer.place_lines(block, is_opening=last > block.end)
     chunks = packer.close()
     annotated = [_annotated(each, document) for each in chunks] if has_entries else chunks
-    return _described(annotated or _front(document, texts), described)
+    marked = _marked(annotated, texts, first=document.body_line)
+    return _described(marked or _front(document, texts), described)
+
+
+def _marked(chunks: list[Chunk], texts: Sequence[str], *, first: int) -> list[Chunk]:
+    """Return the chunks, those that begin in code with its fence: `#define` there is no tag."""
+    if not any("```" in text or "~~~" in text for text in texts):
+        return chunks
+    opened = open_fences(texts[first - 1 :])
+    fences = (opened[each.start_line - first] for each in chunks)
+    return [
+        replace(each, triggers=f"{fence} {each.triggers}".strip()) if fence else each
+        for each, fence in zip(chunks, fences, strict=True)
+    ]
 
 
 def _is_closed(block: Block, texts: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from recollect.text.scripts import fold
@@ -14,7 +15,7 @@ from recollect.text.terms import phrase_terms
 from recollect.types import CURATED, SourceKind, Tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 MAX_TAG_CHARS = 100
 _CHAR = (
@@ -30,7 +31,12 @@ _TAG = re.compile(
 )
 _DECLARED = re.compile(rf"(?<!\S)#([^\s#]\S{{0,{MAX_TAG_CHARS - 1}}})(?!\S)")
 """Of front matter and facts, which say themselves where a tag ends: also `node.js` and `2026`."""
-_FENCE = re.compile(r"[ \t]*(?P<marks>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<about>.*)")
+_QUOTE = re.compile(r"[ \t>]*")
+_FENCE = re.compile(
+    r"(?P<bullets>(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)*)"
+    r"(?P<marks>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<about>.*)"
+)
+_STARTS_IN_CODE = re.compile(r"(>*(?:`{3,}|~{3,}))(?!\S)")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _CACHED_TEXTS = 4096  # one question asks several legs about the same chunks
@@ -68,13 +74,14 @@ def declared(names: Iterable[str]) -> str:
 def _tags_of(text: str, triggers: str) -> frozenset[str]:
     if "#" not in text and "#" not in triggers:
         return frozenset()
-    names = (*_declared(fold(triggers)), *_written(fold(text)))
+    names = (*_declared(fold(triggers)), *_written(fold(text), _fence_of(triggers)))
     return frozenset(name.casefold() for name in names)
 
 
 def shown_tags(text: str, triggers: str = "") -> list[str]:
     """Return the names of a chunk's tags as they are written, each once; colours are none."""
-    own = (name for name in _written(text) if not _COLOUR.fullmatch(name.lower()))
+    written = _written(text, _fence_of(triggers))
+    own = (name for name in written if not _COLOUR.fullmatch(name.lower()))
     return list(dict.fromkeys((*_declared(triggers), *own)))
 
 
@@ -83,35 +90,46 @@ def _declared(triggers: str) -> list[str]:
     return [name for name in names if name]
 
 
-def _written(text: str) -> list[str]:
-    return [found[1].rstrip("/") for found in _TAG.finditer(_without_code(text))]
+def _fence_of(triggers: str) -> str:
+    """Return the fence of the code that a chunk begins in; it is the first of its triggers."""
+    found = _STARTS_IN_CODE.match(triggers)
+    return found[1] if found else ""
 
 
-def _without_code(text: str) -> str:
+def _written(text: str, fence: str) -> list[str]:
+    return [found[1].rstrip("/") for found in _TAG.finditer(_without_code(text, fence))]
+
+
+def _without_code(text: str, fence: str) -> str:
     """Return a text without code, in which `#define` is not a tag."""
-    if "`" not in text and "~~~" not in text:
+    if not fence and "`" not in text and "~~~" not in text:
         return text
     lines = text.split("\n")
-    kept, left_open = _outside_fences(lines)
-    if left_open:  # the chunk starts inside of a code block, which its first fence ends
-        kept, _ = _outside_fences(lines, fence=left_open)
+    opened = open_fences(lines, fence)
+    around = zip(lines, pairwise(opened), strict=True)
+    kept = (line for line, (before, after) in around if not (before or after))
     return _INLINE_CODE.sub(" ", "\n".join(kept))
 
 
-def _outside_fences(lines: Sequence[str], fence: str = "") -> tuple[list[str], str]:
-    """Return the lines that are not code, and the fence without a language that is left open."""
-    kept: list[str] = []
-    about = ""
+def open_fences(lines: Iterable[str], fence: str = "") -> list[str]:
+    """Return the fence of the code that each line begins in, and at last the one left open.
+
+    A fence is written with a `>` for each quotation it is in; outside of code it is empty.
+    """
+    opened = [fence]
     for line in lines:
-        found = _FENCE.match(line)
-        if fence:
-            is_end = found and found["marks"].startswith(fence) and not found["about"]
-            fence = "" if is_end else fence
-        elif found:
-            fence, about = found["marks"], found["about"]
-        else:
-            kept.append(line)
-    return kept, "" if about else fence
+        quote = _QUOTE.match(line)[0]  # type: ignore[index]  # it matches every line
+        depth = quote.count(">")
+        if depth < fence.count(">"):  # the end of a quotation ends the code in it
+            fence = ""
+        if found := _FENCE.match(line, len(quote)):
+            marks = ">" * depth + found["marks"]
+            if not fence:
+                fence = marks
+            elif marks.startswith(fence) and not (found["bullets"] or found["about"]):
+                fence = ""
+        opened.append(fence)
+    return opened
 
 
 def tags_whole_document(source: SourceKind | str, path: str) -> bool:
