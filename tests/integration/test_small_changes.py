@@ -10,13 +10,16 @@ from tests.support import hashing
 from tests.support.statements import counted_steps
 
 from recollect import Memory
+from recollect.errors import RequestRefusedError
 from recollect.providers import registry
 from recollect.stores.sqlite import vec
 from recollect.stores.sqlite.scan import NumpyScan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from recollect.types import Role, Vectors
 
     Write = Callable[[str, str], Path]
 
@@ -77,3 +80,25 @@ def test_a_forced_sync_gives_back_lost_vectors(workspace: Path, write: Write) ->
 
         assert memory.sync(force=True).reused > 0
         assert 0 == memory.sync().pending
+
+
+def test_a_search_embeds_new_texts_where_refused_ones_were(
+    workspace: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embed = hashing.HashingProvider.embed
+
+    def choosy(self: hashing.HashingProvider, texts: Sequence[str], *, role: Role) -> Vectors:
+        if any("poison" in text for text in texts):
+            raise RequestRefusedError("no", action="no")
+        return embed(self, texts, role=role)
+
+    monkeypatch.setattr(hashing.HashingProvider, "embed", choosy)
+    write("memory/note.md", "a note\n")
+    refused = write("memory/bad.md", "poison\n")
+    with opened(workspace) as memory:
+        assert 1 == memory.sync().refused
+        refused.unlink()
+        write("memory/new.md", "fresh giraffe\n")
+        memory.search("giraffe")
+
+        assert 2 == memory.status().store.vectors

@@ -40,6 +40,7 @@ _UNREAD = (
 )
 _BIG_RUN = 500  # texts; below it an answer now is worth more than half the price
 _POLL_SECONDS = 30.0
+_LOOKED_AT = 1000  # texts that every search may read to see whether new ones wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,11 @@ class Embedder:
         expected = self.chain.expected(held)
         beside = self.chain.beside(held)
         coverage = self.store.coverage(expected, media=takes_media, beside=beside)
-        waiting = coverage.pending - (len(self.store.refused(expected)) if expected else 0)
-        is_due = retry or waiting > 0 or (coverage.chunks and published != expected)
+        is_due = (
+            retry
+            or (coverage.chunks and published != expected)
+            or self._is_waiting(expected, coverage.pending, beside=beside)
+        )
         if not is_due or max_texts == 0 or not may_embed():
             return self._embedding(expected, Embedded(), coverage)
         choice = self.chain.choose(held, progress=progress, retry=retry)
@@ -161,6 +165,19 @@ class Embedder:
             self._embedding(chosen, embedded, coverage),
             notices=tuple(each for each in notices if each is not None),
         )
+
+    def _is_waiting(
+        self, space: Fingerprint | None, pending: int, *, beside: Fingerprint | None
+    ) -> bool:
+        """Return whether a text has no vector that the provider did not refuse already."""
+        refused = self.store.refused(space) if space else frozenset()
+        if space is None or pending > len(refused):
+            return pending > 0
+        # Refused texts may be gone, and as many new ones wait in their place.
+        limit = min(pending, _LOOKED_AT)
+        media = bool(self.media_roots)
+        missing = self.store.missing(space, limit=limit, media=media, beside=beside)
+        return any(each.digest not in refused for each in missing)
 
     def _embedding(
         self, fingerprint: Fingerprint | None, embedded: Embedded, coverage: Coverage
