@@ -36,6 +36,7 @@ Each error carries an `action`: what to do about it.
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from functools import wraps
 from types import FunctionType
@@ -236,6 +237,14 @@ class FetchError(Exception):
     """One way of fetching a file failed; the next one is tried. Never leaves `providers`."""
 
 
+def _has_current_folder() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def system_failures_explained() -> Iterator[None]:
     """Turn errors of the system that nobody expected into ours, with what to do next.
@@ -248,6 +257,10 @@ def system_failures_explained() -> Iterator[None]:
     except (ConnectionError, TimeoutError):  # of a network or a pipe, not of a disk
         raise
     except OSError as error:
+        if not _has_current_folder():
+            raise DiskError(
+                "The current folder no longer exists.", action="Go to another one, then try again."
+            ) from error
         where = str(error.filename) if error.filename is not None else "A file"
         raise DiskError(
             f"{where} cannot be read or written ({error.strerror or error}).",

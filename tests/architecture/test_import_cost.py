@@ -31,7 +31,7 @@ MOST_MODULES = {
     "search kettle": 133,
     "recall kettle": 143,  # nine of them keep secrets out of the log of recalls
     "status": 128,
-    "get MEMORY.md": 129,
+    "get MEMORY.md": 130,
 }
 """Of ours, that a command may load. Raising it makes it slower to start."""
 COMMAND = """

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from tests.support.commands import recollect_command
 
+from recollect import Memory
+from recollect.errors import DiskError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -43,6 +46,18 @@ def test_a_question_that_begins_with_a_dash_is_told_how_to_be_asked(
     assert (2, True) == (wrong.returncode, "Write `--` before a text" in wrong.stderr)
     assert "the pipe freezes" in right.stdout
     assert (True, False) == ("--max-results" in misspelt.stderr, "Write `--`" in misspelt.stderr)
+
+
+def test_a_current_folder_that_is_gone_is_named(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    with pytest.raises(DiskError, match="The current folder no longer exists"):
+        Memory.open(environ=environ)
 
 
 @pytest.mark.parametrize("path", ["memory/tools", "./memory/tools/", "memory/tools/*"])

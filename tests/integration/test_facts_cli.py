@@ -323,7 +323,7 @@ def test_what_is_not_found_fails_and_what_is_called_wrongly_is_misuse(
         ("sessions", "forget", "absent"),
         ("sessions", "forget", "--undo", "absent"),
         ("sessions", "import", absent),
-        ("agents", "remove", "absent", "--yes"),
+        ("agents", "remove", "absent"),
     ]
     misused = [
         ("facts", "show", "no-id"),
@@ -337,7 +337,6 @@ def test_what_is_not_found_fails_and_what_is_called_wrongly_is_misuse(
         ("remember", "Tea is cold", "--scope", "nobody"),
         ("recall", "tea", "--budget", "3"),
         ("sessions", "forget"),
-        ("agents", "remove", "absent"),
     ]
 
     codes = {arguments: run(*arguments, "--json") for arguments in (*missing, *misused)}

@@ -519,6 +519,8 @@ def test_days_may_be_written_and_results_are_read_like_a_list(
     assert "apple" in keyword_memory.recall("apple").block
     with pytest.raises(QueryError, match="'soon' is not a day"):
         keyword_memory.search("apple", since="soon")
+    with pytest.raises(QueryError, match="5 is not a day"):
+        keyword_memory.overview.documents(since=5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("thing", [Memory, AsyncMemory])

@@ -136,9 +136,13 @@ def test_a_block_names_the_headings_that_a_hit_does_not_show(
 ) -> None:
     note = workspace / "memory" / "lisbon.md"
     note.write_text("# Lisbon\n\nTrip.\n\n## Hotel\n\nThe kettle whistles.\n", encoding="utf-8")
+    underlined = "Porto\n=====\n\nTrip.\n\nBar\n---\n\nThe teapot whistles.\n"
+    (workspace / "memory" / "porto.md").write_text(underlined, encoding="utf-8")
     with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
         blocks = [memory.recall("kettle", form=form).block for form in ("full", "short")]
+        teapot = memory.recall("teapot").block
 
+    assert "] Porto\n  Bar\n" in teapot
     assert "] Lisbon\n  ## Hotel" in blocks[0]
     assert "] Lisbon: ## Hotel" in blocks[1]
 

@@ -34,9 +34,22 @@ def remove_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> boo
         ConfigError: the agent's id cannot be used.
 
     """
+    return remove_file(_index_of(agent, environ))
+
+
+def has_agent(agent: str, *, environ: Mapping[str, str] | None = None) -> bool:
+    """Return whether an agent has an index.
+
+    Raises:
+        ConfigError: the agent's id cannot be used.
+
+    """
+    return _index_of(agent, environ).is_file()
+
+
+def _index_of(agent: str, environ: Mapping[str, str] | None) -> Path:
     places = Places.of(os.environ if environ is None else environ)
-    path = places.index_of(agent_of(Path(), named=agent))
-    return remove_file(path)
+    return places.index_of(agent_of(Path(), named=agent))
 
 
 def check_store_engine() -> EngineCheck:

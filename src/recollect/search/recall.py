@@ -6,7 +6,9 @@ neutralised, and the block says that its content is data, not instructions.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
@@ -23,6 +25,7 @@ CANDIDATES = 15  # hits considered for a block; a budget seldom holds more
 _SHORT_CHARS = 160
 _REMARK = "If something may be out of date, say so."
 _ANY_ID = "x" * ID_CHARS
+_UNDERLINE = re.compile(r"=+|--+")
 
 
 def recall_block(results: Results, *, budget_tokens: int, form: RecallForm) -> Recalled:
@@ -111,7 +114,9 @@ def _also(hit: Hit) -> str:
 
 def _below(hit: Hit) -> str:
     """Return the headings above the hit that its own lines do not show."""
-    own = {line.strip("# ") for line in hit.snippet.split("\n") if line.startswith("#")}
+    lines = [line.strip() for line in hit.snippet.split("\n")]
+    own = {line.strip("# ") for line in lines if line.startswith("#")}
+    own |= {line for line, below in pairwise(lines) if _UNDERLINE.fullmatch(below)}
     above = " > ".join(title for title in hit.heading if title not in own)
     return f" {on_one_line(above)}" if above else ""
 

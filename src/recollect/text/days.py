@@ -86,15 +86,15 @@ def day_of(value: date | str | None) -> date | None:
     """Return the day that a caller means by a date, a moment or a text.
 
     Raises:
-        QueryError: a text does not name a day.
+        QueryError: it does not name a day.
 
     """
     if isinstance(value, datetime):
         return local_day(value)
-    if not isinstance(value, str):
+    if value is None or isinstance(value, date):
         return value
     try:
-        return parse_day(value)
+        return parse_day(str(value))
     except ValueError:
         raise QueryError(
             f"{value!r} is not a day.", action=f"Write {DAY_EXAMPLES}, or pass a date."

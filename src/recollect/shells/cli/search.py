@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.reports import RECALL_TOKENS, RecallForm
-from recollect.shells.cli.paths import glob_in, path_in
 from recollect.shells.cli.shared import (
     DAY,
     SharedOptions,
@@ -25,6 +24,8 @@ from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
     from datetime import date
+
+    from recollect.memory import Memory
 
 _FUSIONS = ("calibrated", "weighted", "rrf")
 _FORMS = [form.value for form in RecallForm]
@@ -70,7 +71,7 @@ def search_command(
             request = SearchRequest(
                 " ".join(query),
                 source=parse_source(source),
-                path=glob_in(memory.workspace, path, paths=memory.paths) if path else None,
+                path=_glob(memory, path) if path else None,
                 as_of=end_of(as_of),
                 **fields,  # type: ignore[arg-type]  # options that are named like their fields
             )
@@ -82,6 +83,12 @@ def search_command(
     options.print(render.results_json(results), text)
     print_remarks(render.results_remarks(results))
     options.start_resident(memory)
+
+
+def _glob(memory: Memory, path: str) -> str | None:
+    from recollect.shells.cli.paths import glob_in  # noqa: PLC0415 - few searches need it
+
+    return glob_in(memory.workspace, path, paths=memory.paths)
 
 
 @click.command("recall")
@@ -121,6 +128,8 @@ def get_command(
     Write PATH, PATH:FROM or PATH:FROM:LINES, or what search shows: PATH:FROM-TO or
     PATH#LFROM-LTO.
     """
+    from recollect.shells.cli.paths import path_in  # noqa: PLC0415 - not for the help
+
     if not location:
         raise click.BadParameter("give a path that search shows", param_hint="PATH")
     place = parse_location(location)

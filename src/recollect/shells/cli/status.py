@@ -90,16 +90,17 @@ def remove_agent(options: SharedOptions, *, name: str, yes: bool) -> None:
     """Delete the index of AGENT. The indexed files are not touched."""
     from recollect.config import agents  # noqa: PLC0415 - loads SQLite
 
+    if not agents.has_agent(name):
+        raise NotFoundError(
+            f"There is no index for agent {name!r}.", action="`recollect agents` lists them."
+        )
     if not yes:
         if options.as_json or not sys.stdin.isatty():
             raise click.UsageError("agents remove asks for confirmation: add --yes.")
         if not confirm(f"Delete the index of {name}?"):
             write_text("Nothing was deleted.")
             return
-    if not agents.remove_agent(name):
-        raise NotFoundError(
-            f"There is no index for agent {name!r}.", action="`recollect agents` lists them."
-        )
+    agents.remove_agent(name)
     options.print({"removed": name}, f"Deleted the index of {name}.")
 
 
