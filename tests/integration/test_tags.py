@@ -9,7 +9,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import QueryError
 from recollect.facts.book import FactFilter
-from recollect.stores.sqlite.rows import is_tagged
+from recollect.text.tags import has_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -219,11 +219,11 @@ def test_a_tag_that_no_note_has_is_looked_for_once_per_chunk(
 
     def counted(*arguments: object) -> bool:
         looks.append(arguments)
-        return is_tagged(*arguments)
+        return has_tag(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("recollect.stores.sqlite.connect.is_tagged", counted)
+    monkeypatch.setattr("recollect.stores.sqlite.filters.has_tag", counted)
     long = "\n".join(
-        f"# Section {each}\n\nSome words, eggs and more.\n" for each in range(sections)
+        f"# Section {each}\n\nSome words, eggs from nowhere.\n" for each in range(sections)
     )
     write("memory/long.md", long)
     with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as opened:
