@@ -450,6 +450,7 @@ def test_a_question_about_days_without_notes_says_so(
     memory.sync()
 
     empty = memory.search("what happened last week", today=date(2026, 8, 12))
+    monday = memory.search("what happened this week", today=date(2026, 8, 10))
     month = memory.search("what is in June", today=date(2026, 8, 12))
     one = memory.search("what happened on 5 June", today=date(2026, 8, 12))
     filled = memory.search("what happened on 1 February 2026", today=date(2026, 8, 12))
@@ -457,6 +458,9 @@ def test_a_question_about_days_without_notes_says_so(
     assert (
         "No hit is dated from 2026-08-03 to 2026-08-09, the days your question seems to mean.",
     ) == empty.notices
+    assert (
+        "No hit is dated from 2026-08-10 to 2026-08-16, the days your question seems to mean.",
+    ) == monday.notices
     assert (
         "No hit is dated from 2026-06-01 to 2026-06-30, the days your question seems to mean.",
     ) == month.notices
