@@ -236,7 +236,11 @@ def _weekday(found: re.Match[str], today: date) -> Window:
         return ahead
     if which in ("last", "previous", "since"):
         return past
-    return _either(past, ahead, found.string)
+    if which in ("this", "by", "until", "till"):
+        day = today + timedelta(days=(number - today.weekday()) % 7)
+        ahead = Window(day, day, is_ahead=True)
+        return _either(past, ahead, is_ahead=not _PAST.search(found.string))
+    return _either(past, ahead, is_ahead=_is_ahead(found.string))
 
 
 def _named_month(found: re.Match[str], today: date) -> Window | None:
@@ -269,9 +273,9 @@ def _months(found: re.Match[str], today: date) -> Window | None:
     day = found["day"] or found["day_after"]
     last_day = found["last_day"] or found["last_day_after"]
 
-    def days_in(year: int) -> Window | None:
+    def days_in(year: int, last_year: int | None = None) -> Window | None:
         """Return the days that begin in this year."""
-        last_year = year + (last < first)
+        last_year = last_year or year + (last < first)
         begin, end = _last_day(year, first).day, _last_day(last_year, last).day
         if not (1 <= int(day or 1) <= begin and 1 <= int(last_day or 1) <= end):
             return None
@@ -280,7 +284,7 @@ def _months(found: re.Match[str], today: date) -> Window | None:
         return Window(opened, closed, _AFTERWARDS) if opened <= closed else None
 
     if found["year"]:
-        return days_in(int(found["year"]))
+        return days_in(int(found["year"]), int(found["last_year"] or 0))
     if found["last_year"]:
         return days_in(int(found["last_year"]) - (last < first))
     return _without_year(days_in, found, today)
@@ -305,12 +309,22 @@ def _without_year(
         return next((days for days in ahead if days.first > today), None)
     if past[-1].last >= today:
         return past[-1]  # today is one of them
-    return _either(past[-1], ahead[0], found.string)
+    if found.groupdict().get("this"):
+        is_past = past[-1].first.year == today.year
+        return _either(past[-1], ahead[0], is_ahead=not is_past)
+    is_range = "last_month" in found.groupdict()  # "from June until August" says nothing of when
+    said = found.string[: found.start()] + found.string[found.end() :] if is_range else found.string
+    return _either(past[-1], ahead[0], is_ahead=_is_ahead(said))
 
 
-def _either(past: Window, ahead: Window, text: str) -> Window:
-    """Return the days that a question means by its other words, with the others beside them."""
-    if _AHEAD.search(text):
+def _is_ahead(text: str) -> bool:
+    """Tell whether a question is about what lies ahead."""
+    return _AHEAD.search(text) is not None and not _PAST.search(text)
+
+
+def _either(past: Window, ahead: Window, *, is_ahead: bool) -> Window:
+    """Return the days that a question means, with the others beside them."""
+    if is_ahead:
         return replace(ahead, otherwise=past)
     return replace(past, otherwise=ahead)
 
@@ -332,7 +346,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.ASCII)
 
 
-_AHEAD = _compiled(r"\b(?:due|deadlines?|until|till|next|upcoming|coming|will|expires?)\b")
+_AHEAD = _compiled(  # Will is a name, but for the first word
+    r"\b(?:due|deadlines?|until|till|next|upcoming|coming|(?-i:will)|expires?)\b|^\s*will\b"
+)
+_PAST = _compiled(r"\b(?:was|were|did|had)\b")
 _ONWARDS = _compiled(r"\s+on(?:wards?\b|\s*(?:$|[?.,;!]))")
 _AGO = _compiled(rf"(?:a )?{_COUNT}{_UNIT}\s+ago")
 _FROM = (
@@ -364,7 +381,7 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
                r"(?:first|second|third|fourth|last)\s+week)\s+of)(?:\s+|-\s*)"
                rf"{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(r"\b(?!(?:of|this|last|next)\s+march\s+on\b)"  # which is no month
-               r"(?:in|during|since|of|from|this|by|until|till|(?P<last>last)|(?P<next>next))\s+"
+               r"(?:in|during|since|of|from|by|until|till|(?P<this>this)|(?P<last>last)|(?P<next>next))\s+"
                rf"{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(rf"\b{_MONTH}\s+{_YEAR}\b"), _named_month),
     (_compiled(rf"(?:{_YEAR}[年년]\s?)?(?<![0-9]){_NUMBERED_MONTH}[月월](?:\s?{_DAY_NUMBER})?"),
