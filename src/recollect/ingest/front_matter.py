@@ -97,6 +97,7 @@ def front_matter(text: str) -> FrontMatter:
 
 def describe(document: Document, lines: Sequence[str]) -> Described:
     """Return what the front matter of a document says, given the document's lines."""
+    from recollect.ingest.markdown import MAX_TITLE_CHARS  # noqa: PLC0415 - to read needs none
     from recollect.text.tags import MAX_TAG_CHARS, declared, names_in  # noqa: PLC0415 - to read needs none
 
     inside = lines[1 : max(document.body_line - 2, 1)]
@@ -110,7 +111,8 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     is_superseded = False
     for key, value in _toml_values(inside) if is_toml else _yaml_values(inside):
         if key == "title" and not title:
-            title = value
+            title = value[:MAX_TITLE_CHARS]
+            words.append(value[MAX_TITLE_CHARS:])
         elif key in _SUPERSEDED_BY:
             is_superseded = True  # its successor's name is not a word to find it by
         elif key in _ALIASES:
@@ -121,7 +123,7 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
             is_superseded |= key == "status" and value.lower() in _OUTDATED
             words.append(value)
     kept = [tag for tag in tags[:_MAX_TAGS] if len(tag) <= MAX_TAG_CHARS]
-    texts = " ".join(aliases), " ".join(words)
+    texts = " ".join(aliases), " ".join(filter(None, words))
     named, others = (text[:_MAX_WORDS_CHARS] for text in texts)
     searched = declared(kept), *[named] * _NAME_WEIGHT, others
     return Described(

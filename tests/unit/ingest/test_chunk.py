@@ -403,6 +403,13 @@ def test_front_matter_says_what_a_note_is_about() -> None:
     )
 
 
+def test_a_title_that_every_chunk_repeats_stays_short() -> None:
+    [found] = chunks(f"---\ntitle: {'very ' * 40}long\n---\nGreen.\n", body_line=4)
+
+    assert 200 == len(found.heading[0])
+    assert "long" in found.triggers
+
+
 def test_a_title_that_is_also_a_heading_is_shown_once() -> None:
     found = chunks("---\ntitle: Tea\n---\n# Tea\n\nGreen.\n", body_line=4)
 
