@@ -113,7 +113,9 @@ def _also(hit: Hit) -> str:
 
 
 def _below(hit: Hit) -> str:
-    """Return the headings above the hit that its own lines do not show."""
+    """Return the headings above the hit that its own lines do not show; a fact needs none."""
+    if hit.fact is not None:
+        return ""
     lines = [line.strip() for line in hit.snippet.split("\n")]
     own = {line.strip("# ") for line in lines if line.startswith("#")}
     own |= {line for line, below in pairwise(lines) if _UNDERLINE.fullmatch(below)}
