@@ -112,7 +112,7 @@ def _also(hit: Hit) -> str:
     return f", also in {on_one_line(hit.also_in[0].citation)}{more}"
 
 
-def _below(hit: Hit) -> str:
+def _headings_above(hit: Hit) -> str:
     """Return the headings above the hit that its own lines do not show; a fact needs none."""
     if hit.fact is not None:
         return ""
@@ -125,11 +125,11 @@ def _below(hit: Hit) -> str:
 
 def _full(hit: Hit) -> str:
     body = "\n".join(f"  {line}" for line in neutralised(hit.snippet).split("\n"))
-    return f"- {_where(hit)}{_below(hit)}\n{body}"
+    return f"- {_where(hit)}{_headings_above(hit)}\n{body}"
 
 
 def _short(hit: Hit) -> str:
-    words, above = on_one_line(hit.snippet), _below(hit)
+    words, above = on_one_line(hit.snippet), _headings_above(hit)
     place = f"{_where(hit)}{above}{':' if above else ''}"
     return f"- {place} {words[:_SHORT_CHARS]}{'…' if len(words) > _SHORT_CHARS else ''}"
 

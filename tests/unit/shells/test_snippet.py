@@ -34,6 +34,14 @@ def test_a_paragraph_is_wrapped_at_words_and_a_list_is_not_joined() -> None:
     assert ["  One line that goes on and on until", "  it is wrapped.", "  - [first] …"] == rows
 
 
+def test_lines_of_code_are_not_joined() -> None:
+    text = "How to:\n```\ngit rebase main\ngit reflog\n```\nThen push\nit.\n"
+
+    rows = shown(text, "rebase", count=4)
+
+    assert ["  How to:", "  git [rebase] main", "  git reflog", "  Then push it."] == rows
+
+
 @pytest.mark.parametrize(
     ("text", "query", "rows"),
     [

@@ -26,6 +26,7 @@ _MATCH = "bold"
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _PROSE = re.compile(r"(?![-*+>|#]|[0-9]+[.)]\s)")
 """The start of a line that may continue a paragraph."""
+_FENCES = ("```", "~~~")
 
 
 def snippet_rows(
@@ -54,15 +55,16 @@ def snippet_rows(
 
 
 def _lines(text: str, heading: Sequence[str]) -> Iterator[str]:
-    """Yield the lines that say something which the heading path does not, paragraphs in one."""
+    """Yield the lines that say something which the heading path does not, each paragraph as one."""
     lines = [line.strip() for line in text.split("\n")]
     if not any(_is_said(line, heading) for line in lines):
         yield from filter(None, lines)
         return
-    paragraph = ""
+    paragraph, is_code = "", False
     for line in [*lines, ""]:
         is_said = _is_said(line, heading)
-        if paragraph and not (is_said and _PROSE.match(line)):
+        is_code ^= line.startswith(_FENCES)
+        if paragraph and (is_code or not (is_said and _PROSE.match(line))):
             yield paragraph
             paragraph = ""
         if is_said:
@@ -75,7 +77,7 @@ def _is_said(line: str, heading: Sequence[str]) -> bool:
 
 def _says_something(line: str) -> bool:
     """Tell a line from the rule of a table, the edge of a code block and an empty one."""
-    return not line.startswith(("```", "~~~")) and any(map(str.isalnum, line))
+    return not line.startswith(_FENCES) and any(map(str.isalnum, line))
 
 
 def _repeats(line: str, heading: Sequence[str]) -> bool:
