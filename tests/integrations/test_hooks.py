@@ -97,6 +97,9 @@ def test_a_session_begins_with_what_memory_there_is_and_its_newest_notes(hook: H
     dated = sorted((hook.workspace / "memory").glob("20*.md"), reverse=True)[:3]
     for note in dated:
         assert f"[memory/{note.name}]" in answer.context
+        lines = note.read_text(encoding="utf-8").split("\n")
+        first = next(line for line in lines if line and not line.startswith("#"))
+        assert first[:60] in answer.context
     assert estimate_tokens(answer.context) < 400
 
 

@@ -43,6 +43,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HEADING = re.compile(r"^#{1,3} +(.+)$", re.MULTILINE)
 _NEWEST_NOTES = 3
 _HEADING_CHARS = 160
+_FIRST_CHARS = 80
 _MIN_LETTERS = 12  # shorter prompts ("yes", "go on") have nothing to search for
 _WIDE = "\u2e80"  # from here on, one character says as much as several letters
 _WIDE_LETTERS = 4
@@ -233,12 +234,17 @@ def _newest(paths: frozenset[str]) -> list[str]:
 
 
 def _note_line(memory: Memory, path: str) -> str:
+    """Return the headings of a note and its first words: the heading may be but a weekday."""
     try:
         text = memory.get(path).text
     except RecollectError:
         return f"- [{on_one_line(path)}]"
+    heading = _HEADING.search(text)
+    body = text[heading.end() :] if heading else text  # what is above may be front matter
+    first = next((line for line in body.split("\n") if line.strip() and line[0] != "#"), "")
     headings = on_one_line("; ".join(_HEADING.findall(text)))
-    return f"- [{on_one_line(path)}] {headings[:_HEADING_CHARS]}"
+    about = filter(None, (headings[:_HEADING_CHARS], on_one_line(first)[:_FIRST_CHARS]))
+    return f"- [{on_one_line(path)}] {': '.join(about)}"
 
 
 def _context(event: str, text: str) -> Answer:
