@@ -192,8 +192,9 @@ ODD_NAMES = [
 def odd_names(workspace: Path, choose: random.Random) -> None:
     """Add names of control characters, of no encoding, of the longest kind."""
     folder = real_folder(workspace, "memory")
+    places = (folder, folder / "facts", workspace / "notes", workspace / "sessions")
     for name in ODD_NAMES:
-        for place in (folder, folder / "facts", workspace / "notes", workspace / "sessions"):
+        for place in [each for each in places if not each.is_symlink()]:
             if choose.random() < 0.6:
                 odd = os.fsencode(place) + b"/" + name
                 with contextlib.suppress(OSError), open(odd, "wb") as stream:  # noqa: PTH123 - bytes
