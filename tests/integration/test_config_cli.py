@@ -175,7 +175,7 @@ def test_set_changes_one_line_and_shows_old_and_new(cli: Cli) -> None:
 
     assert (0, 0, 0) == (first.returncode, second.returncode, third.returncode)
     assert (
-        f"max_results: 4 → 9\nWritten to {cli.user_file}, which holds for all your workspaces.\n"
+        f"max_results: 4 → 9\nWritten to {cli.user_file}, which applies to all your workspaces.\n"
         == first.stdout
     )
     assert "mmr.enabled: false (default) → true" in second.stdout

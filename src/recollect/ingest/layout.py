@@ -95,7 +95,7 @@ class Layout:
 
         """
         own = self.names()
-        if self.has_extra_paths or own == [WHOLE]:
+        if self.has_extra_paths or not own or own == [WHOLE]:
             return None
         count = sum(
             1
@@ -106,8 +106,8 @@ class Layout:
             return None
         notes = "1 note is" if count == 1 else f"{count} notes are"
         return (
-            f"{notes} no longer searched: now that the folder has {' and '.join(own)}, only that "
-            "is its memory. To search every Markdown file again: "
+            f"{notes} no longer searched: now that the folder has {' and '.join(own)}, nothing "
+            "else belongs to its memory. To search every Markdown file again: "
             "`recollect config set extra_paths .`."
         )
 

@@ -45,7 +45,7 @@ CHANCE_LOSS = 0.1
 """What keyword evidence loses where the words were compared, too, for each e-fold of chunks."""
 LEAST_OF_KEYWORD = 0.3
 COINCIDENCE = 0.01
-"""What keyword evidence loses besides: as much as any two texts share."""
+"""What keyword evidence loses in any memory where the words were compared: all texts share some."""
 LONGEST_BOUND = 70.0
 """The most that a question says of one thing, as a bound of BM25: a longer message says several."""
 DATE_EVIDENCE = 0.15

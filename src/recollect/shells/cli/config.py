@@ -58,7 +58,7 @@ def show_paths(options: SharedOptions) -> None:
 def set_setting(
     options: SharedOptions, *, key: str, value: str | None, unset: bool, user_file: bool | None
 ) -> None:
-    """Set KEY to VALUE for this workspace, or for all where a workspace may not decide.
+    """Set KEY to VALUE for this workspace, or for all if only your own file may set it.
 
     The other lines of the file stay as they are.
 

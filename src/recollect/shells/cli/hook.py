@@ -234,7 +234,7 @@ def _newest(paths: frozenset[str]) -> list[str]:
 
 
 def _note_line(memory: Memory, path: str) -> str:
-    """Return the headings of a note and its first words: the heading may be but a weekday."""
+    """Return the headings of a note and its first words: a heading may be only a weekday."""
     try:
         text = memory.get(path).text
     except RecollectError:

@@ -19,7 +19,7 @@ def path_in(workspace: Path, named: str, *, paths: Callable[[], Collection[str]]
     """Return a path as the memory stores it; in a subfolder it may be relative to that folder.
 
     It is if it begins with a dot, or if the workspace has no such path; but a path that is stored
-    as it was typed always wins. Which is used is said.
+    as it was typed always wins. The user is told which one is used.
 
     Args:
         workspace: the folder of the memory.
@@ -51,8 +51,8 @@ def path_in(workspace: Path, named: str, *, paths: Callable[[], Collection[str]]
 def glob_in(workspace: Path, named: str, *, paths: Callable[[], Collection[str]]) -> str | None:
     """Return the glob to search by; None for everything.
 
-    A folder stands for everything in it. Of a glob, the folders before its first sign are a path
-    like any other; a file or folder with signs in its name is no glob.
+    A folder stands for everything in it. The folders before the first wildcard of a glob are a path
+    like any other; a file or folder with wildcards in its name is not a glob.
     """
     if is_literal(named) or os.path.lexists(workspace / named) or os.path.lexists(named):
         stored = path_in(workspace, named, paths=paths)

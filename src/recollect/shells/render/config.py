@@ -70,7 +70,7 @@ def change_text(change: SettingChange) -> Iterator[Line]:
         return
     after = _text(change.written) if change.written is not None else _state(change.after)
     yield f"{change.key}: {_state(change.before)} → {after}", "bold"
-    reach = "" if change.file.name == PROJECT_FILE else ", which holds for all your workspaces"
+    reach = "" if change.file.name == PROJECT_FILE else ", which applies to all your workspaces"
     done = "Removed from" if change.written is None else "Written to"
     yield f"{done} {change.file}{reach}.", ""
 
