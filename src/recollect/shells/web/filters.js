@@ -87,14 +87,15 @@ export function facets(hits, controls, change) {
   const folders = countOf(hits.map(({ path }) => folderOf(path)).filter(Boolean));
   const tags = countOf(hits.flatMap((hit) => hit.tags ?? []));
   const { path, tag } = controls.asAddress();
-  const chosen = tag.split(BETWEEN).filter(Boolean);
+  const chosenTags = () => controls.asAddress().tag.split(BETWEEN).filter(Boolean);
   const chips = [
     ...folders.map(([name, amount]) => facet(`${name}/`, amount, `${name}/**` === path,
       (isOn) => change({ path: isOn ? "" : `${name}/**` }))),
-    ...tags.map(([name, amount]) => facet(`#${name}`, amount, chosen.includes(name),
-      (isOn) => change({
-        tag: (isOn ? chosen.filter((each) => each !== name) : [...chosen, name]).join(" "),
-      }))),
+    ...tags.map(([name, amount]) => facet(`#${name}`, amount, chosenTags().includes(name), () => {
+      // As chosen by now: the results of the last click may still be on their way.
+      const others = chosenTags().filter((each) => each !== name);
+      change({ tag: (others.length < chosenTags().length ? others : [...others, name]).join(" ") });
+    })),
   ];
   // One folder and no tag: there is nothing to choose.
   if (chips.length < 2 && !path && !tag) return null;
