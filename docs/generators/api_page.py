@@ -43,15 +43,13 @@ SECTIONS = (
     Section("Facts", "facts/book.py", ("FactBook",), "`memory.facts` is one.", is_from_top=False),
     Section("A fact", "facts/record.py", ("Fact", "Provenance"), "", is_from_top=False),
     Section(
-        "What became of it",
+        "Outcomes",
         "facts/remember.py",
         ("Remembered", "Superseded", "Restored"),
         "",
         is_from_top=False,
     ),
-    Section(
-        "Why it was decided so", "facts/rules.py", ("Decision", "Verdict"), "", is_from_top=False
-    ),
+    Section("Decisions", "facts/rules.py", ("Decision", "Verdict"), "", is_from_top=False),
     Section(
         "Conversations",
         "sessions/book.py",
@@ -60,7 +58,7 @@ SECTIONS = (
         is_from_top=False,
     ),
     Section(
-        "Facts out of files",
+        "Facts from files",
         "facts/extract/run.py",
         ("Extractor",),
         "`memory.extractor` is one.",
@@ -217,7 +215,11 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
                 yield _bullet(f"{name} = {ast.unparse(member.value)}", told)
             elif match := re.search(r"\(Memory\.(\w+)\)", ast.unparse(member.value)):
                 yield _bullet(f"await {name}(…)", f"as `Memory.{match[1]}`")
-        elif isinstance(member, _Functions) and _is_property(member):
+        elif (
+            isinstance(member, _Functions)
+            and _is_property(member)
+            and not member.name.startswith("_")
+        ):
             returns = ast.unparse(member.returns) if member.returns else "None"
             first = (ast.get_docstring(member) or "").split("\n")[0]
             yield _bullet(f"{member.name}: {returns}", first)

@@ -187,7 +187,7 @@ class AsyncMemory:
         return f"<Async{repr(self._memory)[1:]}"
 
     async def run(self, work: Callable[[Memory], Answer]) -> Answer:
-        """Run anything with the memory, in its thread: several calls in a row, say.
+        """Call a function with the memory in its thread, for example for several calls in a row.
 
         A cancelled caller stops waiting; work that has started runs to its end.
 
@@ -203,7 +203,7 @@ class AsyncMemory:
         return await loop.run_in_executor(self._thread, work, self._memory)
 
     async def reader(self) -> AsyncMemory:
-        """Return another one of the same index and models, in a thread of its own.
+        """Return another one for the same index and models, with its own thread.
 
         Close it before this one.
         """

@@ -271,7 +271,7 @@ def system_failures_explained() -> Iterator[None]:
         if isinstance(error, RuntimeError) and str(error) != "can't start new thread":
             raise
         raise OutOfMemoryError(
-            f"The system refuses memory or threads ({str(error) or 'out of memory'}).",
+            f"The system is out of memory or threads ({str(error) or 'out of memory'}).",
             action="Close other programs or raise the limit, then try again.",
         ) from error
 

@@ -223,7 +223,7 @@ class Memory(metaclass=_WithoutInternal):
                 for one with MEMORY.md or recollect.toml.
             agent: id of the index; None derives one that only this workspace has.
             config_file: read instead of your own settings file.
-            settings: win over every file and variable; `recollect config show --all` lists them.
+            settings: override every file and variable; `recollect config show --all` lists them.
             scopes: the only scopes of facts that may be seen or named; None allows all.
             environ: read instead of the environment of this process.
 
@@ -331,7 +331,7 @@ class Memory(metaclass=_WithoutInternal):
 
     @cached_property
     def overview(self) -> Overview:
-        """This memory seen from above: its documents, its days, a map by meaning."""
+        """An overview of this memory: documents, days and a map by meaning."""
         from recollect.search.overview import Overview
 
         return Overview(
@@ -421,12 +421,12 @@ class Memory(metaclass=_WithoutInternal):
         progress: Progress = silent,
         on_wait: Callable[[str], None] = silent,
     ) -> Report:
-        """Bring the index into agreement with the files, after any process that is doing so.
+        """Update the index to match the files; wait if another process is doing so.
 
         Args:
             force: read every file again, whatever its stat says.
             retry: try to fetch a missing model even if that failed a moment ago.
-            max_texts: embed at most so many texts; None embeds all.
+            max_texts: embed at most this many texts; None embeds all.
             progress: called with each step.
             on_wait: called with a sentence if another process has to finish first.
 
@@ -463,12 +463,12 @@ class Memory(metaclass=_WithoutInternal):
         sync: bool | None = None,
         progress: Progress = silent,
     ) -> Results:
-        """Answer a question, after bringing in what changed as far as that is cheap.
+        """Search memory, after indexing what changed if that is quick.
 
         Args:
             text: the question, in any words and any language; what is in double quotes must occur
                 as written.
-            max_results: the most hits to return; None is the setting.
+            max_results: the most hits to return; None uses the setting.
             min_score: leave out hits with a lower score; None is the fusion's own floor.
             source: only this kind of source: `memory`, `sessions` or `facts`.
             since: only hits dated on or after this day: a date, or `2026-02-01`, `7d`, `last week`.
@@ -479,14 +479,14 @@ class Memory(metaclass=_WithoutInternal):
             scopes: also facts of these scopes, such as `user:ada`, besides the global ones.
             as_of: facts as they held at this moment, or at the end of this day; None is now.
             include_superseded: also facts that others have replaced.
-            fusion: `calibrated`, `weighted` or `rrf`; None is the setting.
-            vector_weight: the vector leg's weight in the last two; None is the setting.
+            fusion: `calibrated`, `weighted` or `rrf`; None uses the setting.
+            vector_weight: the vector leg's weight in the last two; None uses the setting.
             legs: the retrieval paths that may answer; all by default.
-            rerank: let a model read the best candidates again; None is the setting.
+            rerank: let a model read the best candidates again; None uses the setting.
             today: the day that "yesterday" in the question counts from; None is the clock's day.
             explain: keep in each hit the trace of how its score came about.
             tail: False leaves out hits far below the best, as the command line does.
-            sync: look for changed files first; None is the setting.
+            sync: look for changed files first; None uses the setting.
             progress: called with each step of reading, embedding or downloading.
 
         Raises:
@@ -627,7 +627,7 @@ class Memory(metaclass=_WithoutInternal):
 
     @cached_property
     def recall_log(self) -> RecallLog | None:
-        """What was recalled lately; None if it is not logged.
+        """The log of recent recalls; None if they are not logged.
 
         Only the owner's recalls from files are: a log shows prompts, and a pushed memory or one
         limited to scopes has several users.
@@ -828,7 +828,7 @@ class Memory(metaclass=_WithoutInternal):
     @synchronized
     @rebuilds
     def paths(self) -> frozenset[str]:
-        """Return the paths of all indexed files; of the ledger those with a visible fact."""
+        """Return the paths of indexed files, and of pages with a visible fact."""
         known = self._store.known()
         if self._audience is None:
             return frozenset(path for _, path in known)
@@ -845,7 +845,7 @@ class Memory(metaclass=_WithoutInternal):
     @synchronized
     @rebuilds
     def verify(self, *, progress: Progress = silent) -> Verification:
-        """Check that the index equals the files, that all legs know the same chunks, and models."""
+        """Compare the index with the files and its legs with each other; check model files."""
         from recollect.ingest.verify import verify
 
         held = held_space(self._store, chain=self._chain)

@@ -475,7 +475,7 @@ class Hit:
     superseded_by: str | None = None
     """For a note or transcript that repeats a superseded fact: the fact that replaced it."""
     also_in: tuple[Repeat, ...] = ()
-    """Other notes or transcripts that say nothing but what this hit says, best first."""
+    """Other notes or transcripts that only repeat this hit, best first."""
     trace: Trace | None = None
     text: str = ""
     """The whole chunk, of which the snippet is a part."""

@@ -389,7 +389,7 @@ def test_an_answer_in_another_format_is_no_completion(
 ) -> None:
     error = refused(connect(serve(always=lambda exchange: exchange.send_json(200, shape)).url))
 
-    assert "another format" in error.message
+    assert "unexpected format" in error.message
 
 
 def test_an_error_with_the_status_of_success_is_still_an_error(

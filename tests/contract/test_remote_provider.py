@@ -389,8 +389,11 @@ def test_a_server_that_is_not_there_is_named(connect: Connect, vendor: KnownVend
         (spoilt(lambda rows: [[0.0 for _ in row] for row in rows]), "vectors of zeros"),
         (spoilt(lambda rows: [rows[0], rows[1][:-1]]), "unequal length"),
         (spoilt(lambda rows: [["x", *row[1:]] for row in rows]), "without numbers"),  # type: ignore[list-item]
-        (lambda exchange: exchange.send_json(200, {"data": 5, "embeddings": 5}), "another format"),
-        (lambda exchange: exchange.send_json(200, [1, 2]), "another format"),
+        (
+            lambda exchange: exchange.send_json(200, {"data": 5, "embeddings": 5}),
+            "unexpected format",
+        ),
+        (lambda exchange: exchange.send_json(200, [1, 2]), "unexpected format"),
     ],
     ids=["count", "short", "nan", "inf", "zeros", "ragged", "words", "number", "list"],
 )

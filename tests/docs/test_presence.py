@@ -93,6 +93,10 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert set() == {name for name in records if f"### `recollect.{name}`\n" not in API}
 
 
+def test_no_private_name_is_in_the_reference() -> None:
+    assert [] == re.findall(r"^(?:- `|#+ `(?:\w+\.)*)_\w+", API, flags=re.MULTILINE)
+
+
 def test_every_public_method_is_in_the_reference() -> None:
     internal = set(vars(recollect.Memory)) - set(dir(recollect.Memory))
     for kind in (recollect.Memory, recollect.AsyncMemory):

@@ -117,7 +117,7 @@ def test_sound_vectors_of_a_damaged_file_are_kept(long_rows: Path) -> None:
         notices = store.recover(raised.value)
         fill(store)
 
-        assert "sound vectors of it are kept" in notices[0]
+        assert "intact vectors were kept" in notices[0]
         assert 8 == store.status(SPACE).vectors
         assert store.is_replacement
 

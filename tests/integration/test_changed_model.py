@@ -67,7 +67,7 @@ def test_every_command_refuses_a_changed_model(
     found = {name: run(embedded_sample, own, name) for name in ("doctor", "verify")}
     searched = run(embedded_sample, own, "search", "which port does the database use")
 
-    refused = "model.onnx has another SHA-256"
+    refused = "model.onnx does not match its published SHA-256"
     assert (0, False) == (status, json.loads(probe)["probe"]["works"])
     assert refused in probe
     for code, text in found.values():
@@ -87,6 +87,6 @@ def test_a_changed_rerank_model_is_refused_and_the_order_stands(
     searched = run(embedded_sample, own, "search", "--rerank", "which port does the database use")
     code, text = run(embedded_sample, own, "doctor")
 
-    assert "model.onnx has another SHA-256" in searched[1]
+    assert "model.onnx does not match its published SHA-256" in searched[1]
     assert 1 == code
     assert f"FAIL models: The model {MS_MARCO_MINILM.id}" in text

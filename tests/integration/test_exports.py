@@ -208,7 +208,7 @@ def test_a_zip_file_that_names_files_outside_of_it_is_refused(
 ) -> None:
     place = zipped(tmp_path / "e.zip", exported("claude"), name=name)
 
-    with pytest.raises(UsageError, match="names a file outside of it"):
+    with pytest.raises(UsageError, match="contains a path that leads out of it"):
         memory.sessions.bring([place])
 
     assert ([], []) == memory.sessions.all()

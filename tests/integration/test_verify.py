@@ -122,7 +122,7 @@ def test_a_changed_file_differs(
     assert indexed.is_file()
     write("memory/one.md", "# One\n\nThe lantern is blue.\n")
 
-    assert ["memory/one.md is indexed with other content"] == differences(workspace, environ)
+    assert ["memory/one.md is indexed with different content"] == differences(workspace, environ)
 
 
 def test_a_change_that_no_stat_shows_differs(
@@ -130,7 +130,7 @@ def test_a_change_that_no_stat_shows_differs(
 ) -> None:
     by_hand(indexed, "UPDATE documents SET digest = 'another' WHERE path = 'memory/one.md'")
 
-    assert ["memory/one.md is indexed with other content"] == differences(workspace, environ)
+    assert ["memory/one.md is indexed with different content"] == differences(workspace, environ)
 
 
 def test_a_deleted_file_differs(workspace: Path, environ: dict[str, str], indexed: Path) -> None:
@@ -148,8 +148,8 @@ def test_an_index_made_by_other_rules_differs(
     found = differences(workspace, environ, **{"chunk.tokens": 100})
 
     assert {
-        "memory/one.md is indexed by other rules than the present ones",
-        "memory/two.md is indexed by other rules than the present ones",
+        "memory/one.md was indexed by earlier rules",
+        "memory/two.md was indexed by earlier rules",
     } == set(found)
 
 
@@ -183,7 +183,7 @@ def test_chunks_changed_by_hand_differ_and_a_forced_index_makes_them_good(
     forced = run(workspace, environ, "index", "--force", "--json")
 
     assert 1 == done.returncode
-    assert "memory/one.md: is indexed with other chunks than its content gives" in done.stdout
+    assert "memory/one.md: has chunks that do not match its content" in done.stdout
     assert "Run `recollect index --force`." in done.stdout
     assert 2 == json.loads(forced.stdout)["unchanged"]
     assert [] == differences(workspace, environ)

@@ -70,7 +70,7 @@ class ChangeCounter:
         self._is_closed = False
 
     def count(self) -> int | None:
-        """Return a number that is higher after each change; None if there is no telling."""
+        """Return a number that is higher after each change; None if that is unknown."""
         with self._lock:
             if self._is_closed or sys.platform != "linux":
                 return None

@@ -14,5 +14,5 @@ class WatchOptions:
         "sync.interval_minutes", 0, whole(0, 10_080), "watch: also sync this often; 0: never"
     )
     debounce_ms: int = setting(
-        "watch.debounce_ms", 1500, whole(50, 600_000), "watch: wait for a pause this long"
+        "watch.debounce_ms", 1500, whole(50, 600_000), "watch: sync after this long without changes"
     )

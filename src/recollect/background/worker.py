@@ -101,7 +101,7 @@ class Worker:
                 self._on_sync(error)
                 self._stopped.wait(_RETRY_SECONDS)
             except Exception:  # noqa: BLE001 - a bug must not end the worker unseen
-                _LOG.exception("A sync in the background failed; it is tried again.")
+                _LOG.exception("A background sync failed; it will be tried again.")
                 self._stopped.wait(_RETRY_SECONDS)
             # What was due when it failed is still due.
             self._due.set()

@@ -65,9 +65,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
     """
     source, target = _full(setup, source), _full(setup, target)
     if is_same_store(source, target):
-        raise ConfigError(
-            "Both addresses lead to the same store.", action="Name another one as TO."
-        )
+        raise ConfigError("Both addresses name the same store.", action="Name another one as TO.")
     with _removed_if_failed(source), contextlib.closing(_open(setup, source)) as old:
         if old.is_empty():
             raise StoreError(

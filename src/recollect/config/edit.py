@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Line = tuple[Body, int, Comment]
     """A comment, and its place in a table's body."""
 
-_NOT_POSSIBLE = "its form does not allow a change that leaves the rest alone"
+_NOT_POSSIBLE = "it cannot be edited without changing other lines"
 
 
 def write_settings(

@@ -205,7 +205,7 @@ class SettingsFiles:
         return is_user_only or name in self._settings_of(self.user_file)
 
     def _require_workspace(self, key: str) -> None:
-        """Refuse to make a settings file, and so a workspace, of a folder that nobody can mean."""
+        """Refuse to write settings into a folder that was named by mistake."""
         from recollect.ingest.layout import Layout  # noqa: PLC0415 - not to show settings
 
         folder = self.workspace.folder

@@ -360,7 +360,7 @@ def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> No
         raise ConfigError(
             f"{origins['multimodal.enabled']}: `multimodal.enabled` is set, but the providers in "
             "`fallback` embed texts only.",
-            action="Take out one of the two.",
+            action="Remove one of the two settings.",
         )
     if models and str(model or "").removeprefix("models/") in models:
         return

@@ -49,7 +49,7 @@ class Config:
         "store",
         "file:",
         parse_address,
-        "where the index is: `file:` in the home, `ram:` (forgotten when the process ends), or "
+        "where the index is: `file:` in the home, `ram:` (lost when the process ends), or "
         "the address of a PostgreSQL database, without its password",
         secret=True,
     )
@@ -92,7 +92,7 @@ class Config:
     extract: ExtractOptions = field(default_factory=ExtractOptions)
     search: SearchOptions = field(default_factory=SearchOptions)
     vector_engine: str = setting(
-        "vector.engine", "numpy", one_of(("numpy", "sqlite-vec")), "what compares vectors"
+        "vector.engine", "numpy", one_of(("numpy", "sqlite-vec")), "engine that compares vectors"
     )
     values: Mapping[str, object]
     """Every setting by its key."""

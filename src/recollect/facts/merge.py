@@ -47,7 +47,7 @@ def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]] | None:
 
 
 def renamed(fact: Fact) -> Fact:
-    """Return a statement whose id belongs to another one, with an id of its own."""
+    """Return a statement with a new id, because its own is already taken."""
     return replace(fact, id=derive_id(f"{fact.id} {fact.scope} {fact.text}"))
 
 

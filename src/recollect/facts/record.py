@@ -124,8 +124,8 @@ class Fact:
              f"supersedes {self.supersedes!r}", "Name ids of other facts."),
             (not _is_successor(self), f"is superseded by {self.superseded_by!r}",
              f"Name the id of another fact, or {NO_SUCCESSOR!r}."),
-            (not _are_moments(self), "has a moment that is not in UTC, or ends before it begins",
-             "Use moments in UTC, the end after the beginning."),
+            (not _are_moments(self), "has a time that is not in UTC, or ends before it begins",
+             "Use times in UTC, with the end after the start."),
         ):  # fmt: skip
             if is_wrong:
                 raise UsageError(f"The fact {what}.", action=action)

@@ -10,7 +10,7 @@ from recollect.text.secrets import find_secrets
 if TYPE_CHECKING:
     from recollect.facts.record import Fact
 
-SAVE_PLACE = "Save where it is kept instead of what it is."
+SAVE_PLACE = "Save where the secret is kept instead."
 
 
 def secrets_of(fact: Fact) -> tuple[str, ...]:
@@ -29,8 +29,8 @@ def refuse_secrets(fact: Fact) -> None:
     """
     if kinds := secrets_of(fact):
         raise SecretError(
-            f"This contains a secret ({', '.join(kinds)}) and was not saved: facts are stored in"
-            " clear text and searched.",
+            f"This contains a secret ({', '.join(kinds)}) and was not saved: facts are stored"
+            " as plain text and can be searched.",
             action=f"{SAVE_PLACE} To save it anyway, use `--force` (in Python `force=True`).",
         )
 

@@ -109,7 +109,7 @@ class RemoteMemory:
             )
         if not self.token.isascii() or not self.token.isprintable():
             raise UsageError(
-                "The token contains characters that tokens never have.",
+                "The token contains invalid characters.",
                 action="Set RECOLLECT_TOKEN to what `recollect tokens create` printed.",
             )
         if not is_private:
@@ -168,7 +168,7 @@ class RemoteMemory:
 
 
 def push(setup: Setup, remote: RemoteMemory, *, dry_run: bool = False) -> PushReport:
-    """Make a memory of a server equal to the notes of a workspace.
+    """Make a memory on a server match the notes of a workspace.
 
     Args:
         setup: of the workspace.
@@ -252,7 +252,7 @@ def _text_of(found: Found) -> str | None:
 def _unfit(found: Found) -> Failure:
     return Failure(
         found.path,
-        "is too large to be pushed, or is not a plain path inside of the workspace",
+        "is too large to be pushed, or is not a plain path inside the workspace",
         "Divide, move or rename it.",
     )
 
@@ -306,7 +306,7 @@ def _content(answer: httpx.Response) -> dict[str, object]:
         body = None
     if not isinstance(body, dict):
         raise PushError(
-            f"The server answered {answer.status_code}, which is not an answer of Recollect.",
+            f"The server answered {answer.status_code}, which is not a response from Recollect.",
             action="Check the address: https://HOST/api/memories/AGENT.",
         )
     if answer.is_success:

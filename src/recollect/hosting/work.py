@@ -99,7 +99,7 @@ class QueueWorker:
                 _LOG.warning("%s %s", error.message, error.action)
                 seconds = _RETRY_SECONDS
             except Exception:  # noqa: BLE001 - a bug must not end the worker unseen
-                _LOG.exception("A memory could not be brought up to date; it is tried again.")
+                _LOG.exception("A memory could not be updated; it will be tried again.")
                 seconds = _RETRY_SECONDS
             self._stopped.wait(seconds)
 

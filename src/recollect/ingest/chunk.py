@@ -73,7 +73,7 @@ def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
 
 
 def _marked(chunks: list[Chunk], texts: Sequence[str], *, first: int) -> list[Chunk]:
-    """Return the chunks, those that begin in code with its fence: `#define` there is no tag."""
+    """Return the chunks; one that begins inside code gets its fence: `#define` is not a tag."""
     if not any("```" in text or "~~~" in text for text in texts):
         return chunks
     opened = open_fences(texts[first - 1 :])

@@ -126,7 +126,7 @@ class FolderSearch:
         name = folder.path.rpartition("/")[2]
         if folder.depth > _MAX_DEPTH or len(folder.real) > _MAX_PATH_CHARS:
             reason = "cannot be listed: it is nested too deeply"
-            self._fail(folder.path, reason, "Move what is in it up.")
+            self._fail(folder.path, reason, "Move its contents up.")
         elif not is_too_deep and name not in SKIPPED and folder.real not in self._visited:
             self._folders.append(folder)
 
@@ -163,7 +163,7 @@ class FolderSearch:
         except FileNotFoundError:  # deleted since the folder was listed
             return
         except OSError as error:
-            self._fail(path, f"cannot be looked at: {error.strerror}", "Make it readable.")
+            self._fail(path, f"cannot be accessed: {error.strerror}", "Make it readable.")
             return
         if not modes.S_ISREG(status.st_mode):
             self._fail(path, "is not a regular file", "Rename or remove it.")

@@ -41,7 +41,7 @@ _MAX_TOML_CHARS = 4000
 _MAX_TOML_DEPTH = 20
 _NO_TOML = (
     "begins with TOML front matter that is not valid, or is longer than "
-    f"{_MAX_TOML_CHARS} characters: it is text"
+    f"{_MAX_TOML_CHARS} characters: it is treated as text"
 )
 
 

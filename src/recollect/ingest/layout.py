@@ -116,14 +116,14 @@ class Layout:
         return self.names() == [WHOLE]
 
     def refusal(self) -> str | None:
-        """Return why nobody can mean this folder; None if it may be one of notes."""
+        """Return why this folder cannot be a folder of notes; None if it can."""
         is_marked = any((self.root / name).exists() for name in (*CURATED, FOLDER))
         if self.has_extra_paths or is_marked or not (why := self.why_not_whole()):
             return None
         return f"{self.root} is {why} and has no MEMORY.md or memory/"
 
     def require(self) -> None:
-        """Refuse a folder that nobody can mean.
+        """Refuse a folder that was named by mistake.
 
         Raises:
             WorkspaceError: it is a home or a system folder that does not say it is a memory.

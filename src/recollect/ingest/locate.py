@@ -1,4 +1,4 @@
-"""Finds the one file of a memory that a path names, and says why a path is none of its own."""
+"""Finds the file that a path names, or explains why it does not belong to the memory."""
 
 from __future__ import annotations
 

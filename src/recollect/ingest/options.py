@@ -32,7 +32,7 @@ class MediaOptions:
         "send images and recordings in extra_paths to gemini to be embedded",
     )
     modalities: tuple[Modality, ...] = user_setting(
-        "multimodal.modalities", tuple(Modality), _modalities, "which of those"
+        "multimodal.modalities", tuple(Modality), _modalities, "which media to embed"
     )
     max_file_bytes: int = user_setting(
         "multimodal.max_file_bytes",
@@ -71,7 +71,7 @@ class ChunkOptions:
 
     tokens: int = setting("chunk.tokens", 400, whole(16, 8000), "target size of a chunk")
     overlap: int = setting(
-        "chunk.overlap", 80, whole(0, 4000), "tokens repeated from the chunk before"
+        "chunk.overlap", 80, whole(0, 4000), "tokens repeated from the previous chunk"
     )
 
 

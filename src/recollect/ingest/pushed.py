@@ -71,13 +71,13 @@ def parse_new_path(path: str) -> str:
     if hidden is None:
         return path
     raise UsageError(
-        f"The path {path!a} has a character that is not seen, U+{ord(hidden[0]):04X}.",
+        f"The path {path!a} contains an invisible character, U+{ord(hidden[0]):04X}.",
         action="Rename the document without it.",
     )
 
 
 class PushedSource:
-    """The pushed notes of a memory; its facts are a source of their own."""
+    """The pushed notes of a memory; its facts are a separate source."""
 
     kind = SourceKind.MEMORY
     is_joint = False

@@ -317,7 +317,7 @@ class Syncer:
                 lease.release()
 
     def _state(self) -> _State | None:
-        """Return what tells whether anything changed; None if there is no telling."""
+        """Return what tells whether anything changed; None if that is unknown."""
         changes = self._count_changes()
         if changes is None:
             return None

@@ -82,12 +82,12 @@ def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Differe
     if known is None:
         yield Difference(document.path, "is not indexed", _RESYNC)
     elif known.digest != document.digest:
-        yield Difference(document.path, "is indexed with other content", _RESYNC)
+        yield Difference(document.path, "is indexed with different content", _RESYNC)
     elif known.recipe != source.recipe:
-        yield Difference(document.path, "is indexed by other rules than the present ones", _RESYNC)
+        yield Difference(document.path, "was indexed by earlier rules", _RESYNC)
     elif list(store.chunks_of(document.path, source=document.source)) != taken.chunks():
         yield Difference(
             document.path,
-            "is indexed with other chunks than its content gives",
+            "has chunks that do not match its content",
             _REDO,
         )

@@ -288,7 +288,7 @@ class Chain:
 
     def _find_previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         why = Degradation(
-            f"The settings no longer lead to {fingerprint}, which embedded this index.",
+            f"The settings no longer select {fingerprint}, which embedded this index.",
             action="Run `recollect index` to embed with the current provider.",
         )
         for options in _variants(self._options, fingerprint):

@@ -60,16 +60,16 @@ class RemoteOptions:
         "remote.query_input_type",
         None,
         optional(plain),
-        "input_type of questions, for compatible servers that want one",
+        "input_type of questions, for compatible servers that need one",
     )
     document_input_type: str | None = user_setting(
         "remote.document_input_type",
         None,
         optional(plain),
-        "input_type of notes, for compatible servers that want one",
+        "input_type of notes, for compatible servers that need one",
     )
     timeout_seconds: float = user_setting(
-        "remote.timeout_seconds", 60.0, number(0.1, 3600), "how long one request may take"
+        "remote.timeout_seconds", 60.0, number(0.1, 3600), "time limit of one request"
     )
     requests_per_minute: int = user_setting(
         "remote.requests_per_minute",
@@ -87,10 +87,10 @@ class RemoteOptions:
         "remote.batch",
         False,
         switch,
-        "use the vendor's batch API for big runs: about half the price, done within a day",
+        "use the vendor's batch API for large runs: about half the price, done within a day",
     )
     redact: bool = user_setting(
-        "remote.redact", True, switch, "hide keys and passwords in texts that are sent"
+        "remote.redact", True, switch, "mask keys and passwords in texts that are sent"
     )
 
 
@@ -98,12 +98,12 @@ class RemoteOptions:
 class ProviderOptions:
     """Which provider to use, and how."""
 
-    provider: str = user_setting("provider", AUTO, _known, "what embeds texts")
+    provider: str = user_setting("provider", AUTO, _known, "provider that embeds texts")
     fallback: tuple[str, ...] = user_setting(
         "fallback",
         (),
         _fallback,
-        "providers to try in this order if that one fails on a new index; each with its own model",
+        "providers to try in order if the first fails on a new index, each with its default model",
     )
     model: str | None = user_setting(
         "model", None, optional(plain), "unset: the provider's default"
@@ -112,19 +112,19 @@ class ProviderOptions:
         "dimensions",
         None,
         optional(whole(1, 100_000)),
-        "length of vectors, if the model offers a choice; unset: its own",
+        "length of vectors, if the model offers a choice; unset: its default",
     )
     query_prefix: str | None = user_setting(
         "query_prefix",
         None,
         optional(plain),
-        "put in front of questions; unset: what the model is known to expect",
+        "prefix for questions; unset: the one a known model expects",
     )
     document_prefix: str | None = user_setting(
         "document_prefix",
         None,
         optional(plain),
-        "put in front of notes; unset: what the model is known to expect",
+        "prefix for notes; unset: the one a known model expects",
     )
     model_path: Path | None = user_setting(
         "local.model_path",
@@ -142,7 +142,7 @@ class ProviderOptions:
         "local.word_codes",
         True,
         switch,
-        "compare questions with notes word by word: better ranking, up to 7 KB more a chunk",
+        "compare questions with notes word by word: better ranking, up to 7 KB more per chunk",
     )
     remote: RemoteOptions = field(default_factory=RemoteOptions)
     variables: Variables = field(default_factory=Variables)
@@ -173,7 +173,7 @@ class ChatOptions:
         secret=True,
     )
     redact: bool = user_setting(
-        "llm.redact", True, switch, "hide keys and passwords in texts that are sent"
+        "llm.redact", True, switch, "mask keys and passwords in texts that are sent"
     )
     timeout_seconds: float = 120.0
     """For one request, which includes writing the whole reply."""

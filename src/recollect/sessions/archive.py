@@ -131,7 +131,7 @@ class Archive:
         if not isinstance(listed, list):
             raise StoreError(
                 f"{file}, the list of forgotten transcripts, is damaged.",
-                action="Restore it from a backup. If you delete it, what was forgotten is found.",
+                action="Restore it from a backup. If you delete it, nothing stays forgotten.",
             )
         return frozenset(map(str, listed))
 

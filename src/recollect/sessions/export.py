@@ -131,7 +131,7 @@ def _unzipped(file: Path) -> Iterator[str]:
         outside = next((each.filename for each in members if _is_outside(each.filename)), None)
         if outside is not None:
             raise UsageError(
-                f"{file} names a file outside of it ({outside!r}), which no export does.",
+                f"{file} contains a path that leads out of it ({outside!r}).",
                 action="Do not trust it; download the export again.",
             )
         wanted = [each for each in members if _is_conversations(each.filename)]
@@ -189,7 +189,7 @@ def _entries(text: str, place: Path) -> Iterator[object]:
             entry, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             raise UsageError(
-                f"{place} is damaged after {at:,} characters; what is before them was imported.",
+                f"{place} is damaged after {at:,} characters; everything before that was imported.",
                 action=_AGAIN,
             ) from None
         yield entry

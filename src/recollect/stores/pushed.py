@@ -61,13 +61,13 @@ class MemoryLimits:
         "limits.megabytes",
         100,
         whole(1, 10**9),
-        "size of the pushed documents of one memory; earlier versions have as much room again",
+        "size of the pushed documents of one memory; earlier versions may take as much again",
     )
     requests_per_minute: int = user_setting(
         "limits.requests_per_minute",
         600,
         whole(1, 10**9),
-        "requests to one memory that one server answers",
+        "requests to one memory, per server",
     )
 
 

@@ -110,7 +110,7 @@ def without_markers(lines: Sequence[str], conflicts: Sequence[Conflict]) -> list
 
 
 def _fences(lines: Sequence[str]) -> dict[int, int]:
-    """Return the last line of each code block by its first; one that is never closed is none."""
+    """Return the last line of each code block by its first; unclosed ones do not count."""
     found: dict[int, int] = {}
     opened, fence = 0, ""
     for number, line in enumerate(lines, 1):

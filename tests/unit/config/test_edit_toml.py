@@ -107,8 +107,8 @@ def test_a_table_on_one_line_is_taken_out_alone() -> None:
     ("text", "complaint"),
     [
         ("a = = 1", "Invalid value"),
-        ('mcp_servers = { other = { command = "x" } }', "does not allow"),
-        ('[mcp_servers]\nrecollect = "x"', "does not allow"),
+        ('mcp_servers = { other = { command = "x" } }', "without changing other lines"),
+        ('[mcp_servers]\nrecollect = "x"', "without changing other lines"),
     ],
 )
 def test_a_text_that_cannot_be_edited_is_refused(text: str, complaint: str) -> None:

@@ -402,7 +402,7 @@ def test_input_types_are_for_questions_and_notes(translated: Import) -> None:
         one.changes["remote.query_input_type"],
         one.changes["remote.document_input_type"],
     )
-    assert "by itself" in refused(elsewhere)["queryInputType"]
+    assert "distinguishes" in refused(elsewhere)["queryInputType"]
 
 
 @pytest.mark.parametrize(

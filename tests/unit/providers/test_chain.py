@@ -107,7 +107,7 @@ def test_a_previous_space_at_another_address_is_not_looked_for(tmp_path: Path) -
     previous = chain(tmp_path, OPENAI_API_KEY="k" * 20).previous(elsewhere)
 
     assert isinstance(previous, Degradation)
-    assert "no longer lead to" in previous.reason
+    assert "no longer select" in previous.reason
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def _in_section(tree: Table, wanted: str, name: str) -> OpenClawKey | None:
 def _how(choice: _Choice, keys: Keys) -> str | None:
     if choice.provider == _LOCAL and "local.modelPath" not in keys:
         return (
-            "`local` is a small model of Recollect's choice; OpenClaw's is "
+            "`local` is Recollect's own small model; OpenClaw's is "
             f'`model = "{EMBEDDINGGEMMA.id}"` with the extra `gguf`'
         )
     return choice.how
@@ -254,7 +254,7 @@ def _map_input_types(provider: str, keys: Keys, mapper: KeyMapper) -> None:
         if key is None:
             continue
         if provider != _OPENAI:
-            mapper.unsupported(key, f"{provider} tells questions from notes by itself.")
+            mapper.unsupported(key, f"{provider} distinguishes questions from notes itself.")
         else:
             how = "it applies to questions and notes" if key is both else None
             mapper.map_to(key, setting, key.value, how=how)

@@ -256,7 +256,7 @@ def map_beside(key: OpenClawKey, mapper: KeyMapper, *, uses_qmd: bool) -> None:
     if is_qmd(key) and not uses_qmd:
         mapper.unsupported(key, NOT_QMD)
     elif key.name.startswith("qmd.scope."):
-        mapper.unsupported(key, "Who may ask is decided when Recollect is started.")
+        mapper.unsupported(key, "Access is decided when Recollect starts.")
     elif rule := BESIDE.get(key.path):
         rule(key, mapper)
     else:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CUT_OFF = Degradation(
     "the model's answer was cut off before it contained a fact",
-    "Choose a model that does not think, or smaller batches.",
+    "Choose a model without reasoning, or smaller batches.",
 )
 _NO_JSON = Degradation(
     "the model's answer contains no JSON", "Run it again, or choose another model."

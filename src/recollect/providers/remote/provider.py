@@ -229,7 +229,7 @@ class RemoteProvider:
             rows = self._api.read(response)
         except (LookupError, TypeError, ValueError, ArithmeticError):
             # Python's own errors quote what the server sent, which may contain the key.
-            raise self._rejected("a response in another format") from None
+            raise self._rejected("a response in an unexpected format") from None
         return self.check(rows, count=count)
 
     def check(self, rows: Sequence[Sequence[float]], *, count: int) -> Vectors:

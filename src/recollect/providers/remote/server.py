@@ -199,7 +199,7 @@ class ModelServer:
         if key is not None and not (key.isascii() and key.isprintable()):
             # No header can carry it, and the HTTP library's error would quote it.
             raise ProviderSetupError(
-                f"The key in {name} has characters that no key has.",
+                f"The key in {name} contains invalid characters.",
                 action=f"Set {name} again: it may contain quotes or a line break.",
             )
         return key

@@ -23,7 +23,9 @@ def config_command(_options: SharedOptions) -> None:
 
 @config_command.command("show")
 @click.argument("key", required=False)
-@click.option("--all", "everything", is_flag=True, help="Also settings that have their default.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also show settings that have their default."
+)
 @shared_options
 def show_settings(options: SharedOptions, *, key: str | None, everything: bool) -> None:
     """Show each setting that is set, its value and where it was set.

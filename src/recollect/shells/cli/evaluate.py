@@ -57,9 +57,9 @@ def eval_command() -> None:
     CASES is a file with one question per line and the places that answer it; `eval add` writes
     one. `eval CASES` is short for `eval run CASES`; its options are listed below.
 
-    Numbers are means. In brackets is the 95% interval: where the mean of other questions of the
-    same sort would probably lie. hit: an expected place is among the hits; recall: the share of
-    the expected places among them; all: all of them are; MRR and nDCG: also how high they rank.
+    Numbers are means with 95% intervals in brackets. hit: an expected place is among the hits;
+    recall: the share of the expected places among them; all: whether all of them are; MRR and
+    nDCG: also how high they rank.
     """
 
 

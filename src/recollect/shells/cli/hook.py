@@ -77,10 +77,10 @@ class _ExitsWithZero(click.Command):
 @click.option("--seconds", type=float, default=8.0, help="Time limit.  [default: 8]")
 @shared_options
 def hook_command(options: SharedOptions, *, event: str, budget: int, seconds: float) -> int:
-    """Answer EVENT of Claude Code: session-start, prompt or stop.
+    """Answer a hook EVENT of Claude Code: session-start, prompt or stop.
 
     Reads the event as JSON from standard input and prints the answer as JSON. RECOLLECT_HOOKS=off,
-    or a file .recollect-off in the workspace, switches all hooks off.
+    or a file .recollect-off in the workspace, turns all hooks off.
     """
     answer = _within(seconds, lambda: _answer(event, options, budget_tokens=budget))
     write_json(answer)

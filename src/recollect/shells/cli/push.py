@@ -18,10 +18,10 @@ from recollect.shells.cli.shared import SharedOptions, print_remarks, shared_opt
 @click.option("--dry-run", is_flag=True, help="Only compare, change nothing.")
 @shared_options
 def push_command(options: SharedOptions, *, folder: Path, url: str, dry_run: bool) -> None:
-    """Make a memory of a server equal to the notes of a workspace.
+    """Make a memory on a server match the notes of a workspace.
 
-    URL is https://HOST/api/memories/AGENT; its token is read from RECOLLECT_TOKEN. Only what
-    differs is sent, and what was deleted is deleted there. Pages of facts are only added.
+    URL is https://HOST/api/memories/AGENT; its token is read from RECOLLECT_TOKEN. Only
+    differences are sent, including deletions. Pages of facts are added, never replaced.
     """
     from recollect.config import Setup  # noqa: PLC0415 - not needed for --help
     from recollect.hosting.push import RemoteMemory, push  # noqa: PLC0415

@@ -13,7 +13,7 @@ import click
     help="How long to wait for a command.",
 )
 def resident_command(*, seconds: float) -> None:
-    """Answer searches of this home with everything loaded, until nobody asks any more."""
+    """Keep the model loaded and answer searches of this home until idle."""
     from recollect.shells.resident.server import serve  # noqa: PLC0415 - loads everything
 
     serve(idle_seconds=seconds)

@@ -34,7 +34,7 @@ _FORMS = [form.value for form in RecallForm]
 @click.command("search", cls=TextCommand)
 @click.argument("query", nargs=-1, required=True, metavar="QUERY...")
 @click.option("-n", "--max-results", type=int, help="Most hits to show.  [default: 6]")
-@click.option("--all", "tail", is_flag=True, help="Also hits far below the best.")
+@click.option("--all", "tail", is_flag=True, help="Also show hits far below the best.")
 @click.option("--min-score", type=float, help="Leave out hits with a lower score.")
 @click.option("--source", type=click.Choice(SOURCES), default="all", help="Only this source.")
 @click.option(
@@ -50,7 +50,7 @@ _FORMS = [form.value for form in RecallForm]
 @click.option("-v", "--verbose", is_flag=True, help="Show whole chunks, not the best lines.")
 @click.option("--fusion", type=click.Choice(_FUSIONS), help="How to combine the two legs.")
 @click.option("--rerank/--no-rerank", default=None, help="Let a model rerank the best hits.")
-@click.option("--sync/--no-sync", default=None, help="Bring in what changed first, or not.")
+@click.option("--sync/--no-sync", default=None, help="Index changed files first, or not.")
 @shared_options
 def search_command(
     options: SharedOptions,
@@ -96,7 +96,9 @@ def _glob(memory: Memory, path: str) -> str | None:
 @click.option(
     "--budget", type=int, default=RECALL_TOKENS, show_default=True, help="Most tokens to print."
 )
-@click.option("--form", type=click.Choice(_FORMS), default="full", help="How much of each hit.")
+@click.option(
+    "--form", type=click.Choice(_FORMS), default="full", help="How much of each hit to print."
+)
 @click.option("--scope", "scopes", multiple=True, help="Also facts of this scope: user:ada.")
 @shared_options
 def recall_command(

@@ -56,7 +56,9 @@ def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
 @sessions_command.command("forget")
 @click.argument("names", nargs=-1, required=True)
 @click.option("--undo", is_flag=True, help="Make them searchable again.")
-@click.option("--yes", is_flag=True, help="Also delete imported copies that are the last ones.")
+@click.option(
+    "--yes", is_flag=True, help="Also delete imported copies that are the only ones left."
+)
 @shared_options
 def forget_sessions(
     options: SharedOptions, *, names: tuple[str, ...], undo: bool, yes: bool

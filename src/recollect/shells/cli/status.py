@@ -110,7 +110,7 @@ def remove_agent(options: SharedOptions, *, name: str, yes: bool) -> None:
 def doctor_command(options: SharedOptions, *, secrets: bool) -> int:
     """Check the installation, the index and the model; exit 1 if something is broken.
 
-    With --secrets it exits 1 as well if notes or facts contain secrets. It names their places and
+    With --secrets it also exits 1 if notes or facts contain secrets. It names their places and
     kinds, and changes nothing.
     """
     checks = examine(options.open_memory)
@@ -131,18 +131,18 @@ def _secrets(found: Sequence[FoundSecret]) -> Check:
         "secrets",
         works=False,
         detail=f"{len(found)} in {files} {'file' if files == 1 else 'files'}",
-        action="Replace each by the place where it is kept, and change what was shared.",
+        action="Replace each with where it is kept, and rotate those that were shared.",
     )
 
 
 def _copies(*, are_redacted: bool) -> Check:
     if are_redacted:
-        return Check("imported transcripts", works=True, detail="their secrets are hidden")
+        return Check("imported transcripts", works=True, detail="their secrets are masked")
     return Check(
         "imported transcripts",
         works=False,
-        detail="they are from before secrets were hidden in them",
-        action="Run `recollect sessions import`, which hides them.",
+        detail="they were imported before secrets were masked",
+        action="Run `recollect sessions import`, which masks them.",
     )
 
 
@@ -267,7 +267,7 @@ def _privacy(exposed: Sequence[Path]) -> Check:
     if exposed:
         detail = f"other users can list {exposed[0]}, but not read what is in it"
         return Check("privacy", works=True, detail=detail)
-    return Check("privacy", works=True, detail="only you can read the index and what is with it")
+    return Check("privacy", works=True, detail="only you can read the index and related files")
 
 
 def _provider(status: Status) -> Check:

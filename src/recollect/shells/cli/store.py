@@ -90,10 +90,10 @@ def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
 @click.option("--keep-current", is_flag=True, help="Delete only the earlier versions.")
 @shared_options
 def purge_document(options: SharedOptions, *, memory: str, path: str, keep_current: bool) -> None:
-    """Delete a pushed document with all its versions: nothing of it is kept.
+    """Delete a pushed document with all its versions.
 
-    MEMORY is the id of an agent, PATH that of the document, which may be deleted already. The
-    setting `store` names the database.
+    MEMORY is the id of an agent. The document at PATH may already be deleted. The setting
+    `store` names the database.
     """
     from recollect.hosting.host import MemoryHost  # noqa: PLC0415 - heavy
     from recollect.hosting.tokens import named_agent  # noqa: PLC0415

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.group("tokens")
 @shared_options
 def tokens_command(_options: SharedOptions) -> None:
-    """Make and revoke the tokens of the memories that `recollect serve --memories` serves.
+    """Create and revoke tokens for the memories that `recollect serve --memories` serves.
 
     They are stored in the database that the setting `store` names, as digests.
     """
@@ -28,7 +28,7 @@ def tokens_command(_options: SharedOptions) -> None:
 
 @tokens_command.command("create")
 @click.argument("memory")
-@click.option("--read-only", is_flag=True, help="Refuse to write with it.")
+@click.option("--read-only", is_flag=True, help="Allow reading only.")
 @click.option(
     "--scope",
     "scopes",
@@ -51,9 +51,9 @@ def create(
     expires: date | None,
     label: str,
 ) -> None:
-    """Make a token of a memory, and show it this once.
+    """Create a token for a memory, and show it once.
 
-    MEMORY is the id of an agent; a memory that does not exist yet begins with its first document.
+    MEMORY is the id of an agent; a new memory is created with its first document.
     """
     from recollect.hosting.tokens import create_token  # noqa: PLC0415 - not needed for --help
 

@@ -22,12 +22,12 @@ _WAKE_SECONDS = 0.2
 
 
 @click.command("worker")
-@click.option("--once", is_flag=True, help="Stop when nothing is left to do now.")
+@click.option("--once", is_flag=True, help="Stop when the queue is empty.")
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="First put every memory that has a token into the queue, as after a change of the model.",
+    help="First queue every memory that has a token, for example after changing the model.",
 )
 @shared_options
 def worker_command(options: SharedOptions, *, once: bool, everything: bool) -> None:

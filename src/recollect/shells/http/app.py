@@ -306,7 +306,7 @@ class Endpoint:
                 503,
                 "time",
                 f"It took more than {seconds:g} seconds.",
-                action="Try again later: work such as the first reading of the files continues.",
+                action="Try again later: work such as the first indexing continues.",
                 headers={"Retry-After": "5"},
             ) from None
 

@@ -203,7 +203,7 @@ def _expected(state: MemoryState) -> frozenset[str | None] | None:
     if none_match is not None:
         if none_match != {"*"} or match is not None:
             raise ParameterError(
-                "Only `If-None-Match: *` can be met here.", param=None, action="Use If-Match."
+                "Only `If-None-Match: *` is supported here.", param=None, action="Use If-Match."
             )
         return frozenset({None})
     if match is None:

@@ -65,7 +65,7 @@ STATUS_MEANINGS = {
     429: "Too many requests.",
     500: "An internal error.",
     503: "The request cannot be answered now.",
-    507: "The memory would hold more than it may.",
+    507: "The memory would exceed its limit.",
 }
 
 

@@ -254,7 +254,7 @@ class RequestRates:
             raise RequestError(
                 429,
                 "rate",
-                f"This memory may be asked {self._most} times a minute.",
+                f"This memory accepts {self._most} requests a minute.",
                 action=f"Try again in {seconds} s, or send several changes in one request.",
                 headers={"Retry-After": str(seconds)},
             )

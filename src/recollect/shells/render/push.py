@@ -37,6 +37,6 @@ def push_text(report: PushReport, *, dry_run: bool) -> str:
 def push_remarks(report: PushReport) -> Iterator[tuple[str, str]]:
     """Yield what was not sent, and in how many documents secrets were hidden."""
     if report.redacted:
-        yield f"Secrets were hidden in {plural(report.redacted, 'document')}.", "yellow"
+        yield f"Secrets were masked in {plural(report.redacted, 'document')}.", "yellow"
     for each in report.failed:
         yield each.notice, "yellow"

@@ -48,7 +48,7 @@ def prepared_json(status: DatabaseStatus, applied: Sequence[str]) -> dict[str, o
 def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
     """Return the lines of `store init` and `store migrate`."""
     done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
-    role = f"Agents need a role of their own: CREATE ROLE … LOGIN IN ROLE {_AGENT_ROLE}"
+    role = f"Agents need their own role: CREATE ROLE … LOGIN IN ROLE {_AGENT_ROLE}"
     return f"{done}\n{role}\n{database_text(status)}"
 
 

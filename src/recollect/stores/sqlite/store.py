@@ -377,7 +377,7 @@ def _replaced(
         store = SqliteStore.open(path, engine=engine)
         store.is_replacement = True
         vectors = store.adopt(kept)
-    also = f" {vectors} sound vectors of it are kept." if vectors else ""
+    also = f" {vectors} intact vectors were kept." if vectors else ""
     where = f"It was set aside as {kept.name} and is being rebuilt from the files."
     return store, (f"{what} {where}{also}",)
 
