@@ -231,7 +231,7 @@ class Setup:
         return why_not_indexed(folder, workspace=self.workspace, options=self.config.ingest.walk)
 
     def require_layout(self) -> None:
-        """Refuse a workspace that nobody means: a home or a system folder without a memory.
+        """Refuse a workspace named by mistake: a home or a system folder without a memory.
 
         Raises:
             WorkspaceError: it is one, and its transcripts are not wanted either.

@@ -128,7 +128,7 @@ class Ledger(LedgerFolder):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let no other program write meanwhile.
+        """Lock the ledger against other writers.
 
         Raises:
             StoreBusyError: another program did not release the ledger.

@@ -262,7 +262,7 @@ def _is_page(path: str) -> bool:
 
 
 def _changes(local: _Local, stored: Mapping[str, str]) -> Iterator[dict[str, object]]:
-    """Yield what has to change there, each for the state that was just seen."""
+    """Yield the changes to make on the server, each for the state that was just seen."""
     for path, text in local.texts.items():
         before = stored.get(path)
         if before is None:

@@ -335,7 +335,7 @@ def _check_files(provider: Provider) -> None:
 
 
 def _try_out(provider: Provider) -> None:
-    """Embed one text if a server has to, with the patience of a question.
+    """Embed one text if a server does it, within the time limit of a question.
 
     Raises:
         ProviderError: it does not work now; the next provider may.

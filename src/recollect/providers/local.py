@@ -191,7 +191,7 @@ class _Read:
         return QuestionWords(tuple(self.words[: len(states)]), states)
 
     def codes(self) -> bytes:
-        """Return one bit per dimension for each piece of a word that says something.
+        """Return one bit per dimension for each informative piece of a word.
 
         Equal pieces share one, the signs of the sum of their states.
         """

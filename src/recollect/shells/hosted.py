@@ -119,7 +119,7 @@ class HostedMemory:
         """Return at once: there is none."""
 
     def take_notices(self) -> tuple[str, ...]:
-        """Return nothing: reports contain what there is to tell."""
+        """Return nothing: reports already contain the notices."""
         return ()
 
     def wake_worker(self) -> bool:

@@ -187,7 +187,7 @@ class PointModel(PlaceModel):
 
 
 class GroupModel(PlaceModel):
-    """Points that are together, named by the words that tell them apart."""
+    """A group of nearby points, named by its most distinctive words."""
 
     words: list[str]
     size: int

@@ -88,7 +88,7 @@ class Calls:
         return render.excerpt_result(excerpt, max_tokens=given.integer("maxTokens") or MAX_TOKENS)
 
     async def memory_remember(self, given: Arguments) -> ToolResult:
-        """Save a fact; without a scope, in the one that the server is for."""
+        """Save a fact, by default in the server's own scope."""
         scope = given.text("scope") or self._own_scope
         self._visible.resolve([scope])
         supersedes = given.words("supersedes")

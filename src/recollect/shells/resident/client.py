@@ -1,4 +1,4 @@
-"""Hands a command to the resident process, if there is one that may stand in for this one.
+"""Hands a command to the resident process, if one can run it in place of this process.
 
 Imports next to nothing: this is all that such a command loads. Nothing is printed before the whole
 answer is here, so that whatever goes wrong, this process can still run the command itself.

@@ -37,7 +37,7 @@ _CODE = 2
 
 
 def serve(*, idle_seconds: float) -> None:
-    """Answer commands until nobody asked for so long; return at once if another process does.
+    """Answer commands until idle for this long; return at once if another process does.
 
     Raises:
         StoreError: other users may enter the folder of the socket.
