@@ -8,14 +8,17 @@ import pytest
 
 from recollect.text.days import parse_coming_day, parse_day
 
-TODAY = datetime.now(tz=UTC).astimezone().date()
+
+def today() -> date:
+    """The day now, not the day on which a long run began."""
+    return datetime.now(tz=UTC).astimezone().date()
 
 
 def test_days_are_counted_back_for_a_search_and_ahead_for_an_end() -> None:
-    assert TODAY - timedelta(days=14) == parse_day("2w")
-    assert TODAY + timedelta(days=14) == parse_coming_day("2w")
-    assert TODAY + timedelta(days=90) == parse_coming_day(" 90D ")
-    assert TODAY == parse_coming_day("today")
+    assert today() - timedelta(days=14) == parse_day("2w")
+    assert today() + timedelta(days=14) == parse_coming_day("2w")
+    assert today() + timedelta(days=90) == parse_coming_day(" 90D ")
+    assert today() == parse_coming_day("today")
     assert date(2999, 12, 31) == parse_coming_day("2999-12-31")
 
 
