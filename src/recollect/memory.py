@@ -467,7 +467,7 @@ class Memory(metaclass=_WithoutInternal):
 
         Args:
             text: the question, in any words and any language; what is in double quotes must occur
-                as written.
+                as written, unless it occurs nowhere: then a notice says so.
             max_results: the most hits to return; None uses the setting.
             min_score: leave out hits with a lower score; None is the fusion's own floor.
             source: only this kind of source: `memory`, `sessions` or `facts`.

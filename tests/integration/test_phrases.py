@@ -55,13 +55,15 @@ def test_only_notes_with_the_phrase_are_shown(
 
 
 @pytest.mark.usefixtures("notes")
-def test_a_phrase_that_no_note_has_shows_nothing_and_says_so(
+def test_a_phrase_that_no_note_has_is_searched_as_words_and_the_answer_says_so(
     workspace: Path, environ: dict[str, str]
 ) -> None:
     found = answer(workspace, environ, "search", 'press the "green button"')
 
-    assert [] == found["results"]
-    assert 'Nothing contains "green button"' in " ".join(found["notices"])
+    assert "memory/deploy.md" == paths(found)[0]
+    expected = 'Searched without these quotes, because nothing contains "green button".'
+    assert [expected] == found["notices"]
+    assert not found["confident"]
 
 
 @pytest.mark.usefixtures("notes")
@@ -72,6 +74,40 @@ def test_every_store_honours_phrases(
         found = memory.search('"blue button"', max_results=20, min_score=0.0)
 
     assert ["memory/deploy.md"] == [hit.path for hit in found.hits]
+
+
+@pytest.mark.usefixtures("notes")
+def test_only_the_phrases_that_occur_nowhere_are_dropped_in_every_store(
+    workspace: Path, environ: dict[str, str], each_store: str
+) -> None:
+    with Memory.open(workspace, environ=environ, settings={"store": each_store}) as memory:
+        dropped = memory.search('"blue button" "green door"', max_results=20, min_score=0.0)
+        apart = memory.search('"blue button" "roll the carpet"')
+        outside = memory.search('"blue button"', path="memory/paint.md")
+        nothing = memory.search('"blue button"', path="memory/none.md")
+
+    assert ["memory/deploy.md"] == [hit.path for hit in dropped.hits]
+    assert (
+        'Searched without these quotes, because nothing contains "green door".' in dropped.notices
+    )
+    assert () == apart.hits
+    assert 'No hit contains "blue button" and "roll the carpet" together.' in apart.notices[0]
+    assert ["memory/paint.md"] == [hit.path for hit in outside.hits]
+    assert 'because nothing within your filters contains "blue button".' in outside.notices[0]
+    assert () == nothing.hits
+    assert 'Nothing within your filters contains "blue button".' in nothing.notices
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_quoted_identifier_that_occurs_nowhere_has_one_notice(
+    workspace: Path, environ: dict[str, str]
+) -> None:
+    with Memory.open(workspace, environ=environ) as memory:
+        found = memory.search('who calls "getUserByName"')
+
+    assert "memory/users.md" == found.hits[0].path
+    assert ["getUserByName"] == [each.split('"')[1] for each in found.notices]
+    assert not found.confident
 
 
 @pytest.mark.usefixtures("notes")

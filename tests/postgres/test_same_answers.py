@@ -92,3 +92,25 @@ def test_every_store_filters_alike(memories: dict[str, Memory], filters: dict[st
         wanted, *others = (answer(memory, question, **filters) for memory in memories.values())
 
         assert [wanted] * len(others) == others, question
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ('monthly drill "restored file"', ()),
+        ('monthly drill "unheard of file"', ("unheard of file",)),
+        ('monthly drill "restored file" "unheard of file"', ("unheard of file",)),
+    ],
+)
+def test_every_store_drops_the_phrases_that_occur_nowhere(
+    memories: dict[str, Memory], question: str, wanted: tuple[str, ...]
+) -> None:
+    first, *others = (answer(memory, question) for memory in memories.values())
+    dropped = [
+        tuple(notice.split('"')[1] for notice in memory.search(question, sync=False).notices)
+        for memory in memories.values()
+    ]
+
+    assert first
+    assert [first] * len(others) == others
+    assert [wanted] * len(memories) == dropped

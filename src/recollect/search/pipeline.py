@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.search.fuse.calibrated import is_tail
@@ -24,7 +25,7 @@ from recollect.text.date_words import Window, asks_for_days, window
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import date
 
     from recollect.providers.base import Reranker
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from recollect.search.rank import Ranking
     from recollect.stores.base import Store
     from recollect.text.terms import QueryTerms
-    from recollect.types import Hit, Query
+    from recollect.types import Hit, Phrase, Query
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _GUESSED = 0.5  # share of a question in guessed spellings from which its answer is a guess
@@ -57,7 +58,9 @@ def search(  # noqa: PLR0913 - the parts of an answer
     pool = max(_LEAST_POOL, query.max_results * options.candidate_multiplier)
     # On one snapshot: a chunk that a leg proposes must be there when it is weighed.
     with store.snapshot():
-        pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
+        query, absent, pools = _retrieve(
+            query, question=question, store=store, asked=asked, pool=pool
+        )
         written, known = question, pools.keyword.corpus
         question, spelled = _respelled(query, written, pools=pools, store=store)
         if question is not written:
@@ -88,12 +91,12 @@ def search(  # noqa: PLR0913 - the parts of an answer
             order = _without_tail(order, ranking=ranking, options=options.rank.fusion)
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today, explain=explain)
-        # A guess is not an answer, and neither is what is near to an identifier.
+        # A guess is not an answer, and neither is what is near to an identifier or a phrase.
         is_guess = bool(spelled) and unknown > _GUESSED
         if is_guess and order and _confirms(order[0], spelled, evidence):
             is_guess = False
         is_question = len(question.terms) > 1 or not question.stop  # "the" asks for nothing
-        is_known = not is_guess and not _unknown_identifiers(evidence)
+        is_known = not is_guess and not absent and not _unknown_identifiers(evidence)
         is_answer = bool(hits) and is_question and is_known
         confidence = ranking.confidence if is_answer else 0.0
         if hits and days is not None and days.holds(hits[0].date) and asks_for_days(question):
@@ -112,12 +115,34 @@ def search(  # noqa: PLR0913 - the parts of an answer
         took_ms=(time.perf_counter() - started) * 1000 + (asked.took_ms if asked else 0.0),
         degraded=degraded or None,
         notices=(
+            *_phrase_notices(query, absent, evidence),
             *_spelling_notices(spelled, evidence),
-            *_identifier_notices(query, evidence),
-            *_phrase_notices(query, evidence),
+            *_identifier_notices(query, absent, evidence),
             *_notices(days, evidence),
         ),
     )
+
+
+def _retrieve(
+    query: Query, *, question: QueryTerms, store: Store, asked: AskedVectors | None, pool: int
+) -> tuple[Query, tuple[Phrase, ...], Pools]:
+    """Get the best chunks, without requiring the phrases that occur nowhere, if there are any.
+
+    Their words stay in the question. Returns the query, the phrases that it no longer requires, and
+    what was proposed.
+    """
+    pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
+    scope = query.scope
+    if pools.keys or not scope.phrases:
+        return query, (), pools
+    kept = tuple(
+        each for each in scope.phrases if store.has_chunks(replace(scope, phrases=(each,)))
+    )
+    absent = tuple(each for each in scope.phrases if each not in kept)
+    if absent:
+        query = replace(query, scope=replace(scope, phrases=kept))
+        pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)
+    return query, absent, pools
 
 
 def _respelled(
@@ -172,8 +197,11 @@ def _unknown_identifiers(evidence: Evidence) -> tuple[str, ...]:
     return () if any(evidence.corpus.frequencies.get(each) for each in named) else named
 
 
-def _identifier_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
-    unknown = _unknown_identifiers(evidence)
+def _identifier_notices(
+    query: Query, absent: Collection[Phrase], evidence: Evidence
+) -> tuple[str, ...]:
+    quoted = " ".join(phrase.text for phrase in absent).lower()  # which has its own notice
+    unknown = [each for each in _unknown_identifiers(evidence) if each not in quoted]
     if not unknown or not evidence.loaded.keys:
         return ()
     # As the user spelled it: terms are in lower case.
@@ -182,11 +210,24 @@ def _identifier_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
     return (f"Nothing contains {' or '.join(named)}.",)
 
 
-def _phrase_notices(query: Query, evidence: Evidence) -> tuple[str, ...]:
-    if not query.scope.phrases or evidence.loaded.keys:
-        return ()
-    named = " and ".join(f'"{phrase.text}"' for phrase in query.scope.phrases)
-    return (f"Nothing contains {named}. Search without the quotes for what is related.",)
+def _phrase_notices(
+    query: Query, absent: Collection[Phrase], evidence: Evidence
+) -> tuple[str, ...]:
+    has_hits, kept = bool(evidence.loaded.keys), query.scope.phrases
+    notices = []
+    if absent:
+        is_open = replace(query.scope, phrases=()).is_open
+        lacks = f"{'' if is_open else 'within your filters '}contains {_quoted(absent, 'or')}."
+        searched = "Searched without these quotes, because nothing" if has_hits else "Nothing"
+        notices.append(f"{searched} {lacks}")
+    if len(kept) > 1 and not has_hits:
+        together = f"No hit contains {_quoted(kept, 'and')} together."
+        notices.append(f"{together} Leave out one of them, or the quotes.")
+    return tuple(notices)
+
+
+def _quoted(phrases: Collection[Phrase], conjunction: str) -> str:
+    return f" {conjunction} ".join(f'"{phrase.text}"' for phrase in phrases)
 
 
 def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:

@@ -64,7 +64,8 @@ def search_command(
 ) -> None:
     """Find the passages that answer QUERY, one word or many.
 
-    Words in double quotes must occur side by side: recollect search 'undo "blue button"'.
+    Words in double quotes must occur side by side: recollect search 'undo "blue button"'. If they
+    do so nowhere, they are searched as ordinary words, with a notice.
     """
     with options.open_memory() as memory:
         with progress_bar() as progress:

@@ -38,7 +38,7 @@ _SCOPES = "Also facts of this scope, such as user:ada."
 class SearchParameters(Parameters):
     """Parameters of GET /api/search."""
 
-    query: Question = Field(description='The question; "quoted phrases" are required.')
+    query: Question = Field(description='The question; a "quoted phrase" is required if it occurs.')
     max_results: int | None = Field(None, ge=1, le=1000, description="The most hits to return.")
     min_score: float | None = Field(None, ge=0, le=1, description="Leave out lower scores.")
     source: SourceOrAll = Field("all", description="Search only this source.")

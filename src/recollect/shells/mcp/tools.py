@@ -61,7 +61,7 @@ _QUERY = Argument(
     "query",
     "string",
     "The question as you would ask a colleague, with names and ids as written; not a list of "
-    'keywords. A "quoted phrase" must occur.',
+    'keywords. A "quoted phrase" is required if it occurs.',
     aliases="q search text question prompt searchQuery queryText input",
     is_required=True,
 )
