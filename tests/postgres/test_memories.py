@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.postgres.serving import Served, serving
+from tests.support.postgres import host_of
 
 from recollect.errors import StoreError
 from recollect.hosting.host import MemoryHost
+from recollect.shells import hosted
 from recollect.shells.http.many import MANY_OPERATIONS, ROOT
 from recollect.shells.mcp.tools import tools_for
-from recollect.stores.postgres.connect import shown
+from recollect.stores.postgres.connect import Session, shown
+from recollect.stores.postgres.pushed import PostgresPushed
+from recollect.stores.pushed import MemoryLimits, PushedChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -272,6 +277,39 @@ def test_what_is_too_much_is_refused_with_a_next_step(
     assert [201, 507, 413, 429, 413, 413] == [each.status_code for each in answers]
     assert all(each.json()["error"]["action"] for each in answers[1:])
     assert int(often.headers["retry-after"]) >= 1
+
+
+def test_a_memory_that_waits_leaves_room_for_the_others(
+    host: MemoryHost, served: Served, address: str, tenant: str
+) -> None:
+    most = hosted._MOST_OF_ONE + hosted._MOST_WAITING
+    other = f"{tenant}-other"
+    with (
+        ThreadPoolExecutor(most + 1) as pool,
+        host.memory(tenant) as memory,
+        served.client(served.token(tenant)) as client,
+        served.client(served.token(other)) as quiet,
+    ):
+        memory.pushed.write([PushedChange(NOTE, b"The lamp.")])
+        with PostgresPushed(Session(host_of(address), tenant), limits=MemoryLimits()).changing():
+            puts = [
+                pool.submit(
+                    client.put,
+                    f"/api/memories/{tenant}/documents/memory/{n}.md",
+                    json={"text": "x"},
+                )
+                for n in range(most + 1)
+            ]
+            refused = next(as_completed(puts)).result()
+            answered = quiet.get(f"/api/memories/{other}/manifest").status_code
+            ended = [each for each in puts if each.done()]
+        stored = sorted(each.result().status_code for each in puts)
+
+    assert (429, "1") == (refused.status_code, refused.headers["retry-after"])
+    assert "several changes in one request" in refused.json()["error"]["action"]
+    assert 200 == answered
+    assert 1 == len(ended)
+    assert [*([201] * most), 429] == stored
 
 
 def test_the_counters_are_for_the_operator(host: MemoryHost, tenant: str) -> None:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from recollect.errors import RecollectError
 from recollect.shells.serving import (
     MOST_QUESTIONS,
     NO_ANSWER,
@@ -23,6 +24,7 @@ from recollect.shells.serving import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from concurrent.futures import Future
 
     from recollect.hosting.host import MemoryHost
     from recollect.memory import Memory
@@ -32,12 +34,63 @@ Answer = TypeVar("Answer")
 
 _MOST_CALLS = 8
 """At the same time; each takes a connection, of which a process has ten."""
+_MOST_OF_ONE = 2
+"""Calls of one memory at the same time. Writers of one wait for each other: they leave threads to
+other memories."""
+_MOST_WAITING = 16
+"""Calls of one memory that wait for their turn: a quarter of the requests that a server takes."""
+
+
+class CrowdedError(RecollectError):
+    """Too many calls of one memory are in progress."""
+
+    kind = "busy"
+
+
+class Turns:
+    """How many calls each memory has under way. Used by one event loop."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, int] = {}
+        self._places: dict[str, asyncio.Semaphore] = {}
+
+    async def take(self, agent: str) -> None:
+        """Wait until a call of a memory may run.
+
+        Raises:
+            CrowdedError: too many wait for that already.
+
+        """
+        calls = self._calls.get(agent, 0)
+        if calls == _MOST_OF_ONE + _MOST_WAITING:
+            raise CrowdedError(
+                "Too many requests to this memory are in progress.",
+                action="Try again in a second, or send several changes in one request.",
+            )
+        self._calls[agent] = calls + 1
+        place = self._places.setdefault(agent, asyncio.Semaphore(_MOST_OF_ONE))
+        try:
+            await place.acquire()
+        except BaseException:
+            self._leave(agent)
+            raise
+
+    def give_back(self, agent: str) -> None:
+        """End a call: the next one of the memory may run."""
+        self._places[agent].release()
+        self._leave(agent)
+
+    def _leave(self, agent: str) -> None:
+        self._calls[agent] -= 1
+        if not self._calls[agent]:
+            del self._calls[agent], self._places[agent]
 
 
 class HostThreads:
     """The threads in which calls of all memories run, and those that embed questions."""
 
     def __init__(self) -> None:
+        self.turns = Turns()
         self.calls = ThreadPoolExecutor(_MOST_CALLS, thread_name_prefix="recollect-call")
         self.questions = ThreadPoolExecutor(MOST_QUESTIONS, thread_name_prefix="recollect-question")
         self.health = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
@@ -95,10 +148,24 @@ class HostedMemory:
         """Run a function with the memory, in a thread.
 
         Raises:
-            RecollectError: the function failed.
+            RecollectError: the function failed, or too many calls of this memory wait.
 
         """
-        return await self._run(self._threads.calls, work)
+        turns, loop = self._threads.turns, asyncio.get_running_loop()
+        await turns.take(self._agent)
+
+        def ended(_call: Future[Answer]) -> None:
+            with contextlib.suppress(RuntimeError):  # the server has stopped
+                loop.call_soon_threadsafe(turns.give_back, self._agent)
+
+        try:
+            call = self._submit(self._threads.calls, work)
+        except BaseException:
+            turns.give_back(self._agent)
+            raise
+        # A client that leaves does not end what its thread does.
+        call.add_done_callback(ended)
+        return await asyncio.wrap_future(call)
 
     read = run
 
@@ -111,7 +178,9 @@ class HostedMemory:
         """
         asked = replace(request, sync=False)
         started = await self.run(lambda memory: memory.start_search(asked))
-        embedding = self._run(self._threads.questions, lambda memory: memory.embed_search(started))
+        embedding = asyncio.wrap_future(
+            self._submit(self._threads.questions, lambda memory: memory.embed_search(started))
+        )
         embedded = await within(QUESTION_SECONDS, embedding) or NO_ANSWER
         return await self.run(lambda memory: memory.finish_search(started, embedded))
 
@@ -148,9 +217,9 @@ class HostedMemory:
         with self._host.queue() as queue:
             queue.add(self._agent)
 
-    async def _run(self, pool: ThreadPoolExecutor, work: Callable[[Memory], Answer]) -> Answer:
+    def _submit(self, pool: ThreadPoolExecutor, work: Callable[[Memory], Answer]) -> Future[Answer]:
         def call() -> Answer:
             with self._host.memory(self._agent, scopes=self._scopes) as memory:
                 return work(memory)
 
-        return await asyncio.get_running_loop().run_in_executor(pool, call)
+        return pool.submit(call)

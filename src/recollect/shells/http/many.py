@@ -26,7 +26,7 @@ from recollect.errors import (
 from recollect.facts.folder import FACTS_FOLDER
 from recollect.hosting.tokens import find_token
 from recollect.shells.guard import bearer_of
-from recollect.shells.hosted import HostedMemory, HostThreads
+from recollect.shells.hosted import CrowdedError, HostedMemory, HostThreads
 from recollect.shells.http import documents, status
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, Metrics, gauge
@@ -174,6 +174,9 @@ class MemoriesState:
 
     def shown(self, error: RecollectError) -> RecollectError:
         """Return an error without what only the operator may know."""
+        if isinstance(error, CrowdedError):
+            again = {"Retry-After": "1"}
+            return RequestError(429, error.kind, error.message, action=error.action, headers=again)
         if not isinstance(error, StoreError):
             return error
         _LOG.warning("%s %s", error.message, error.action)
