@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,10 +18,11 @@ from tests.support.postgres import server_of
 from tests.support.servers import Server
 from tests.support.waiting import wait_until
 
-from recollect.errors import StoreError, StoreTooNewError
-from recollect.stores.postgres import open_database
-from recollect.stores.postgres.admin import prepare_database
-from recollect.stores.postgres.schema import MIGRATIONS
+from recollect.errors import ConfigError, StoreError, StoreTooNewError
+from recollect.shells.render.store import database_text
+from recollect.stores.postgres import open_database, schema
+from recollect.stores.postgres.admin import describe_database, prepare_database
+from recollect.stores.postgres.schema import MIGRATIONS, TABLES, space_key
 from recollect.types import FactMark, Fingerprint, Scope, SourceKind
 
 if TYPE_CHECKING:
@@ -124,6 +126,110 @@ def test_a_pgvector_that_is_too_old_is_refused(empty: str) -> None:
         prepare_database(empty)
 
     assert "pgvector 0.7.4" in raised.value.message
+
+
+def test_an_address_that_cannot_be_read_is_told_without_its_password() -> None:
+    for address in ("postgresql://me:hunter2@host/db?ssl=1", "postgresql://me:hunter2@[::1]x/db"):
+        with pytest.raises(ConfigError) as raised:
+            prepare_database(address)
+
+        assert "cannot be read" in raised.value.message
+        assert "hunter2" not in f"{raised.value.message} {raised.value.action}"
+        assert "sslmode=verify-full" in raised.value.action
+
+
+def test_a_role_that_may_not_change_tables_is_told_who_may(address: str) -> None:
+    with pytest.raises(StoreError) as raised:
+        prepare_database(address)
+
+    assert "may not change the tables" in raised.value.message
+    assert "that owns them" in raised.value.action
+
+
+CITUS = """
+CREATE TABLE pg_dist_partition (logicalrelid regclass PRIMARY KEY, together text);
+CREATE FUNCTION create_distributed_table(
+    relation regclass, column_name text, colocate_with text DEFAULT 'default'
+) RETURNS void LANGUAGE sql AS
+$$ INSERT INTO public.pg_dist_partition VALUES (relation, colocate_with) $$;
+"""
+"""As much of Citus as is called, which refuses to distribute a table twice as it does."""
+
+
+@pytest.fixture
+def extend(empty: str) -> Iterator[Callable[[str, str, str], None]]:
+    """Offer an extension, written in SQL, to a database."""
+    with tempfile.TemporaryDirectory() as name:  # the server does not run as root
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "extension").mkdir(mode=0o755)
+        database = psycopg.conninfo.conninfo_to_dict(empty)["dbname"]
+
+        def offer(extension: str, version: str, statements: str) -> None:
+            about = f"default_version = '{version}'\nschema = public\nrelocatable = false\n"
+            (folder / "extension" / f"{extension}.control").write_text(about, "utf-8")
+            script = folder / "extension" / f"{extension}--{version}.sql"
+            script.write_text(statements, "utf-8")
+            with psycopg.connect(empty, autocommit=True) as connection:
+                where = f"ALTER DATABASE {database} SET extension_control_path = '{folder}:$system'"
+                connection.execute(where.encode())
+
+        yield offer
+
+
+def distributed(address: str) -> dict[str, str]:
+    with psycopg.connect(address) as connection:
+        query = "SELECT logicalrelid::text, together FROM pg_dist_partition"
+        return dict(connection.execute(query).fetchall())
+
+
+def test_citus_shards_every_table_once_also_those_that_came_before_or_later(
+    empty: str, extend: Callable[[str, str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(StoreError) as raised:
+        prepare_database(empty, citus=True)
+    assert "The server has no Citus" in raised.value.message
+    extend("citus", "13.0", CITUS)
+    vectors = np.eye(1, 8, dtype=np.float32)
+    early, late = (Fingerprint("test", name, 8, "plain") for name in ("early", "late"))
+
+    prepare_database(empty)
+    with open_database(empty, tenant="x") as store:
+        store.put_vectors(early, digests=["aa"], vectors=vectors)
+        applied = [prepare_database(empty, citus=True) for _ in range(2)]
+        store.put_vectors(late, digests=["aa"], vectors=vectors)
+    tables = {f"recollect.{table}" for table in (*TABLES, *map(space_table, (early, late)))}
+    before = distributed(empty)
+    later = ("later", "CREATE TABLE later (tenant text PRIMARY KEY)")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*MIGRATIONS, later))
+    monkeypatch.setattr(schema, "TABLES", (*TABLES, "later"))
+    assert ["later"] == prepare_database(empty)
+
+    assert [[], []] == applied
+    assert tables == before.keys()
+    assert "default" == before.pop("recollect.tenants")
+    assert {"recollect.tenants"} == set(before.values())
+    assert tables | {"recollect.later"} == distributed(empty).keys()
+
+
+def space_table(fingerprint: Fingerprint) -> str:
+    return f"vectors_{space_key(fingerprint)}"
+
+
+def test_an_extension_for_keywords_is_named_with_the_reason_why_it_is_not_used(
+    empty: str, extend: Callable[[str, str, str], None]
+) -> None:
+    prepare_database(empty)
+    extend("pg_textsearch", "1.2.0", "SELECT 1;")
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION pg_textsearch")
+
+    status = describe_database(empty)
+
+    assert ["vector"] == list(status.extensions)
+    assert ["pg_textsearch 1.2.0"] == list(status.unused)
+    assert "before 1.3 it loses matches after a crash" in status.unused["pg_textsearch 1.2.0"]
+    assert "Not used:   pg_textsearch 1.2.0: " in database_text(status)
 
 
 @pytest.fixture

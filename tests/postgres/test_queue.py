@@ -154,6 +154,19 @@ def test_several_workers_embed_every_text_once(
     assert ("hybrid", None, 0) == (results.mode, results.degraded, pending)
 
 
+def test_what_no_worker_has_embedded_yet_is_said_to_wait_for_one(
+    remote: dict[str, str],
+) -> None:
+    with MemoryHost.open(environ=remote) as host:
+        push(host, AGENTS[0], 1)
+        with host.memory(AGENTS[0]) as memory:
+            found = memory.search("wrote", sync=False)
+
+    assert ["memory/0.md"] == [hit.path for hit in found.hits]
+    assert found.degraded is not None
+    assert "A worker of the server embeds it" in found.degraded["vector"].action
+
+
 def test_a_provider_that_fails_puts_the_memory_off(
     remote: dict[str, str], vendor: VendorServer
 ) -> None:

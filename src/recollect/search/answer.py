@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import ProviderError
 from recollect.records import dataclass
 from recollect.search.choose import Serving, StoredSpaces, choose_provider
-from recollect.search.legs import WORKING, embed_question
+from recollect.search.legs import UNEMBEDDED, WORKING, embed_question
 from recollect.search.pipeline import search
 from recollect.search.question import adapt_options, at_this_moment, read_question
 from recollect.types import Leg, SourceKind
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Store
     from recollect.types import Degradation, Progress, Query, Results, Scope, SearchRequest
 
+_BY_WORKER = "A worker of the server embeds it: ask again later, or ask its operator."
 _SESSIONS_NOT_INDEXED = (
     'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
 )
@@ -209,6 +210,8 @@ class Searcher:
         elif (why := degraded.get(Leg.VECTOR)) is not None and why not in WORKING:
             choice = self.chain.choice
             degraded[Leg.VECTOR] = choice.with_switch(why) if choice else why
+        elif why is not None and why in UNEMBEDDED and self.workspace is None:
+            degraded[Leg.VECTOR] = replace(why, action=_BY_WORKER)
         return replace(
             results,
             degraded=degraded or None,

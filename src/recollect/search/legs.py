@@ -55,6 +55,8 @@ _NO_VECTORS = Degradation(
 )
 WORKING = (_NOT_READ, _OTHER_LENGTH, _NO_VECTORS, _NOT_MEASURED)
 """Why there is no vector leg although the provider works."""
+UNEMBEDDED = (_NO_VECTORS, _NOT_MEASURED)
+"""What the next sync mends."""
 
 
 @dataclass(frozen=True, slots=True)

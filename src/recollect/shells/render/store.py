@@ -20,6 +20,7 @@ def database_json(status: DatabaseStatus) -> dict[str, object]:
         "location": status.location,
         "server": status.server,
         "extensions": dict(status.extensions),
+        "unused": dict(status.unused),
         "version": status.version,
         "newest": status.newest,
         "guarded": status.is_guarded,
@@ -33,6 +34,7 @@ def database_text(status: DatabaseStatus) -> str:
         f"Database:   {status.location}",
         f"Server:     PostgreSQL {status.server}",
         *(f"Extension:  {name} {version}" for name, version in status.extensions.items()),
+        *(f"Not used:   {name}: {why}" for name, why in status.unused.items()),
         f"Tables:     version {status.version} of {status.newest}, {state}",
     ]
     if not status.is_guarded:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import secrets
 
+from psycopg import errors
+
+from recollect.errors import StoreError
 from recollect.reports import BuiltIndexes, DatabaseStatus
 from recollect.stores.postgres.connect import connected, shown, translated
 from recollect.stores.postgres.near import build_indexes
 from recollect.stores.postgres.schema import MIGRATIONS, migrate, require_server, version_of
 
-_EXTENSIONS = """
-    SELECT extname, extversion FROM pg_extension WHERE extname IN ('vector', 'citus') ORDER BY 1
-"""
+_EXTENSIONS = "SELECT extname, extversion FROM pg_extension WHERE extname = ANY(%s) ORDER BY 1"
+_OURS = ("vector", "citus")
+_POSTINGS = "keywords are found by a table of postings"
+_LOSES = "loses matches after a crash of the server"
+_UNUSED = {"pg_textsearch": "before 1.3 it", "pg_search": "an older one"}
+"""Extensions for keywords, and which versions cannot be trusted."""
 _HOLD = "SELECT pg_advisory_xact_lock(%s)"
 _IS_FREE = "SELECT pg_try_advisory_xact_lock(%s)"
 _ROLE = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
@@ -24,8 +30,16 @@ def prepare_database(address: str, *, citus: bool = False) -> list[str]:
         StoreError: the server cannot be used, or the role may not create tables.
 
     """
-    with translated(shown(address)), connected(address) as connection:
-        return migrate(connection, citus=citus)
+    location = shown(address)
+    with translated(location), connected(address) as connection:
+        try:
+            return migrate(connection, citus=citus)
+        except errors.InsufficientPrivilege as error:
+            raise StoreError(
+                f"The role of this address may not change the tables of {location} ({error}).",
+                action="Use the address of the role that owns them, or of the superuser: see the "
+                "guide for operators.",
+            ) from error
 
 
 def index_database(address: str) -> BuiltIndexes:
@@ -73,12 +87,18 @@ def describe_database(address: str) -> DatabaseStatus:
     """
     with translated(shown(address)), connected(address) as connection:
         require_server(connection)
-        extensions: dict[str, str] = dict(connection.execute(_EXTENSIONS).fetchall())
+        names = [*_OURS, *_UNUSED]
+        found: dict[str, str] = dict(connection.execute(_EXTENSIONS, (names,)).fetchall())
         unguarded = connection.execute(_ROLE).fetchone()
         return DatabaseStatus(
             location=shown(address),
             server=connection.info.parameter_status("server_version") or "unknown",
-            extensions=extensions,
+            extensions={name: found[name] for name in found if name in _OURS},
+            unused={
+                f"{name} {found[name]}": f"{_POSTINGS}; {older} {_LOSES}"
+                for name, older in _UNUSED.items()
+                if name in found
+            },
             version=version_of(connection),
             newest=len(MIGRATIONS),
             is_guarded=not (unguarded and unguarded[0]),

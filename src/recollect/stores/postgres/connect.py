@@ -18,6 +18,7 @@ from psycopg import errors, sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recollect.errors import (
+    ConfigError,
     StoreBusyError,
     StoreError,
     StoreFullError,
@@ -98,8 +99,22 @@ def shown(address: str) -> str:
 
 
 def parameters(address: str) -> dict[str, Any]:
-    """Return what libpq is told: what the address says, and our defaults for the rest."""
-    given = psycopg.conninfo.conninfo_to_dict(address)
+    """Return what libpq is told: what the address says, and our defaults for the rest.
+
+    Raises:
+        ConfigError: it is not an address that libpq can read.
+
+    """
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.ProgrammingError as error:
+        # libpq may quote the whole address, with a password.
+        why = _first_line(error).partition(': "postgres')[0]
+        raise ConfigError(
+            f"The address of the database cannot be read ({why}).",
+            action="Give postgresql://user@host/database; after a `?`, it takes the parameters of "
+            "libpq, such as sslmode=verify-full.",
+        ) from None
     return {**_DEFAULTS, **given, "options": f"{given.get('options') or ''} {_SEARCH_PATH}"}
 
 

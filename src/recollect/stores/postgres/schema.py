@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from recollect.errors import StoreError, StoreTooNewError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import psycopg
 
     from recollect.types import Fingerprint
@@ -306,6 +304,14 @@ GRANT SELECT ON {SCHEMA}.migrations TO {AGENT_ROLE};
 """
 
 
+_IS_DISTRIBUTED = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
+_DISTRIBUTE = "SELECT create_distributed_table(%s::regclass, 'tenant', colocate_with => %s)"
+_VECTOR_TABLES = """
+    SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'p')
+    AND starts_with(relname, 'vectors_') ORDER BY 1
+"""
+
+
 def space_key(fingerprint: Fingerprint | str) -> str:
     """Return the name of a space's table behind `vectors_`."""
     return hashlib.sha256(str(fingerprint).encode()).hexdigest()[:16]
@@ -340,22 +346,39 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
             connection.execute(statements.encode())
             connection.execute("INSERT INTO migrations VALUES (%s, %s)", (number, name))
             applied.append(name)
-        if citus:
-            for statement in _distribution():
-                connection.execute(statement.encode())
+        if citus or _is_distributed(connection):
+            _require_citus(connection)
+            _distribute(connection)
     return applied
 
 
-def _distribution() -> Iterator[str]:
-    yield "CREATE EXTENSION IF NOT EXISTS citus"
-    yield "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
-    for table in TABLES:
-        together = "" if table == "tenants" else f", colocate_with => '{SCHEMA}.tenants'"
-        name = f"'{SCHEMA}.{table}'"
-        # A table cannot be distributed twice.
-        known = f"SELECT 1 FROM pg_dist_partition WHERE logicalrelid = {name}::regclass"  # noqa: S608
-        made = f"SELECT create_distributed_table({name}, 'tenant'{together})"
-        yield f"{made} WHERE NOT EXISTS ({known})"
+def _require_citus(connection: psycopg.Connection[Any]) -> None:
+    available = "SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"
+    if connection.execute(available).fetchone() is None:
+        raise StoreError(
+            "The server has no Citus; nothing was changed.",
+            action="Install Citus on the coordinator and its workers, or leave out --citus: one "
+            "server needs none.",
+        )
+
+
+def _is_distributed(connection: psycopg.Connection[Any]) -> bool:
+    there = connection.execute("SELECT to_regclass('pg_dist_partition') IS NOT NULL").fetchone()
+    if there is None or not there[0]:
+        return False
+    return connection.execute(_IS_DISTRIBUTED, (f"{SCHEMA}.tenants",)).fetchone() is not None
+
+
+def _distribute(connection: psycopg.Connection[Any]) -> None:
+    """Shard every table that is not sharded yet: also those of a migration, and of spaces."""
+    connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
+    connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+    spaces = connection.execute(_VECTOR_TABLES, (SCHEMA,)).fetchall()
+    for table in (*TABLES, *(name for (name,) in spaces)):
+        name = f"{SCHEMA}.{table}"
+        if connection.execute(_IS_DISTRIBUTED, (name,)).fetchone() is None:
+            together = "default" if table == "tenants" else f"{SCHEMA}.tenants"
+            connection.execute(_DISTRIBUTE, (name, together))
 
 
 def version_of(connection: psycopg.Connection[Any]) -> int:
