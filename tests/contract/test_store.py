@@ -763,9 +763,15 @@ def test_a_copy_has_the_vectors_of_every_space(store: Store) -> None:
     embed(original, SPACE, apple=unit(1))
     embed(original, OTHER, 数据=unit(2))
     original.publish(SPACE)
+    wrong = RamStore()
+    put(wrong, "memory/a.md", "apple", "数据")
+    embed(wrong, SPACE, apple=unit(0, 1))
+    embed(wrong, OTHER, 数据=unit(2))
+    wrong.publish(SPACE)
 
     copied = copy_store(original, store)
 
+    assert ["vectors differ in the space of model (texts: 1)"] == list(differences(store, wrong))
     assert (1, 2, 2) == (copied.documents, copied.chunks, copied.vectors)
     assert [] == list(differences(original, store))
     assert sorted([SPACE, OTHER], key=str) == list(store.spaces())

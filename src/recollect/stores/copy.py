@@ -7,6 +7,7 @@ filled. Pushed documents are copied with their versions. Open batches and leases
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from recollect.reports import CopiedMemory
@@ -14,10 +15,10 @@ from recollect.stores.base import DocumentWrite
 from recollect.types import ChunkKey, Document, Scope, SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import date
 
-    from recollect.stores.base import Store
+    from recollect.stores.base import Loaded, Store
     from recollect.stores.pushed import PushedDocuments
     from recollect.types import Fingerprint, Known
 
@@ -67,10 +68,32 @@ def differences(source: Store, target: Store) -> Iterator[str]:
             yield f"{path} has other chunks"
     if source.published() != target.published():
         yield "searches use another vector space"
+    everyone = _everyone(source, known)
     for space in source.spaces():
-        counted = source.status(space).vectors, target.status(space).vectors
-        if counted[0] != counted[1]:
-            yield f"{counted[0]} chunks have a vector, {counted[1]} in the copy"
+        wrong = _marks(source, space, scope=everyone) ^ _marks(target, space, scope=everyone)
+        if wrong:
+            texts = len({digest for digest, _ in wrong})
+            yield f"vectors differ in the space of {space.model} (texts: {texts})"
+
+
+def _marks(store: Store, space: Fingerprint, *, scope: Scope) -> set[tuple[str, bytes]]:
+    """Return the digest of each embedded text, with one of its vector and word codes."""
+    marks = set()
+    for loaded, worded in _loaded(store, space, scope=scope):
+        for key, chunk, vector in zip(loaded.keys, loaded.chunks, loaded.vectors, strict=True):
+            held = vector.tobytes() + worded.get(key, b"")
+            marks.add((chunk.digest, hashlib.blake2b(held, digest_size=16).digest()))
+    return marks
+
+
+def _loaded(
+    store: Store, space: Fingerprint, *, scope: Scope
+) -> Iterator[tuple[Loaded, Mapping[ChunkKey, bytes]]]:
+    """Yield what is embedded in a space, part by part."""
+    keys = [ChunkKey(int(key)) for key in store.embedded(space, scope=scope)]
+    for start in range(0, len(keys), _VECTORS):
+        loaded = store.load(keys[start : start + _VECTORS], terms=(), fingerprint=space)
+        yield loaded, store.word_codes(space, keys=loaded.keys)
 
 
 def _everyone(source: Store, known: Iterable[Name]) -> Scope:
@@ -108,10 +131,9 @@ def _write_of(source: Store, known: Known, *, when: date | None) -> DocumentWrit
 
 
 def _copy_vectors(source: Store, target: Store, space: Fingerprint, *, scope: Scope) -> int:
-    keys = [ChunkKey(int(key)) for key in source.embedded(space, scope=scope)]
-    for start in range(0, len(keys), _VECTORS):
-        loaded = source.load(keys[start : start + _VECTORS], terms=(), fingerprint=space)
-        worded = source.word_codes(space, keys=loaded.keys)
+    copied = 0
+    for loaded, worded in _loaded(source, space, scope=scope):
+        copied += len(loaded.keys)
         for has_words in (True, False):
             rows = [row for row, key in enumerate(loaded.keys) if (key in worded) == has_words]
             target.put_vectors(
@@ -123,7 +145,7 @@ def _copy_vectors(source: Store, target: Store, space: Fingerprint, *, scope: Sc
     stored = source.space(space)
     if stored is not None and stored.background is not None:
         target.put_background(space, stored.background)
-    return len(keys)
+    return copied
 
 
 def copy_pushed(source: PushedDocuments, target: PushedDocuments) -> None:
