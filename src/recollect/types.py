@@ -504,6 +504,8 @@ class Results:
     """Why a leg, `rerank`, `hyde` or `expand` did not run or is incomplete."""
     notices: tuple[str, ...] = ()
     """What else the user should know, such as an index that had to be rebuilt."""
+    searched: int = 0
+    """How many chunks the memory holds that the question may see, whatever the filters say."""
 
     def __iter__(self) -> Iterator[Hit]:
         """Return the hits, best first."""

@@ -116,3 +116,18 @@ def test_strange_requests_add_no_labels(workspace: Path, environ: Mapping[str, s
     assert {"other", "GET"} == {
         dict(labels)["method"] for name, labels in found if name == "recollect_http_requests_total"
     }
+
+
+def test_searches_of_many_memories_are_counted_by_size_and_not_by_memory() -> None:
+    metrics = Metrics()
+    for chunks in (0, 999, 1_000, 19_999, 20_000):
+        metrics.count_memory_search(chunks=chunks, seconds=0.1)
+
+    counts = [line for line in metrics.memory_lines() if "_count{" in line]
+
+    assert [2, 2, 1] == [
+        int(line.rpartition(" ")[2])
+        for size in ("small", "medium", "large")
+        for line in counts
+        if f'size="{size}"' in line
+    ]

@@ -319,11 +319,15 @@ def test_the_counters_are_for_the_operator(host: MemoryHost, tenant: str) -> Non
         served.client(None) as anyone,
         served.client(operator) as known,
     ):
+        with served.client(served.token(tenant)) as client:
+            client.get(f"{ROOT.replace('{agent}', tenant)}/search", params={"query": "lamp"})
         got = [anyone.get("/metrics"), known.get("/metrics"), anyone.get("/health")]
         memory = known.get(f"{ROOT.replace('{agent}', tenant)}/manifest")
 
     assert [401, 200, 200] == [each.status_code for each in got]
     assert 401 == memory.status_code
+    assert 'recollect_memory_search_seconds_count{size="small"} 1' in got[1].text
+    assert tenant not in got[1].text
 
 
 def test_a_role_that_may_not_serve_is_refused_at_the_start(

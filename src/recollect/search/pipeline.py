@@ -120,6 +120,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
             *_identifier_notices(query, absent, evidence),
             *_notices(days, evidence),
         ),
+        searched=pools.keyword.corpus.chunks,
     )
 
 

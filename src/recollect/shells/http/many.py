@@ -48,12 +48,14 @@ if TYPE_CHECKING:
     from recollect.hosting.host import MemoryHost
     from recollect.hosting.tokens import Token
     from recollect.shells.render.shared import Json
+    from recollect.types import Results
 
 ROOT = "/api/memories/{agent}"
 _OWN = "/api/"
 _OPENAI = "/v1/"
 _MEASURING = "/api/evaluation"  # of cases in a workspace, which these memories do not have
 _MINUTE = 60.0
+_MS_PER_SECOND = 1_000
 _MOST_COUNTED = 100_000  # memories whose requests are counted
 _LOOK_SECONDS = 2.0  # for the answer of the database to /health and /metrics
 _FAULTS: tuple[tuple[type[StoreError], str], ...] = (
@@ -83,6 +85,13 @@ class MemoryState(ServerState):
         self.headers = headers
         self.root = ROOT.replace("{agent}", token.agent)
         self.started_at = many.started_at
+
+    def note_search(self, results: Results, *, synced: bool) -> None:
+        """Count a search, also by the class of the memory."""
+        super().note_search(results, synced=synced)
+        self.metrics.count_memory_search(
+            chunks=results.searched, seconds=results.took_ms / _MS_PER_SECOND
+        )
 
     def note_write(self) -> None:
         """Do nothing: what is written is in the queue of work."""
@@ -297,6 +306,7 @@ async def metrics(state: ServerItself, _: NoParameters) -> Response:
     found = await state.many.look()
     lines = [
         *state.many.metrics.lines(),
+        *state.many.metrics.memory_lines(),
         *gauge(
             "recollect_database_up", "Whether the database answers.", int(isinstance(found, int))
         ),

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_CHUNKS = (1_000, 20_000)  # from which on a memory is medium, and large
+_SIZES = ("small", "medium", "large")
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 Labels = tuple[tuple[str, str], ...]
@@ -24,8 +26,15 @@ class Metrics:
 
     def __init__(self) -> None:
         self._requests: Counter[Labels] = Counter()
-        self._took: dict[str, list[int]] = {}
-        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._took = _Histogram(
+            "recollect_http_request_seconds", "How long requests took.", label="route"
+        )
+        self._searched = _Histogram(
+            "recollect_memory_search_seconds",
+            "How long searches took in small memories, medium ones (1,000 chunks or more) and "
+            "large ones (20,000 or more).",
+            label="size",
+        )
         self._searches: Counter[str] = Counter()
         self._degraded: Counter[str] = Counter()
         self.in_progress = 0
@@ -34,14 +43,16 @@ class Metrics:
     def count_request(self, *, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests[("route", route), ("method", method), ("status", str(status))] += 1
-        buckets = self._took.setdefault(route, [0] * (len(_BOUNDS) + 1))
-        buckets[bisect.bisect_left(_BOUNDS, seconds)] += 1
-        self._seconds[route] += seconds
+        self._took.add(route, seconds)
 
     def count_search(self, mode: str, *, degraded: Iterable[str]) -> None:
         """Count a search."""
         self._searches[mode] += 1
         self._degraded.update(list(degraded))  # only the names: a Counter would add up a mapping
+
+    def count_memory_search(self, *, chunks: int, seconds: float) -> None:
+        """Count a search by the class of its memory: memories are too many to count each."""
+        self._searched.add(_SIZES[bisect.bisect_right(_CHUNKS, chunks)], seconds)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of all counters."""
@@ -51,7 +62,7 @@ class Metrics:
             "Requests answered.",
             self._requests,
         )
-        yield from self._histogram()
+        yield from self._took.lines()
         yield from gauge(
             "recollect_http_requests_under_way", "Requests in progress.", self.in_progress
         )
@@ -74,17 +85,38 @@ class Metrics:
             {(("leg", leg),): count for leg, count in self._degraded.items()},
         )
 
-    def _histogram(self) -> Iterator[str]:
-        name = "recollect_http_request_seconds"
-        yield f"# HELP {name} How long requests took."
-        yield f"# TYPE {name} histogram"
-        for route, buckets in sorted(self._took.items()):
-            total = 0
+    def memory_lines(self) -> Iterator[str]:
+        """Yield the lines of what only a server of many memories counts."""
+        yield from self._searched.lines()
+
+
+class _Histogram:
+    """Durations, for each value of one label."""
+
+    def __init__(self, name: str, about: str, *, label: str) -> None:
+        self._name = name
+        self._about = about
+        self._label = label
+        self._buckets: dict[str, list[int]] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def add(self, value: str, seconds: float) -> None:
+        """Count one duration."""
+        buckets = self._buckets.setdefault(value, [0] * (len(_BOUNDS) + 1))
+        buckets[bisect.bisect_left(_BOUNDS, seconds)] += 1
+        self._seconds[value] += seconds
+
+    def lines(self) -> Iterator[str]:
+        """Yield its lines."""
+        yield f"# HELP {self._name} {self._about}"
+        yield f"# TYPE {self._name} histogram"
+        for value, buckets in sorted(self._buckets.items()):
+            own, total = (self._label, value), 0
             for bound, count in zip((*_BOUNDS, "+Inf"), buckets, strict=True):
                 total += count
-                yield _line(f"{name}_bucket", (("route", route), ("le", str(bound))), total)
-            yield _line(f"{name}_sum", (("route", route),), self._seconds[route])
-            yield _line(f"{name}_count", (("route", route),), total)
+                yield _line(f"{self._name}_bucket", (own, ("le", str(bound))), total)
+            yield _line(f"{self._name}_sum", (own,), self._seconds[value])
+            yield _line(f"{self._name}_count", (own,), total)
 
 
 def family(name: str, kind: str, about: str, values: Mapping[Labels, float]) -> Iterator[str]:
