@@ -16,12 +16,13 @@ from tests.postgres.serving import serving
 from tests.support.notes import chunk_of, document_of
 from tests.support.postgres import HOST
 from tests.support.servers import DATABASE, SUPERUSER, Server, add_role, address_of
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
 from recollect.errors import StoreBusyError, StoreError, StoreUnreachableError
 from recollect.hosting.host import MemoryHost
-from recollect.stores.postgres import open_database
+from recollect.shells.http import many
+from recollect.stores.postgres import connect, open_database
 from recollect.stores.postgres.connect import MOST_CONNECTIONS, Session, patience
 from recollect.stores.postgres.schema import SERVER_ROLE
 from recollect.types import Scope, SourceKind
@@ -79,8 +80,10 @@ def test_a_memory_works_on_after_a_restart(server: Server, memory: Memory, write
 
 
 def test_health_tells_the_reason_while_all_else_waits_for_the_database(
-    server: Server, environ: dict[str, str]
+    server: Server, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(connect, "_POOL_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(many, "_LOOK_SECONDS", PATIENCE_SECONDS)  # on a busy machine, too
     settings = {"store": server.address(user=HOST), "provider": "none"}
     with (
         MemoryHost.open(settings=settings, environ=environ) as host,
@@ -208,19 +211,19 @@ def test_work_whose_connection_is_cut_is_done_once_more(
     assert [] == store.audit()
 
 
-def test_a_process_that_uses_all_its_connections_is_told_so(server: Server, tenant: str) -> None:
+def test_a_process_that_uses_all_its_connections_is_told_so(
+    server: Server, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = server.address(more="connect_timeout=8")  # a pool of its own
     with contextlib.ExitStack() as stack:
         for _ in range(MOST_CONNECTIONS):
             session = Session(address, tenant)
             stack.callback(session.close)
             stack.enter_context(session.reading())
-        with (
-            open_database(address, tenant=tenant) as store,
-            patience(0.2),
-            pytest.raises(StoreBusyError) as raised,
-        ):
-            store.is_empty()
+        with open_database(address, tenant=tenant) as store:
+            monkeypatch.setattr(connect, "_POOL_SECONDS", 0.2)
+            with pytest.raises(StoreBusyError) as raised:
+                store.is_empty()
 
     assert f"All {MOST_CONNECTIONS} connections of this process" in raised.value.message
 

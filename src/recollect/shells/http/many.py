@@ -58,6 +58,7 @@ _MINUTE = 60.0
 _MS_PER_SECOND = 1_000
 _MOST_COUNTED = 100_000  # memories whose requests are counted
 _LOOK_SECONDS = 2.0  # for the answer of the database to /health and /metrics
+_CONNECTION_SECONDS = _LOOK_SECONDS / 2  # of those, to get a connection
 _FAULTS: tuple[tuple[type[StoreError], str], ...] = (
     (StoreUnreachableError, "The database cannot be reached."),
     (StoreBusyError, "The database has no free connection."),
@@ -219,7 +220,7 @@ class MemoriesState:
     def _look(self) -> int | str:
         try:
             with self.host.queue() as queue:
-                waiting = queue.waiting(patience=_LOOK_SECONDS / 2)
+                waiting = queue.waiting(patience=_CONNECTION_SECONDS)
         except StoreError as error:
             self._log_fault(f"{error.message} {error.action}")
             return next(words for kind, words in _FAULTS if isinstance(error, kind))
