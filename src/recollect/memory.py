@@ -166,7 +166,10 @@ class Memory(metaclass=_WithoutInternal):
         self._store = store
         self._pushed = pushed
         self._cache = open_cache(
-            setup.store_address, setup.places.cache, max_bytes=config.cache_bytes
+            setup.store_address,
+            setup.places.cache,
+            max_bytes=config.cache_bytes,
+            is_hosted=pushed is not None,
         )
         self._owns_models = models is None
         self._models = models or Models(config, cache=setup.places.models)

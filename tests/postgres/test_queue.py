@@ -154,6 +154,27 @@ def test_several_workers_embed_every_text_once(
     assert ("hybrid", None, 0) == (results.mode, results.degraded, pending)
 
 
+def test_no_vector_of_a_hosted_memory_is_kept_on_the_disk_of_a_worker(
+    remote: dict[str, str], vendor: VendorServer
+) -> None:
+    del remote["RECOLLECT_CACHE_MAX_MEGABYTES"]
+    with MemoryHost.open(environ=remote) as host:
+        for agent in AGENTS[:2]:
+            with host.memory(agent) as memory:
+                memory.pushed.write([PushedChange("memory/a.md", b"Both wrote the same.")])
+        worker = QueueWorker(host)
+        assert worker.work_once()
+        measured = len(vendor.requests)
+        assert worker.work_once()
+        with host.memory(AGENTS[1]) as memory:
+            assert memory._cache is not None
+            kept = memory._cache.status()
+            assert 1 == memory.status().store.vectors
+
+    assert kept is None or not kept.vectors
+    assert measured + 1 == len(vendor.requests)  # its text; the background is known
+
+
 def test_what_no_worker_has_embedded_yet_is_said_to_wait_for_one(
     remote: dict[str, str],
 ) -> None:

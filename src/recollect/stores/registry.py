@@ -171,17 +171,24 @@ def open_store(address: str | Path, *, engine: str = "numpy", agent: str = "") -
     return kind.open(path, engine, agent)
 
 
-def open_cache(address: str | Path, path: Path, *, max_bytes: int) -> VectorCache | None:
+def open_cache(
+    address: str | Path, path: Path, *, max_bytes: int, is_hosted: bool = False
+) -> VectorCache | None:
     """Return the home's vector cache for a store, or None if that store uses none.
 
-    Its file is opened, and created, on first use.
+    Its file is opened, and created, on first use. It takes no vector of a hosted memory.
     """
     kind, _ = _kind(address)
     if not max_bytes or not kind.uses_cache:
         return None
     from recollect.stores.sqlite.cache import SqliteVectorCache  # noqa: PLC0415 - heavy
 
-    return SqliteVectorCache(path, max_bytes=max_bytes)
+    cache = SqliteVectorCache(path, max_bytes=max_bytes)
+    if not is_hosted:
+        return cache
+    from recollect.stores.backgrounds import BackgroundsOnly  # noqa: PLC0415 - rarely needed
+
+    return BackgroundsOnly(cache)
 
 
 def inspect_file(path: Path) -> Store:
