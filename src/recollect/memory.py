@@ -25,7 +25,7 @@ from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
 from recollect.ingest.source import NotesSource
 from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
-from recollect.ingest.vectors import Embedder, cache_status_of, held_space
+from recollect.ingest.vectors import Embedder, across_space, cache_status_of, held_space
 from recollect.ingest.walk import Watched, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
     from recollect.stores.pushed import PushedDocuments
-    from recollect.types import Progress, Results
+    from recollect.types import Fingerprint, Progress, Results
 
 
 class Models:
@@ -814,8 +814,14 @@ class Memory(metaclass=_WithoutInternal):
             probe=probe,
             notices=(*self._syncer.take_notices(), *trouble),
             second_model=beside.model if beside and self._store.space(beside) else None,
+            # Counts of all scopes together are not for a reader of some.
+            second_pending=self._second_pending(held) if audience is None else 0,
             at_work=at_work(self._store) if self._store.is_writable else None,
         )
+
+    def _second_pending(self, held: Fingerprint | None) -> int:
+        across = across_space(self._store, self._chain.supplement(held))
+        return across.pending() if across else 0
 
     @synchronized
     def cache_status(self) -> CacheStatus | None:

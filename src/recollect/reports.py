@@ -79,9 +79,29 @@ class Report:
     """Chunks that still have no vector."""
     refused: int = 0
     """Texts among those that the provider does not accept."""
+    second_pending: int = 0
+    """Chunks that the second model still has to embed for questions in other scripts."""
     degraded: Mapping[str, Degradation] | None = None
     notices: tuple[str, ...] = ()
     took_ms: float = 0.0
+
+    def after(self, earlier: Report) -> Report:
+        """Return what this sync and an earlier one did together."""
+        costs = [each.cost for each in (earlier, self) if each.cost is not None]
+        return replace(
+            self,
+            added=self.added + earlier.added,
+            changed=self.changed + earlier.changed,
+            moved=self.moved + earlier.moved,
+            removed=self.removed + earlier.removed,
+            unchanged=earlier.unchanged,
+            embedded=self.embedded + earlier.embedded,
+            reused=self.reused + earlier.reused,
+            tokens=self.tokens + earlier.tokens,
+            cost=sum(costs) if costs else None,
+            notices=tuple(dict.fromkeys((*earlier.notices, *self.notices))),
+            took_ms=self.took_ms + earlier.took_ms,
+        )
 
     @property
     def is_nothing_embedded(self) -> bool:
@@ -245,6 +265,8 @@ class Status:
     second_model: str | None = None
     """The model that embeds texts in scripts that the first one does not read; None if no text is
     embedded by it."""
+    second_pending: int = 0
+    """Chunks that it still has to embed, so that questions in other scripts find them."""
     at_work: str | None = None
     """Which process is bringing the index up to date now; None if none is."""
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from recollect import Memory
+from recollect.ingest import embed
+from recollect.providers.multilingual import MultilingualProvider
 from recollect.search import pipeline
+from recollect.shells.render.status import status_text
+from recollect.types import Leg, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from recollect.reports import Embedded
+    from recollect.types import Vectors
 
 NOTES = {
     "memory/ferry.md": "The ferry to the island leaves at nine in the morning from pier four.\n",
@@ -77,6 +84,113 @@ def test_a_question_finds_its_note_in_its_own_and_in_another_language(memory: Me
 
     assert QUESTIONS == {question: found.hits[0].path for question, found in answers.items()}
     assert [None] * len(answers) == [found.degraded for found in answers.values()]
+
+
+ABOUT_LATIN = {
+    "去岛上的渡轮早上几点开?": "memory/ferry.md",
+    "Когда отходит паром на остров?": "memory/ferry.md",
+    "夏天去里斯本怎么走?": "memory/zug.md",
+}
+
+
+def test_a_question_in_another_script_finds_notes_in_latin_script(memory: Memory) -> None:
+    memory.sync()
+
+    answers = {question: memory.search(question) for question in ABOUT_LATIN}
+
+    assert ABOUT_LATIN == {question: found.hits[0].path for question, found in answers.items()}
+    assert [(None, ())] * 3 == [(found.degraded, found.notices) for found in answers.values()]
+    assert 0 == memory.status().second_pending
+
+
+def test_what_such_questions_need_is_embedded_last_and_told_meanwhile(memory: Memory) -> None:
+    report = memory.sync(max_texts=64)
+
+    assert (4, 0, 2) == (report.embedded, report.pending, report.second_pending)
+    status = memory.status()
+    assert 2 == status.second_pending
+    told = "2 chunks waiting for it, to be found by questions in other scripts"
+    assert told in [line.strip() for line, _ in status_text(status)]
+    found = memory.search("渡轮几点出发?")
+    assert any("`recollect index` makes them" in notice for notice in found.notices)
+    again = memory.sync()
+    assert (0, 0) == (again.embedded, again.second_pending)
+    assert 0 == memory.status().second_pending
+
+
+def test_a_search_embeds_a_changed_note_for_such_questions_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    memory.sync()
+    embedded: list[str] = []
+    original = MultilingualProvider.embed
+
+    def counted(self: MultilingualProvider, texts: Sequence[str], *, role: Role) -> Vectors:
+        embedded.extend(texts if role is Role.DOCUMENT else ())
+        return original(self, texts, role=role)
+
+    monkeypatch.setattr(MultilingualProvider, "embed", counted)
+    changed = "The last bus goes at midnight from the market square."
+    write("memory/ferry.md", f"{changed}\n")
+
+    found = memory.search("末班公交车几点?")
+
+    assert "memory/ferry.md" == found.hits[0].path
+    assert [changed] == [text.strip() for text in embedded]
+    assert 0 == memory.sync().second_pending
+    assert 1 == len(embedded)
+
+
+def test_files_that_change_during_a_long_run_are_read_before_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    embed_missing = embed.embed_missing
+    supplement = memory._chain.supplement(None)
+    assert supplement is not None
+    known: list[int] = []
+
+    def one_text(*given: Any, **options: Any) -> Embedded:
+        if options["provider"].fingerprint != supplement.across.fingerprint:
+            return embed_missing(*given, **options)
+        known.append(len(memory.paths()))
+        write("memory/late.md", "The guest room is painted in March.\n")
+        return embed_missing(*given, **{**options, "max_texts": 1})
+
+    monkeypatch.setattr(embed, "embed_missing", one_text)
+    report = memory.sync()
+
+    assert [4, 5, 5] == known
+    assert (5, 5, 0, 0) == (report.added, report.embedded, report.pending, report.second_pending)
+
+
+def test_a_few_notes_in_another_script_do_not_have_everything_embedded_twice(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    for number in range(20):
+        write(f"memory/{number}.md", f"Shelf {number} holds jam.\n")
+    memory.sync()
+
+    found = memory.search("渡轮几点出发?")
+
+    assert any('provider = "multilingual"' in notice for notice in found.notices)
+    models = [each.model for each in memory._store.spaces()]
+    assert ["multilingual-e5-small", "snowflake-arctic-embed-s"] == sorted(models)
+    assert 0 == memory.status().second_pending
+    assert () == memory.search("When does the ferry leave?").notices
+
+
+def test_a_memory_in_latin_script_has_one_space_and_says_what_it_does_not_read(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path]
+) -> None:
+    write("memory/ferry.md", NOTES["memory/ferry.md"])
+    with Memory.open(workspace, environ=environ) as memory:
+        memory.sync()
+        found = memory.search("渡轮几点出发?")
+        models = [each.model for each in memory._store.spaces()]
+
+    assert ["snowflake-arctic-embed-s"] == models
+    assert found.degraded is not None
+    assert 'provider = "multilingual"' in found.degraded[Leg.VECTOR].action
 
 
 def test_a_respelled_question_is_answered_beside_notes_in_other_scripts(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from recollect.errors import (
@@ -80,7 +80,8 @@ class Freshness:
     @property
     def is_behind(self) -> bool:
         """True if work is left that no other process is doing."""
-        return bool(self.report.left or self._waiting) and self.holder is None
+        second = 0 if self.report.degraded else self.report.second_pending
+        return bool(self.report.left or self._waiting or second) and self.holder is None
 
     @property
     def is_complete(self) -> bool:
@@ -210,6 +211,15 @@ class Syncer:
             self._repairing(self.store.require_sound)  # whoever forces a sync suspects it
             self._repairing(self.store.forget_embedded)
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
+        while report.second_pending and options.max_texts is None and not report.degraded:
+            # What is left takes long and hurries nobody; files may have changed meanwhile.
+            again = replace(options, force=False, retry=False)
+            following = self._repairing(partial(self._sync_alone, again, on_wait=on_wait))
+            is_new = following.embedded or following.reused
+            is_stuck = following.second_pending >= report.second_pending and not is_new
+            report = following.after(report)
+            if is_stuck:
+                break
         self._freshness = None
         return report
 

@@ -5,7 +5,8 @@ and takes its place in one step when nothing is missing any more, so that a chan
 leaves a search with half an index.
 
 A text in a script that the model does not read has its vector in a second space, of a model that
-does: the supplement (docs/decisions/0038). Each text is in one of the two.
+does: the supplement (docs/decisions/0038). Each text is in one of the two. Where both kinds of
+texts meet, `across` adds vectors for questions in the other scripts.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
-    from recollect.providers.base import BatchApi, Provider
+    from recollect.ingest.across import AcrossSpace
+    from recollect.providers.base import BatchApi, Provider, Supplement
     from recollect.providers.chain import Chain
     from recollect.reports import CacheStatus, Report
     from recollect.stores.base import Coverage, Store, VectorCache
@@ -55,6 +57,8 @@ class Embedding:
     """Texts among those that the provider does not accept."""
     embedded: Embedded
     notices: tuple[str, ...] = ()
+    second_pending: int = 0
+    """Chunks that have no vector for questions in other scripts yet, and will get one."""
 
     def added_to(self, report: Report, *, took_ms: float) -> Report:
         """Return the report of the documents with that of their vectors."""
@@ -68,6 +72,7 @@ class Embedding:
             cost=self.embedded.cost,
             pending=self.pending,
             refused=self.refused,
+            second_pending=self.second_pending,
             degraded={Leg.VECTOR: why} if why else None,
             notices=(*report.notices, *self.notices),
             took_ms=took_ms,
@@ -85,6 +90,19 @@ def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
             return published
         begun = (each for each in chain.spaces() if store.space(each) is not None)
         return next((each for each in begun if store.status(each).vectors), None)
+
+
+def across_space(store: Store, supplement: Supplement | None) -> AcrossSpace | None:
+    """Return where questions in other scripts find the rest; None if no text is in one."""
+    if supplement is None or store.space(supplement.fingerprint) is None:
+        return None
+    from recollect.ingest.across import AcrossSpace  # noqa: PLC0415 - few memories need it
+
+    return AcrossSpace(store, supplement)
+
+
+def _second_pending(across: AcrossSpace | None) -> int:
+    return across.waiting() if across is not None and across.is_begun else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +144,21 @@ class Embedder:
         expected = self.chain.expected(held)
         beside = self.chain.beside(held)
         coverage = self.store.coverage(expected, media=takes_media, beside=beside)
+        across = across_space(self.store, self.chain.supplement(held))
+        second = _second_pending(across)
+        is_hurried = max_texts is not None or seconds is not None
         is_due = (
             retry
             or (coverage.chunks and published != expected)
             or self._is_waiting(expected, coverage.pending, beside=beside)
         )
-        if not is_due or max_texts == 0 or not may_embed():
-            return self._embedding(expected, Embedded(), coverage)
+        is_second_due = across and second and across.is_due(is_hurried=is_hurried)
+        if not (is_due or is_second_due) or max_texts == 0 or not may_embed():
+            return self._embedding(expected, Embedded(), coverage, second=second)
         choice = self.chain.choose(held, progress=progress, retry=retry)
         if choice.provider is None or not coverage.chunks:
-            return self._embedding(expected, Embedded(degradation=choice.degradation), coverage)
+            none = Embedded(degradation=choice.degradation)
+            return self._embedding(expected, none, coverage, second=second)
         # The chain may have chosen another provider than expected: it has texts of its own to do.
         chosen = choice.provider.fingerprint
         deadline = None if seconds is None else time.monotonic() + seconds
@@ -147,22 +170,30 @@ class Embedder:
             with_words=word_reader(choice.provider) is not None,
         )
         beside = self.chain.beside(held)
-        embedded = self._embed(
-            choice.provider,
-            supplement=self.chain.supplement(held),
-            vectors=vectors,
-            pending=self.store.coverage(chosen, media=takes_media, beside=beside).pending,
-            max_texts=max_texts,
-            deadline=deadline,
-            progress=progress,
-        )
+        embedded = Embedded(is_complete=True)
+        if is_due:
+            embedded = self._embed(
+                choice.provider,
+                supplement=self.chain.supplement(held),
+                vectors=vectors,
+                pending=self.store.coverage(chosen, media=takes_media, beside=beside).pending,
+                max_texts=max_texts,
+                deadline=deadline,
+                progress=progress,
+            )
         if (why := embedded.degradation) is not None:
             embedded = replace(embedded, degradation=choice.with_switch(why))
+        across = across_space(self.store, self.chain.supplement(held))
+        if across is not None and embedded.is_complete:
+            why = self._embed_across(
+                across, choice.provider, is_hurried=is_hurried, deadline=deadline, progress=progress
+            )
+            embedded = replace(embedded, degradation=embedded.degradation or why)
         coverage = self.store.coverage(chosen, media=takes_media, beside=beside)
         unread = _UNREAD.format(count=len(embedded.left)) if embedded.left else None
         notices = (choice.notice, vectors.notice, unread)
         return replace(
-            self._embedding(chosen, embedded, coverage),
+            self._embedding(chosen, embedded, coverage, second=across.pending() if across else 0),
             notices=tuple(each for each in notices if each is not None),
         )
 
@@ -179,8 +210,30 @@ class Embedder:
         missing = self.store.missing(space, limit=limit, media=media, beside=beside)
         return any(each.digest not in refused for each in missing)
 
+    def _embed_across(
+        self,
+        across: AcrossSpace,
+        provider: Provider,
+        *,
+        is_hurried: bool,
+        deadline: float | None,
+        progress: Progress,
+    ) -> Degradation | None:
+        """Embed what questions in other scripts are compared with; return why not all of it."""
+        if not across.is_due(is_hurried=is_hurried):
+            return None
+        vectors = CachedVectors(
+            self.store, across.provider.fingerprint, cache=self.cache, today=self.today()
+        )
+        return across.fill(provider, vectors=vectors, deadline=deadline, progress=progress)
+
     def _embedding(
-        self, fingerprint: Fingerprint | None, embedded: Embedded, coverage: Coverage
+        self,
+        fingerprint: Fingerprint | None,
+        embedded: Embedded,
+        coverage: Coverage,
+        *,
+        second: int,
     ) -> Embedding:
         # Without even a known space, no chunk has a vector in it.
         is_without_space = fingerprint is None and embedded.degradation is not None
@@ -189,13 +242,14 @@ class Embedder:
             pending=coverage.chunks if is_without_space else coverage.pending,
             refused=len(self.store.refused(fingerprint)) if fingerprint else 0,
             embedded=embedded,
+            second_pending=second,
         )
 
     def _embed(  # noqa: PLR0913 - how much to do, and with what
         self,
         provider: Provider,
         *,
-        supplement: Provider | None,
+        supplement: Supplement | None,
         vectors: CachedVectors,
         pending: int,
         max_texts: int | None,
@@ -270,7 +324,8 @@ class Embedder:
             reused=direct.reused + batched.reused,
             degradation=direct.degradation or (batched.degradation if awaited else None),
         )
-        self._publish(fingerprint, is_complete=embedded.is_complete, beside=beside)
+        others = (supplement.fingerprint, supplement.across.fingerprint) if supplement else ()
+        self._publish(fingerprint, is_complete=embedded.is_complete, others=others)
         store.note_embedded(fingerprint, words=vectors.with_words, beside=beside)
         vectors.trim()
         return embedded
@@ -323,13 +378,13 @@ class Embedder:
         )
 
     def _publish(
-        self, fingerprint: Fingerprint, *, is_complete: bool, beside: Fingerprint | None
+        self, fingerprint: Fingerprint, *, is_complete: bool, others: tuple[Fingerprint, ...]
     ) -> None:
         """Serve searches from a complete space, and drop the spaces that nothing needs."""
         previous = self.store.published()
         if is_complete and previous != fingerprint:
             self.store.publish(fingerprint)
-        needed = {fingerprint} if beside is None else {fingerprint, beside}
+        needed = {fingerprint, *others}
         if not is_complete and previous is not None:
             needed.add(previous)
         self.store.prune(keep=needed)

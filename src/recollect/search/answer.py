@@ -11,9 +11,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
+from recollect.ingest.vectors import across_space
 from recollect.records import dataclass
 from recollect.search.choose import Serving, StoredSpaces, choose_provider
-from recollect.search.legs import UNEMBEDDED, WORKING, embed_question
+from recollect.search.legs import NOT_READ, UNEMBEDDED, WORKING, embed_question
 from recollect.search.pipeline import search
 from recollect.search.question import adapt_options, at_this_moment, read_question
 from recollect.types import Leg, SourceKind
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 _BY_WORKER = "A worker of the server embeds it: ask again later, or ask its operator."
 _SESSIONS_NOT_INDEXED = (
     'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
+)
+_NOT_COMPARED = (
+    "Most notes were searched by keyword only: their model does not read this question. Set "
+    'provider = "multilingual" to search all of them by meaning.'
+)
+_NOT_COMPARED_YET = (
+    "Some notes were searched by keyword only: they have no vectors for questions in this script "
+    "yet. `recollect index` makes them."
 )
 
 
@@ -115,8 +124,11 @@ class Searcher:
         supplement = self.chain.supplement(started.spaces.held)
         if asked is not None and supplement is not None and started.spaces.supplement is not None:
             beside = embed_question(query, supplement)
-            across = supplement.background_across
-            asked = replace(asked, supplement=replace(beside, background_across=across))
+            background = supplement.background_across(query.text)
+            if asked.degradation is NOT_READ and started.spaces.across is not None:
+                others = replace(beside, provider=supplement.across, background_across=background)
+                beside = replace(beside, supplement=others)
+            asked = replace(asked, supplement=replace(beside, background_across=background))
         return EmbeddedSearch(query, serving, asked, unexpanded)
 
     def finish(self, started: StartedSearch, embedded: EmbeddedSearch) -> Results:
@@ -160,9 +172,26 @@ class Searcher:
         if embedded.has_second and Leg.VECTOR in (results.degraded or {}):
             assert serving.second is not None  # noqa: S101 - tested above
             results = answer_by(embed_question(query, serving.second))
-        notice = serving.notice(self.store)
+        notices = (serving.notice(self.store), self._unread_notice(started, embedded, results))
         results = self._without_superseded(results, query)
-        return replace(results, notices=(notice, *results.notices)) if notice else results
+        told = tuple(notice for notice in notices if notice is not None)
+        return replace(results, notices=(*told, *results.notices)) if told else results
+
+    def _unread_notice(
+        self, started: StartedSearch, embedded: EmbeddedSearch, results: Results
+    ) -> str | None:
+        """Return why notes may be missing from the answer to a question that their model reads not.
+
+        A clear answer needs no remark, and a leg that did not run says so itself.
+        """
+        asked = embedded.asked
+        is_read = asked is None or asked.degradation is not NOT_READ
+        if is_read or results.confident or Leg.VECTOR in (results.degraded or {}):
+            return None
+        across = across_space(self.store, self.chain.supplement(started.spaces.held))
+        if across is None or not across.waiting():
+            return None
+        return _NOT_COMPARED_YET if across.is_begun or across.is_mixed() else _NOT_COMPARED
 
     def _without_superseded(self, results: Results, query: Query) -> Results:
         superseded = self.store.superseded(query.scope)

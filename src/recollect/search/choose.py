@@ -30,6 +30,8 @@ class StoredSpaces:
     """The same, or one that a run began to fill."""
     supplement: Fingerprint | None = None
     """The one of texts that the model of the others does not read."""
+    across: Fingerprint | None = None
+    """The one of the others, for questions that their model does not read."""
 
     @classmethod
     def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:
@@ -37,8 +39,11 @@ class StoredSpaces:
         spaces = store.spaces()
         published = next((each for each in spaces if spaces[each].is_published), None)
         held = held_space(store, chain=chain) if published is None else published
-        beside = chain.beside(held)
-        return cls(published, held, beside if beside in spaces else None)
+        supplement = chain.supplement(held)
+        if supplement is None or supplement.fingerprint not in spaces:
+            return cls(published, held)
+        across = supplement.across.fingerprint
+        return cls(published, held, supplement.fingerprint, across if across in spaces else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _DATED = 50  # chunks that a leg may propose from the days a question names
 _AGREEING = 2  # nearest wordings of a question that count: docs/decisions/0012
-_NOT_READ = Degradation(
+NOT_READ = Degradation(
     reason="The embedding model does not support this writing system.",
     action="Nothing is broken: ask with words that occur in the notes, or set "
     'provider = "multilingual" for a model that reads about a hundred languages.',
@@ -53,7 +53,7 @@ _NO_VECTORS = Degradation(
     reason="No text of this index has a vector yet.",
     action="Run `recollect index` to embed the chunks.",
 )
-WORKING = (_NOT_READ, _OTHER_LENGTH, _NO_VECTORS, _NOT_MEASURED)
+WORKING = (NOT_READ, _OTHER_LENGTH, _NO_VECTORS, _NOT_MEASURED)
 """Why there is no vector leg although the provider works."""
 UNEMBEDDED = (_NO_VECTORS, _NOT_MEASURED)
 """What the next sync mends."""
@@ -74,7 +74,7 @@ class Pools:
     dated: tuple[ChunkKey, ...] = ()
     """Chunks of the days the question names."""
     supplement: Pools | None = None
-    """What the space of other scripts proposed."""
+    """What the space of the other texts proposed."""
 
     @property
     def mode(self) -> Mode:
@@ -105,7 +105,7 @@ class AskedVectors:
     degradation: Degradation | None = None
     took_ms: float = 0.0
     supplement: AskedVectors | None = None
-    """The same question in the space of texts that this provider does not read."""
+    """The same question in the space of the texts that the provider's own has not."""
     background_across: Background | None = None
     """Of a supplement: the background of cosines between two languages."""
 
@@ -116,7 +116,7 @@ def embed_question(query: Query, provider: Provider) -> AskedVectors:
     if VECTOR not in query.legs or not term_question(query.text).terms:
         return AskedVectors(provider)
     if provider.reads(query.text) < READS_ENOUGH:
-        return AskedVectors(provider, degradation=_NOT_READ)
+        return AskedVectors(provider, degradation=NOT_READ)
     reworded = [text for text in query.rewordings if provider.reads(text) >= READS_ENOUGH]
     started = time.perf_counter()
     try:
@@ -152,23 +152,29 @@ def retrieve(
         keyword = replace(keyword, keys=())
     if asked is None or VECTOR not in query.legs:
         return Pools(keyword, None, None, None, {})
-    pools = Pools(keyword, None, None, asked.provider.fingerprint, {})
     if not keyword.corpus.chunks:
-        return pools
-    pools = _add_vector_leg(pools, asked, near=proposals.near, store=store, pool=pool)
+        return Pools(keyword, None, None, asked.provider.fingerprint, {})
+    return _add_vector_legs(keyword, asked, near=proposals.near, store=store, pool=pool)
+
+
+def _add_vector_legs(
+    keyword: KeywordPool,
+    asked: AskedVectors,
+    *,
+    near: Mapping[Fingerprint, Near],
+    store: Store,
+    pool: int,
+) -> Pools:
+    """Return what the keyword leg and each space proposed."""
+    pools = Pools(keyword, None, None, asked.provider.fingerprint, {})
+    pools = _add_vector_leg(pools, asked, near=near, store=store, pool=pool)
     if asked.supplement is None:
         return pools
-    beside = _add_vector_leg(
-        Pools(keyword, None, None, asked.supplement.provider.fingerprint, {}),
-        asked.supplement,
-        near=proposals.near,
-        store=store,
-        pool=pool,
-    )
+    beside = _add_vector_legs(keyword, asked.supplement, near=near, store=store, pool=pool)
     if beside.vector is None:
         return pools
     if asked.vectors is not None:
-        # The provider reads the question, but not these texts: they are in another language.
+        # Its texts are those that the other space has not: they are in another language.
         beside = replace(beside, background=asked.supplement.background_across)
     return beside if pools.vector is None else replace(pools, supplement=beside)
 
@@ -315,9 +321,8 @@ def weigh_evidence(  # noqa: PLR0913 - the parts of an answer
             memory_chunks=pools.keyword.corpus.chunks,
             unknown=unknown,
         )
-    beside = asked.supplement if asked is not None else None
-    if beside is not None and beside.provider.fingerprint == pools.fingerprint:
-        asked = beside  # which alone reads the question
+    while asked is not None and asked.provider.fingerprint != pools.fingerprint:
+        asked = asked.supplement  # the first one may not read the question
     if asked is not None and pools.vector is not None and pools.query_vectors is not None:
         vector = _weigh_vectors(pools, loaded=loaded, provider=asked.provider, store=store)
         legs[VECTOR] = replace(vector, unknown=unknown)
@@ -343,7 +348,7 @@ def _weigh_vectors(pools: Pools, *, loaded: Loaded, provider: Provider, store: S
         _require_same_chunks(second, others)
         # On the scale of the first space: equally far from what is unrelated.
         apart = (_cosines(others, second) - others.background.mean) / others.background.deviation
-        is_other = second.has_vector & (trust < READS_ENOUGH)
+        is_other = second.has_vector & (~present | (trust < READS_ENOUGH))
         cosines = np.where(is_other, background.mean + apart * background.deviation, cosines)
         present, trust = present | is_other, np.where(is_other, 1.0, trust)
     return LegScores(

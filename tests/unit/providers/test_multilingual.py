@@ -118,7 +118,7 @@ def test_a_text_has_as_many_pieces_as_for_the_packages_own_engine(
 ) -> None:
     clean = multilingual._safe(text)
 
-    found = provider._load().words.ids(f"passage: {clean}")
+    found = provider._loader.load().words.ids(f"passage: {clean}")
 
     assert ENGINE.token_count(clean) == len(found) + 2
 
@@ -218,3 +218,27 @@ def test_a_closed_provider_loads_again_when_asked(provider: MultilingualProvider
     provider.close()
 
     assert (before == documents(provider, "a cat")).all()
+
+
+@pytest.mark.parametrize(
+    ("question", "mean"),
+    [
+        ("Where are the backups?", 0.75),
+        ("备份放在哪里?", 0.695),
+        ("Где лежат копии Kubernetes?", 0.695),
+    ],
+)
+def test_the_background_across_languages_follows_the_script_of_the_question(
+    question: str, mean: float
+) -> None:
+    provider = open_multilingual(ProviderOptions(), cache=Path())
+
+    assert mean == provider.background_across(question).mean
+
+
+def test_a_provider_for_another_space_uses_the_same_loaded_model() -> None:
+    provider = open_multilingual(ProviderOptions(), cache=Path())
+    across = provider.across
+
+    assert provider.fingerprint != across.fingerprint
+    assert provider._loader.load() is across._loader.load()

@@ -91,6 +91,26 @@ def test_after_a_look_at_all_chunks_only_new_ones_are_looked_at(store: SqliteSto
     assert sum(before) > 10 * sum(after)
 
 
+def test_a_look_at_one_space_does_not_undo_that_at_another(store: SqliteStore) -> None:
+    embed(store, *(f"text {number}" for number in range(COUNT)), space=OTHER)
+    put(store, "new.md", "fresh")
+
+    def look() -> None:
+        assert Coverage(COUNT + 1, 1) == store.coverage(SPACE) == store.coverage(OTHER)
+
+    with counted_steps(store._connection) as before:
+        look()
+    for space in (SPACE, OTHER):
+        store.note_embedded(space, words=False, beside=None)
+    with counted_steps(store._connection) as after:
+        look()
+
+    assert sum(before) > 10 * sum(after)
+    store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
+    store.forget_embedded()
+    assert COUNT // 100 + 1 == store.coverage(SPACE).pending == store.coverage(OTHER).pending
+
+
 def test_a_look_that_finds_nothing_new_writes_nothing(store: SqliteStore) -> None:
     note(store)
     store.prune(keep=[SPACE])

@@ -41,6 +41,7 @@ def status_json(status: Status) -> Json:
             "model": status.model,
             "dimensions": status.dimensions,
             "secondModel": status.second_model,
+            "secondPending": status.second_pending,
             "skipped": {name: degradation_json(why) for name, why in status.skipped.items()},
         },
         "legs": {
@@ -105,6 +106,9 @@ def status_text(status: Status) -> Iterator[Line]:
     yield f"Provider   {status.provider or 'none'} {configured}{model}", ""
     if status.second_model:
         yield f"{_INDENT}{status.second_model} for notes in other scripts", "dim"
+    if status.second_pending:
+        waiting = f"{plural(status.second_pending, 'chunk')} waiting for it"
+        yield f"{_INDENT}{waiting}, to be found by questions in other scripts", "dim"
     yield from _skipped_text(status)
     counts = f"{store.vectors} chunks embedded, {store.pending} waiting"
     yield f"Vectors    {counts} ({store.engine})", ""

@@ -1,10 +1,11 @@
 """Which texts have no vector yet, without looking at all of them.
 
-Whoever has looked leaves a mark: all chunks up to the newest one have a vector, but for a few that
-are named. Chunks never change and their numbers ascend, so a mark stays true as chunks come and go;
-only deleted vectors could make it false. Those are deleted together with the codes of their space,
-and new codes have another number (see `codes`): a mark counts only beside the codes it was made
-with. A space without codes has no mark: it is small, or of an engine that reads every vector.
+Whoever has looked leaves a mark for the space: all chunks up to the newest one have a vector, but
+for a few that are named. Chunks never change and their numbers ascend, so a mark stays true as
+chunks come and go; only deleted vectors could make it false. Those are deleted together with the
+codes of their space, and new codes have another number (see `codes`): a mark counts only beside the
+codes it was made with. A space without codes has no mark: it is small, or of an engine that reads
+every vector.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
     from recollect.types import Fingerprint
 
-_KEY = "embedded"
+_KEY = "embedded {space}"
+_MARKS = "SELECT value FROM meta WHERE key GLOB 'embedded*'"
+_FORGET = "DELETE FROM meta WHERE key GLOB 'embedded*'"
 _MOST_LEFT = 1000  # chunks that a mark names; with more of them all are looked at each time
 
 _SPACE = "SELECT id, coding * (centre IS NOT NULL) FROM spaces WHERE fingerprint = ?"
@@ -150,11 +153,11 @@ class SqliteMissing(SqliteFile):
         # What was true in the snapshot still is, or the codes have another number by now.
         found = _Mark(spaces, words, newest, left)
         if found != mark and len(left) <= _MOST_LEFT:
-            self._put_meta(_KEY, json.dumps(found))
+            self._put_meta(_KEY.format(space=spaces.space), json.dumps(found))
 
     def forget_embedded(self) -> None:
         with self._writing() as connection:
-            connection.execute("DELETE FROM meta WHERE key = ?", (_KEY,))
+            connection.execute(_FORGET)
 
 
 def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> int | None:
@@ -164,10 +167,12 @@ def space_id(connection: apsw.Connection, fingerprint: Fingerprint | None) -> in
 
 
 def is_mark_true(connection: apsw.Connection) -> bool:
-    """Look at all chunks: return whether those have a vector of which the mark says so."""
-    mark = _stored_mark(connection)
-    if mark is None:
-        return True
+    """Look at all chunks: return whether those have a vector of which a mark says so."""
+    marks = [_mark_of(stored) for (stored,) in connection.execute(_MARKS)]
+    return all(_is_true(connection, mark) for mark in marks)
+
+
+def _is_true(connection: apsw.Connection, mark: _Mark) -> bool:
     for number, coding in (mark.spaces[:2], mark.spaces[2:]):
         coded = connection.execute(_CODED, (number,)).get
         if coded != (coding if number else None):
@@ -188,15 +193,14 @@ def _spaces(
 
 def _mark(connection: apsw.Connection, spaces: _Spaces, *, words: bool) -> _Mark | None:
     """Return the mark that tells where to look; None if everywhere."""
-    mark = _stored_mark(connection) if spaces.coding else None
+    if not spaces.coding:
+        return None
+    key = _KEY.format(space=spaces.space)
+    stored = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+    mark = None if stored is None else _mark_of(stored)
     if mark is None or mark.spaces != spaces or (words and not mark.words):
         return None
     return mark
-
-
-def _stored_mark(connection: apsw.Connection) -> _Mark | None:
-    stored = connection.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).get
-    return None if stored is None else _mark_of(stored)
 
 
 @decoding
