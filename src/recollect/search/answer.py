@@ -180,7 +180,7 @@ class Searcher:
     def _unread_notice(
         self, started: StartedSearch, embedded: EmbeddedSearch, results: Results
     ) -> str | None:
-        """Return why notes may be missing from the answer to a question that their model reads not.
+        """Return why an answer may lack notes whose model cannot read the question.
 
         A clear answer needs no remark, and a leg that did not run says so itself.
         """
