@@ -126,23 +126,29 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A measured process: `bench.speed.worker` with one task."""
+    """A measured process: a worker module with one task."""
 
     def __init__(
-        self, python: Path | str, task: dict[str, object], *, source: Path | None = None
+        self,
+        python: Path | str,
+        task: dict[str, object],
+        *,
+        source: Path | None = None,
+        module: str = "bench.speed.worker",
     ) -> None:
         """Start it.
 
         Args:
             python: the interpreter, of the environment that has the engine.
-            task: what `bench.speed.worker` reads.
+            task: what the module reads.
             source: the `src` folder of another checkout to measure.
+            module: the program, which prints its result as JSON.
 
         """
         self._begun = time.perf_counter()
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed with the result
         self.child = subprocess.Popen(  # noqa: S603 - our own program
-            [str(python), "-m", "bench.speed.worker"],
+            [str(python), "-m", module],
             env=environment(source),
             cwd=ROOT,
             stdin=subprocess.PIPE,
@@ -178,10 +184,14 @@ class Worker:
 
 
 def run(
-    python: Path | str, task: dict[str, object], *, source: Path | None = None
+    python: Path | str,
+    task: dict[str, object],
+    *,
+    source: Path | None = None,
+    module: str = "bench.speed.worker",
 ) -> dict[str, object]:
     """Run one measured process to its end."""
-    return Worker(python, task, source=source).result()
+    return Worker(python, task, source=source, module=module).result()
 
 
 def peak_mb() -> float:

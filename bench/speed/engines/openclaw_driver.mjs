@@ -6,7 +6,7 @@ const AGENT = "main";
 let manager;
 
 const actions = {
-  async open({ package: folder, workspace, url }) {
+  async open({ package: folder, workspace, url, decay = true }) {
     const cfg = {
       agents: { defaults: { workspace } },
       memory: {
@@ -27,6 +27,8 @@ const actions = {
     const opened = await memory.getMemorySearchManager({ cfg, agentId: AGENT });
     if (!opened.manager) throw new Error(opened.error ?? "no manager");
     manager = opened.manager;
+    // There is no setting for it.
+    if (!decay) manager.settings.query.hybrid.temporalDecay = { enabled: false };
     return {};
   },
   async search({ query, count }) {
