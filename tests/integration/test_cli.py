@@ -556,6 +556,21 @@ def test_notes_beside_a_new_memory_folder_are_named_until_they_are_indexed(
     assert "ideas.md" in after.stdout
 
 
+def test_notes_that_new_extra_paths_leave_out_are_told(
+    cli: Cli, workspace: Path, write: Callable[[str, str], Path]
+) -> None:
+    (workspace / "memory").rmdir()
+    write("ideas/kite.md", "A kite from old sails.\n")
+    write("todo.md", "Buy string.\n")
+    cli("index", RECOLLECT_PROVIDER="none")
+    cli("config", "set", "extra_paths", "ideas")
+
+    told = json.loads(cli("search", "kite", "--json", RECOLLECT_PROVIDER="none").stdout)["notices"]
+
+    assert 1 == len(told)
+    assert told[0].startswith("1 note is no longer searched, because of `extra_paths` or `exclude`")
+
+
 def test_notes_that_a_new_memory_file_leaves_out_are_told(
     cli: Cli, workspace: Path, write: Callable[[str, str], Path]
 ) -> None:
@@ -570,6 +585,6 @@ def test_notes_that_a_new_memory_file_leaves_out_are_told(
     told = json.loads(cli("search", "kite", "--json", RECOLLECT_PROVIDER="none").stdout)["notices"]
     again = json.loads(cli("search", "kite", "--json", RECOLLECT_PROVIDER="none").stdout)["notices"]
 
-    assert told[0].startswith("2 notes are no longer searched: now that the folder has MEMORY.md,")
+    assert told[0].startswith("2 notes are no longer searched: beside MEMORY.md,")
     assert "`recollect config set extra_paths .`" in told[0]
     assert [] == again

@@ -88,26 +88,31 @@ class Layout:
         """Return a notice if files that are still there are no longer notes of this memory.
 
         A vault that was taken whole is not any more once somebody, perhaps an agent, writes a
-        MEMORY.md into it.
+        MEMORY.md into it, or names folders in `extra_paths`.
 
         Args:
             paths: of notes that were indexed and are not found any more.
 
         """
         own = self.names()
-        if self.has_extra_paths or not own or own == [WHOLE]:
+        if own == [WHOLE] or not (own or self.has_extra_paths):
             return None
         count = sum(
             1
             for path in paths
-            if path.partition("/")[0] not in own and (self.root / path).is_file()
+            if path.lower().endswith(_SUFFIX) and path.partition("/")[0] not in own
+            if (self.root / path).is_file()
         )
         if not count:
             return None
         notes = "1 note is" if count == 1 else f"{count} notes are"
+        why = (
+            ", because of `extra_paths` or `exclude`"
+            if self.has_extra_paths
+            else f": beside {' and '.join(own)}, nothing else belongs to this memory"
+        )
         return (
-            f"{notes} no longer searched: now that the folder has {' and '.join(own)}, nothing "
-            "else belongs to its memory. To search every Markdown file again: "
+            f"{notes} no longer searched{why}. To search every Markdown file again: "
             "`recollect config set extra_paths .`."
         )
 
