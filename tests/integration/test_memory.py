@@ -429,6 +429,22 @@ def test_days_named_in_the_question_favour_notes_of_those_days(
     assert memory.search(question, today=date(2026, 2, 13), fusion="rrf").hits
 
 
+def test_a_question_for_a_day_alone_shows_no_notes_of_other_days(
+    memory: Memory, write: Callable[[str, str], Path]
+) -> None:
+    for number in range(1, 29):
+        write(f"memory/2026-02-{number:02}.md", f"What happened: guest {number} came.\n")
+    memory.sync()
+
+    def shown(question: str, *, tail: bool) -> set[date | None]:
+        hits = memory.search(question, today=date(2026, 2, 13), tail=tail).hits
+        return {hit.date for hit in hits}
+
+    assert {date(2026, 2, 10)} == shown("what happened last Tuesday", tail=False)
+    assert {date(2026, 2, 10)} < shown("what happened last Tuesday", tail=True)
+    assert {date(2026, 2, 10)} < shown("which guest came last Tuesday", tail=False)
+
+
 def test_a_chunk_is_read_in_the_light_of_its_document(
     memory: Memory, write: Callable[[str, str], Path]
 ) -> None:

@@ -89,6 +89,8 @@ def search(  # noqa: PLR0913 - the parts of an answer
         order = list(ranking.order)
         if not query.tail:
             order = _without_tail(order, ranking=ranking, options=options.rank.fusion)
+            if days is not None and asks_for_days(question):
+                order = _of_days(order, days, evidence)
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today, explain=explain)
         # A guess is not an answer, and neither is what is near to an identifier or a phrase.
@@ -187,6 +189,11 @@ def _without_tail(order: list[int], *, ranking: Ranking, options: FusionOptions)
     scores = ranking.scores[order]
     left_out = is_tail(scores, best=float(scores.max()))
     return [row for row, is_out in zip(order, left_out, strict=True) if not is_out]
+
+
+def _of_days(order: list[int], days: Window, evidence: Evidence) -> list[int]:
+    """Leave out notes of other days, if there are any of these days."""
+    return [row for row in order if days.holds(evidence.loaded.days[row])] or order
 
 
 def _unknown_identifiers(evidence: Evidence) -> tuple[str, ...]:
