@@ -75,7 +75,15 @@ def test_annotations_in_daily_notes_are_text(memory: Memory, write: Write) -> No
 
 
 @pytest.mark.parametrize(
-    "said", ["superseded_by: plan-b.md", "status: Superseded", "status: obsolete"]
+    "said",
+    [
+        "superseded_by: plan-b.md",
+        "superseded_by:\n  - plan-b.md",
+        "status: Superseded",
+        "status: obsolete",
+        'status: "deprecated" # since May',
+        "status: deprecated #old",
+    ],
 )
 def test_a_note_that_another_one_replaces_comes_after_it(
     memory: Memory, write: Write, said: str
@@ -92,6 +100,35 @@ def test_a_note_that_another_one_replaces_comes_after_it(
     assert ["memory/plan-b.md", "memory/plan-a.md"] == [
         hit.path for hit in memory.search("launch with a party in the hall").hits
     ]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\nsuperseded_by: null\n---",
+        "---\nsuperseded_by: ~\nreplaced-by: false # as yet\n---",
+        "---\nhistory:\n  - version: 1\n    status: deprecated\n    superseded_by: b.md\n---",
+        "---\nhistory:\n- status: deprecated\n---",
+        "---\nabout: |\n  status: deprecated\n---",
+        '+++\n[api_v1]\nstatus = "deprecated"\nsuperseded_by = "b.md"\n+++',
+        "+++\nsuperseded_by = false\n+++",
+    ],
+)
+def test_a_note_that_names_no_successor_of_its_own_still_holds(
+    memory: Memory, write: Write, front: str
+) -> None:
+    write("memory/plan-a.md", f"{front}\nThe launch is in May.\n")
+    (hit,) = memory.search("launch in May", explain=True).hits
+
+    assert hit.trace is not None
+    assert 0 == hit.trace.source
+
+
+def test_a_text_in_front_matter_may_have_a_hash(memory: Memory, write: Write) -> None:
+    write("memory/a.md", "---\nabout: |\n  Rule # gondola\nsee: issue #zeppelin\n---\nLaunch.\n")
+
+    for word in ("gondola", "zeppelin"):
+        assert ["memory/a.md"] == [hit.path for hit in memory.search(word).hits]
 
 
 def test_a_note_is_not_found_by_the_name_of_its_successor(memory: Memory, write: Write) -> None:

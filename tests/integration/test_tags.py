@@ -92,6 +92,11 @@ def test_many_aliases_leave_room_for_other_front_matter(
         ("tags: [dark mode, 'ui']", ("dark-mode", "ui")),
         ("tags: dark mode, ui", ("dark-mode", "ui")),
         ("tags: dark ui", ("dark", "ui")),
+        ("tags: dark ui # primary", ("dark", "ui")),
+        ("tags: [dark mode, 'ui'] # primary", ("dark-mode", "ui")),
+        ("tags:\n  - dark mode # primary\n  - 'ui' # [other]", ("dark-mode", "ui")),
+        ("tags: ['c # sharp', ui]", ("c-#-sharp", "ui")),
+        ("tags: #dark #ui", ("dark", "ui")),
     ],
 )
 def test_a_tag_of_front_matter_may_be_written_with_a_space(

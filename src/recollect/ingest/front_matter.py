@@ -21,9 +21,15 @@ _CLOSERS = {_YAML: ("---", "..."), _TOML: ("+++",)}
 _FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
 _NESTED = re.compile(r" +\S|- |-$")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
+_QUOTED_OR_COMMENT = re.compile(
+    r"""(?P<quoted>(?<![^\s\[{,:])(?:"[^"]*"|'[^']*'))|(?<!\S)#(?!\S).*"""
+)
+"""A comment is `# text`: people write `tags: #draft` and `about: issue #12`, to be found by."""
 _TAGS = ("tags", "tag", "keywords")
 _ALIASES = ("aliases", "alias")
 _SUPERSEDED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by")
+_NOTHING = frozenset({"", "null", "~", "false", "no", "none", "n/a", "-"})
+"""As the successor, say that there is none: templates have the key in every note."""
 _OUTDATED = frozenset({"superseded", "replaced", "obsolete", "outdated", "deprecated"})
 """As a `status`, say that a note no longer holds."""
 _MAX_NAMES = 5
@@ -109,18 +115,19 @@ def describe(document: Document, lines: Sequence[str]) -> Described:
     aliases: list[str] = []
     words: list[str] = []
     is_superseded = False
-    for key, value in _toml_values(inside) if is_toml else _yaml_values(inside):
+    for is_top, key, value in _toml_values(inside) if is_toml else _yaml_values(inside):
         if key == "title" and not title:
             title = value[:MAX_TITLE_CHARS]
             words.append(value[MAX_TITLE_CHARS:])
         elif key in _SUPERSEDED_BY:
-            is_superseded = True  # its successor's name is not a word to find it by
+            # Its successor's name is not a word to find it by.
+            is_superseded |= is_top and _plain(value).lower() not in _NOTHING
         elif key in _ALIASES:
             aliases.append(value)
         elif key in _TAGS:
             tags += names_in(value)
         elif not _DAY_OR_NUMBER.fullmatch(value):
-            is_superseded |= key == "status" and value.lower() in _OUTDATED
+            is_superseded |= is_top and key == "status" and _plain(value).lower() in _OUTDATED
             words.append(value)
     kept = [tag for tag in tags[:_MAX_TAGS] if len(tag) <= MAX_TAG_CHARS]
     texts = " ".join(aliases), " ".join(filter(None, words))
@@ -174,23 +181,36 @@ def _plain(value: str) -> str:
     return _COMMENT.sub("", value).strip()
 
 
-def _yaml_values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield each value with its key: those of a list one by one, those of nested keys as well."""
-    key = ""
+def _yaml_values(lines: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
+    """Yield each value with its key, and whether that is a key of the note, not of a nested value.
+
+    Those of a list are yielded one by one, and each line of a text that follows `|` or `>`.
+    """
+    key, is_top = "", False
+    block_indent: int | None = None
     for line in lines:
         text = line.strip()
         if not text or text.startswith("#"):
             continue
-        text = text.removeprefix("- ")
+        indent = len(line) - len(line.lstrip())
+        if block_indent is not None and indent > block_indent:
+            yield is_top, key, text
+            continue
+        text = _QUOTED_OR_COMMENT.sub(r"\g<quoted>", text.removeprefix("- ")).strip()
+        block_indent = None
         if found := _FIELD.match(text):
             key, text = found[1].lower(), (found[2] or "").strip()
+            is_top = line.startswith(found[1])
+            if text.startswith(("|", ">")):
+                block_indent = indent
+                continue
         if text.startswith("["):
             parts = text.strip(" \t[]").split(",")
         else:
             parts = _tags_in_line(text) if found and key in _TAGS else [text]
         for part in parts:
             if value := part.strip(_QUOTES):
-                yield key, value
+                yield is_top, key, value
 
 
 def _tags_in_line(text: str) -> list[str]:
@@ -202,15 +222,18 @@ def _toml_fields(lines: Sequence[str]) -> dict[str, str] | None:
     found = _toml(lines)
     if found is None:
         return None
-    return {key: value for depth, key, value in reversed(found) if depth == 1}
+    return {key: value for depth, _, key, value in reversed(found) if depth == 1}
 
 
-def _toml_values(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    return ((key, value) for _, key, value in _toml(lines) or ())
+def _toml_values(lines: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
+    return ((is_top, key, value) for _, is_top, key, value in _toml(lines) or ())
 
 
-def _toml(lines: Sequence[str]) -> list[tuple[int, str, str]] | None:
-    """Return each value with its depth and the nearest key, in order; None if not all can be."""
+def _toml(lines: Sequence[str]) -> list[tuple[int, bool, str, str]] | None:
+    """Return each value with its depth, whether its key is the note's own, and the nearest key.
+
+    They are in order; None if not all can be read.
+    """
     import tomllib  # noqa: PLC0415 - few notes need it
 
     text = "\n".join(lines)
@@ -222,17 +245,17 @@ def _toml(lines: Sequence[str]) -> list[tuple[int, str, str]] | None:
         return None
 
 
-def _flattened(table: Mapping[str, object]) -> Iterator[tuple[int, str, str]]:
-    waiting: list[tuple[int, str, object]] = [(0, "", table)]
+def _flattened(table: Mapping[str, object]) -> Iterator[tuple[int, bool, str, str]]:
+    waiting: list[tuple[int, bool, str, object]] = [(0, False, "", table)]
     while waiting:
-        depth, key, value = waiting.pop()
+        depth, is_top, key, value = waiting.pop()
         if depth > _MAX_TOML_DEPTH:
             raise ValueError("nested too deeply")
         if isinstance(value, dict):
             inner = reversed(value.items())
-            waiting += [(depth + 1, name.lower(), each) for name, each in inner]
+            waiting += [(depth + 1, value is table, name.lower(), each) for name, each in inner]
         elif isinstance(value, list):
-            waiting += [(depth + 1, key, each) for each in reversed(value)]
+            waiting += [(depth + 1, is_top, key, each) for each in reversed(value)]
         # An escape may stand for a line break, or for NUL, which no text may contain.
         elif plain := " ".join(str(value).replace("\0", " ").split()):
-            yield depth, key, plain
+            yield depth, is_top, key, plain

@@ -13,7 +13,7 @@ from recollect.types import Modality
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHUNK_VERSION = 8
+CHUNK_VERSION = 9
 """Raise it when equal documents and options give other chunks than before."""
 
 
