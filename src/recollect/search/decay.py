@@ -44,8 +44,12 @@ def age_days(when: date | None, *, today: date) -> int | None:
     return None if when is None else max(0, (today - when).days)
 
 
-def favour_newer(scores: Floats, *, days: Sequence[date | None]) -> Floats:
-    """Return the scores with the newest first of those that are nearly as good as the best."""
+def favour_newer(scores: Floats, *, days: Sequence[date | None], today: date) -> Floats:
+    """Return the scores with the newest first of those that are nearly as good as the best.
+
+    What is dated in the future is as new as today: a plan is not yet the current state.
+    """
+    days = [None if day is None else min(day, today) for day in days]
     evidence = evidence_of(scores)
     near = np.flatnonzero(evidence >= NEARLY * evidence.max(initial=0.0)).tolist()
     dated = sorted({day for row in near if (day := days[row]) is not None})

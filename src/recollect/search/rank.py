@@ -87,7 +87,7 @@ def rank(
     loaded = evidence.loaded
     weighed = weigh_sources(fused.scores, sources=loaded.sources, options=options.sources)
     weighed = weigh_importance(weighed, importance=loaded.importance)
-    weighed = _favour_newer(text, weighed, evidence=evidence, options=options.fusion)
+    weighed = _favour_newer(text, weighed, evidence=evidence, options=options.fusion, today=today)
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0
     of_day = {
@@ -130,7 +130,7 @@ def rank(
 
 
 def _favour_newer(
-    text: str, scores: Floats, *, evidence: Evidence, options: FusionOptions
+    text: str, scores: Floats, *, evidence: Evidence, options: FusionOptions, today: date
 ) -> Floats:
     """Return the scores with the newer ones first, if the question asks for the current state.
 
@@ -139,7 +139,7 @@ def _favour_newer(
     asked = options.fusion == CALIBRATED and DATE not in evidence.legs
     if not asked or not asks_for_now(text, evidence.question):
         return scores
-    return favour_newer(scores, days=evidence.loaded.days)
+    return favour_newer(scores, days=evidence.loaded.days, today=today)
 
 
 def _kept(

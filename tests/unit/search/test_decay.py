@@ -46,14 +46,19 @@ def test_the_newest_of_nearly_equal_hits_comes_first_and_an_undated_one_stays() 
     evidence = np.array([1.0, 1.0, 0.91, 0.8])
     scores = 1 - np.exp(-evidence)
 
-    favoured = favour_newer(scores, days=[OLD, None, NEW, date(2026, 5, 1)])
+    favoured = favour_newer(scores, days=[OLD, None, NEW, date(2026, 5, 1)], today=TODAY)
 
     wanted = [1.0, 1.0, 0.91 / 0.9, 0.8]
     assert wanted == pytest.approx((-np.log1p(-favoured)).tolist())
 
 
-@pytest.mark.parametrize("days", [[None, None], [OLD, OLD], [OLD, None]])
+LATER = TODAY + timedelta(days=9)
+
+
+@pytest.mark.parametrize(
+    "days", [[None, None], [OLD, OLD], [OLD, None], [TODAY, LATER], [LATER, date(2027, 1, 1)]]
+)
 def test_without_two_days_nothing_is_newer(days: list[date | None]) -> None:
     scores = np.array([0.5, 0.4])
 
-    assert scores.tolist() == favour_newer(scores, days=days).tolist()
+    assert scores.tolist() == favour_newer(scores, days=days, today=TODAY).tolist()
