@@ -251,7 +251,8 @@ def _undated_question(text: str, days: Window | None) -> QueryTerms:
     """Return the terms of a question without "last Tuesday", unless it says nothing else."""
     if days is None or not days.said:
         return term_question(text)
-    undated = term_question(text.replace(days.said, " "))
+    rest = text[days.said_at + len(days.said) :]
+    undated = term_question(f"{text[: days.said_at]} {rest}")
     return undated if undated.terms else term_question(text)
 
 

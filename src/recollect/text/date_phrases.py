@@ -12,44 +12,81 @@ WHAT_HAPPENED = (
     "Qu'est-ce que j'ai fait ? Qu'avons-nous fait ? Que s'est-il passé ?"
 )
 """Questions that ask for nothing but the days they name."""
-_UNITS = {
+_GERMAN = {
     "woche": "week", "monat": "month", "jahr": "year", "wochenende": "weekend",
-    "semaine": "week", "mois": "month", "année": "year", "an": "year", "week-end": "weekend",
-}  # fmt: skip
-_WEEKDAYS = {
     "montag": "monday", "dienstag": "tuesday", "mittwoch": "wednesday", "donnerstag": "thursday",
     "freitag": "friday", "samstag": "saturday", "sonnabend": "saturday", "sonntag": "sunday",
+}  # fmt: skip
+_FRENCH = {
+    "semaine": "week", "mois": "month", "année": "year", "an": "year", "week-end": "weekend",
     "lundi": "monday", "mardi": "tuesday", "mercredi": "wednesday", "jeudi": "thursday",
     "vendredi": "friday", "samedi": "saturday", "dimanche": "sunday",
 }  # fmt: skip
-_NAMED = _UNITS | _WEEKDAYS
-_NAME = rf"(?P<name>{'|'.join(sorted(_NAMED, key=len, reverse=True))})"
+_NAMED = _GERMAN | _FRENCH
 
 _FLAGS = re.IGNORECASE | re.ASCII  # else ſ would be an s, in words that no table has
-_FRENCH = re.compile(
-    r"\b(?:qu|que|qui|quoi|quels?|quelles?|ai|avons|avez|ont|est|fait|le|nous)\b", _FLAGS
-)
-"""Words that neither German nor Dutch has: in both `hier` means "here"."""
 
+
+def _german(pattern: str) -> re.Pattern[str]:
+    name = f"(?P<name>{'|'.join(_GERMAN)})"
+    return re.compile(rf"\b(?P<since>seit\s+(?:de[mnr]\s+)?)?{pattern.format(name=name)}\b", _FLAGS)
+
+
+def _french(pattern: str) -> re.Pattern[str]:
+    name = f"(?P<name>{'|'.join(sorted(_FRENCH, key=len, reverse=True))})"
+    since = r"(?P<since>depuis\s+(?:l[ea]\s+|l['’])?)?"
+    return re.compile(rf"\b{since}{pattern.format(name=name)}(?![a-z])", _FLAGS)
+
+
+# Each is of one language alone: "diese an" has a German word and one that is French, too.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\bvorgestern\b|\bavant-hier\b", _FLAGS), "day before yesterday"),
-    (re.compile(r"\bgestern\b|\bhier soir\b|\bd['’]hier\b", _FLAGS), "yesterday"),
-    (re.compile(r"\bheute\b|\baujourd['’]hui\b", _FLAGS), "today"),
-    (re.compile(rf"\b(?:letzte|vorige|vergangene)[mnrs]?\s+{_NAME}\b", _FLAGS), "last {}"),
-    (re.compile(rf"\b{_NAME}\s+(?:derni(?:er|ère)|passée?)(?![a-z])", _FLAGS), "last {}"),
-    (re.compile(rf"\b(?:diese[mnrs]?|ce|cette)\s+{_NAME}\b", _FLAGS), "this {}"),
-    (re.compile(rf"\b(?:nächste|kommende)[mnrs]?\s+{_NAME}\b", _FLAGS), "next {}"),
-    (re.compile(rf"\b{_NAME}\s+prochaine?\b", _FLAGS), "next {}"),
+    (_german("vorgestern"), "day before yesterday"),
+    (_french("avant-hier"), "day before yesterday"),
+    (_german("gestern"), "yesterday"),
+    (_french("(?:hier soir|d['’]hier)"), "yesterday"),
+    (_german("heute"), "today"),
+    (_french("aujourd['’]hui"), "today"),
+    (_german(r"(?:letzte|vorige|vergangene)[mnrs]?\s+{name}"), "last {}"),
+    (_french(r"{name}\s+(?:derni(?:er|ère)|passée?)"), "last {}"),
+    (_german(r"diese[mnrs]?\s+{name}"), "this {}"),
+    (_french(r"(?:ce|cette)\s+{name}"), "this {}"),
+    (_german(r"(?:nächste|kommende)[mnrs]?\s+{name}"), "next {}"),
+    (_french(r"{name}\s+prochaine?"), "next {}"),
 )
-_HIER = re.compile(r"\bhier\b", _FLAGS)
+_HIER = _french("hier")
+_WORD = re.compile(r"[^\W\d_]+")
+_FRENCH_WORDS = """
+ai avons avez ont est sont suis était fait qu que qui quoi quel quels quelle quelles où quand
+comment pourquoi combien le la les un une nous vous ils elle elles et ou sur dans avec pour par
+depuis mon ma mes notre nos
+"""
+_OTHER_WORDS = """
+was wer wem wie wo wann warum welche welcher welches ist sind war waren hat habe haben steht stehen
+gibt der die das den dem ein eine einen einem ich wir ihr und oder von mit für auf im zu zum zur bei
+über nicht aus wat waar wanneer waarom welke heb heeft hebben staat staan zijn wordt het een ik jij
+wij van met voor op niet naar over what who where when why which how is are were does did the of for
+with about
+"""
+"""Common words of German and Dutch, where `hier` means "here", and of English."""
 
 
-def in_english(text: str) -> tuple[str, str] | None:
-    """Return the first date words of a text in another language, and the same in English."""
+def in_english(text: str) -> tuple[int, int, str] | None:
+    """Return where the first date words of another language are, and the same in English."""
     for pattern, english in _PHRASES:
         if found := pattern.search(text):
             name = found.groupdict().get("name")
-            return found[0], english.format(_NAMED[name.lower()]) if name else english
-    if (found := _HIER.search(text)) and _FRENCH.search(text):
-        return found[0], "yesterday"
+            return _translated(found, english.format(_NAMED[name.lower()]) if name else english)
+    if (found := _HIER.search(text)) and _is_french(text):
+        return _translated(found, "yesterday")
     return None
+
+
+def _translated(found: re.Match[str], english: str) -> tuple[int, int, str]:
+    return found.start(), found.end(), f"since {english}" if found["since"] else english
+
+
+def _is_french(text: str) -> bool:
+    """Tell whether most of a question's common words are French; AI and EST are abbreviations."""
+    words = [word.lower() for word in _WORD.findall(text) if len(word) == 1 or not word.isupper()]
+    french, other = frozenset(_FRENCH_WORDS.split()), frozenset(_OTHER_WORDS.split())
+    return sum(word in french for word in words) > sum(word in other for word in words)

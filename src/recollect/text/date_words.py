@@ -33,6 +33,8 @@ class Window:
     """How long after the last day a note may still be about these days."""
     said: str = ""
     """The words of the question that are relative to today: no note of those days repeats them."""
+    said_at: int = 0
+    """Where in the question they begin."""
     is_ahead: bool = False
     """Whether it lies ahead: notes about it are written before, so none need be dated in it."""
     otherwise: Window | None = None
@@ -110,9 +112,9 @@ def window(text: str, *, today: date) -> Window | None:
     if days := _read(text, today=today):
         return days
     if foreign := in_english(text):
-        said, english = foreign
-        days = _read(text.replace(said, english, 1), today=today)
-        return replace(days, said=said) if days and days.said else days
+        start, end, english = foreign
+        days = _read(text[:start] + english + text[end:], today=today)
+        return replace(days, said=text[start:end], said_at=start) if days and days.said else days
     return None
 
 
@@ -123,7 +125,7 @@ def _read(text: str, *, today: date) -> Window | None:
                 days = Window(days.first, max(days.last, today))
             # A month is often named in the notes, too, and so is what lies ahead.
             is_relative = reading not in _NAMED and not days.is_ahead
-            return replace(days, said=found[0]) if is_relative else days
+            return replace(days, said=found[0], said_at=found.start()) if is_relative else days
     return None
 
 

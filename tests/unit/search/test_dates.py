@@ -110,6 +110,12 @@ def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
         ("Dépenses de la semaine dernière", day(3, 2), day(3, 11)),
         ("le mois passé", day(2, 1), day(3, 11)),
         ("l’année dernière", day(1, 1, 2025), day(3, 11)),
+        ("was ist seit letzter Woche passiert", day(3, 2), TODAY),
+        ("seit dem letzten Dienstag", day(3, 10), TODAY),
+        ("ce qui a changé depuis la semaine dernière", day(3, 2), TODAY),
+        ("depuis l’an dernier", day(1, 1, 2025), TODAY),
+        ("Quel fichier ai-je modifié hier ?", day(3, 10), day(3, 10)),
+        ("le fichier AI de hier", day(3, 10), day(3, 10)),
         ("昨天开会说了什么", day(3, 10), day(3, 10)),
         ("先週の会議", day(2, 26), day(3, 10)),
     ],
@@ -137,6 +143,13 @@ def test_days_are_understood(text: str, first: date, last: date) -> None:
         "sundays are quiet",
         "was steht hier über die Heizung",
         "wat heb je hier gezegd",
+        "Was steht hier über AI?",
+        "Was hat Le Corbusier hier gebaut?",
+        "wie vaak est hier wordt gebruikt",
+        "hängt diese an der Wand",
+        "dieses an alle senden",
+        "der letzte an Bord",
+        "cette Woche",
         "der letzte Schritt",
         "letzten ſamstag",
         "montags ist Ruhetag",
@@ -200,6 +213,7 @@ def test_a_window_holds_its_ends_and_no_evergreen_text() -> None:
         ("what did I bake in the past two weeks", "past two weeks"),
         ("Was war letzte Woche?", "letzte Woche"),
         ("l'avis d'hier", "d'hier"),
+        ("Was lief seit letzter Woche?", "seit letzter Woche"),
         ("the visits in February", ""),
         ("what is due on Friday", ""),
         ("the issue of March 2nd", ""),
@@ -210,6 +224,14 @@ def test_only_words_that_are_relative_to_today_are_told(text: str, said: str) ->
 
     assert days is not None
     assert said == days.said
+
+
+def test_a_word_that_contains_a_date_word_is_searched_whole() -> None:
+    notes = {"memory/a.md": ("Fichier perdu.", None)}
+
+    results = answer("et hier le fichier", notes)
+
+    assert ["memory/a.md"] == [hit.path for hit in results.hits]
 
 
 def test_the_note_of_the_day_comes_before_one_that_only_names_it() -> None:
