@@ -151,7 +151,7 @@ def test_one_text_that_is_refused_is_left_out_and_costs_the_others_nothing() -> 
     assert 199 == len(set(provider.embedded)) == len(provider.embedded)
     assert report.is_complete
     assert report.degradation is not None
-    assert "1 texts were left out" in report.degradation.reason
+    assert "1 text was left out" in report.degradation.reason
     assert ["text number 7"] == [each.text for each in store.missing(SPACE, limit=9)]
     assert provider.sizes.count(32) >= 5
 

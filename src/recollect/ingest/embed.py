@@ -424,7 +424,8 @@ def _left_out_sentence(refused: list[Missing]) -> str:
     """Return what was left out; files by their path, since those can be excluded."""
     files = sorted(missing.path for missing in refused if missing.path)
     texts = len(refused) - len(files)
-    sentence = f" {texts} texts were left out." if texts else ""
+    were = "text was" if texts == 1 else "texts were"
+    sentence = f" {texts} {were} left out." if texts else ""
     if files:
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         sentence += f" Left out: {files[0]}{more}."

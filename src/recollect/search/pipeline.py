@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from recollect.search.fuse.calibrated import is_tail
@@ -22,6 +23,7 @@ from recollect.search.rerank import RERANK
 from recollect.search.respell import as_written, respell
 from recollect.stores.bm25 import unknown_share
 from recollect.text.date_words import Window, asks_for_days, window
+from recollect.text.phrases import MAX_PHRASES, count_phrases
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _GUESSED = 0.5  # share of a question in guessed spellings from which its answer is a guess
+_MAX_QUOTED_CHARS = 80  # of a phrase or an identifier in a notice
 _LEAST_POOL = 200  # so that the first results do not change with how many are asked for
 
 
@@ -98,10 +101,11 @@ def search(  # noqa: PLR0913 - the parts of an answer
         if is_guess and order and _confirms(order[0], spelled, evidence):
             is_guess = False
         is_question = len(question.terms) > 1 or not question.stop  # "the" asks for nothing
-        is_known = not is_guess and not absent and not _unknown_identifiers(evidence)
+        is_known = not is_guess and not absent and not _unknown_identifiers(query, evidence)
         is_answer = bool(hits) and is_question and is_known
         confidence = ranking.confidence if is_answer else 0.0
-        if hits and days is not None and days.holds(hits[0].date) and asks_for_days(question):
+        is_dated = bool(hits) and days is not None and days.holds(hits[0].date)
+        if is_dated and not absent and asks_for_days(question):
             confidence = 1.0  # a note of that day, whatever it says
         if ranking.degradation is not None:
             degraded[RERANK] = ranking.degradation
@@ -196,26 +200,34 @@ def _of_days(order: list[int], days: Window, evidence: Evidence) -> list[int]:
     return [row for row in order if days.holds(evidence.loaded.days[row])] or order
 
 
-def _unknown_identifiers(evidence: Evidence) -> tuple[str, ...]:
+def _unknown_identifiers(query: Query, evidence: Evidence) -> tuple[str, ...]:
     """Return the identifiers of a question if no chunk contains any of them.
 
-    A day counts as a date, not as an identifier: a note of that day need not name it.
+    A day counts as a date, not as an identifier: a note of that day need not name it. Every hit has
+    the words of a required phrase, however it joins them.
     """
     named = tuple(each for each in evidence.question.identifiers if not _DAY.fullmatch(each))
-    return () if any(evidence.corpus.frequencies.get(each) for each in named) else named
+    if any(evidence.corpus.frequencies.get(each) for each in named):
+        return ()
+    required = _identifiers_in(query.scope.phrases)
+    return tuple(each for each in named if each not in required)
+
+
+def _identifiers_in(phrases: Collection[Phrase]) -> frozenset[str]:
+    return frozenset(chain.from_iterable(term_question(each.text).identifiers for each in phrases))
 
 
 def _identifier_notices(
     query: Query, absent: Collection[Phrase], evidence: Evidence
 ) -> tuple[str, ...]:
-    quoted = " ".join(phrase.text for phrase in absent).lower()  # which has its own notice
-    unknown = [each for each in _unknown_identifiers(evidence) if each not in quoted]
+    quoted = _identifiers_in(absent)  # which have their own notice
+    unknown = [each for each in _unknown_identifiers(query, evidence) if each not in quoted]
     if not unknown or not evidence.loaded.keys:
         return ()
     # As the user spelled it: terms are in lower case.
     at = {each: query.text.lower().find(each) for each in unknown}
     named = [query.text[at[each] : at[each] + len(each)] if at[each] >= 0 else each for each in at]
-    return (f"Nothing contains {' or '.join(named)}.",)
+    return (f"Nothing contains {' or '.join(map(_short, named))}.",)
 
 
 def _phrase_notices(
@@ -223,6 +235,10 @@ def _phrase_notices(
 ) -> tuple[str, ...]:
     has_hits, kept = bool(evidence.loaded.keys), query.scope.phrases
     notices = []
+    if (kept or absent) and (more := count_phrases(query.text) - MAX_PHRASES) > 0:
+        others = "other were" if more == 1 else f"{more} others were"
+        first = f"Only the first {MAX_PHRASES} quoted phrases can be required"
+        notices.append(f"{first}; the quotes of the {others} ignored.")
     if absent:
         is_open = replace(query.scope, phrases=()).is_open
         lacks = f"{'' if is_open else 'within your filters '}contains {_quoted(absent, 'or')}."
@@ -235,7 +251,12 @@ def _phrase_notices(
 
 
 def _quoted(phrases: Collection[Phrase], conjunction: str) -> str:
-    return f" {conjunction} ".join(f'"{phrase.text}"' for phrase in phrases)
+    return f" {conjunction} ".join(f'"{_short(phrase.text)}"' for phrase in phrases)
+
+
+def _short(text: str) -> str:
+    is_long = len(text) > _MAX_QUOTED_CHARS
+    return f"{text[:_MAX_QUOTED_CHARS].rstrip()}…" if is_long else text
 
 
 def _notices(days: Window | None, evidence: Evidence) -> tuple[str, ...]:

@@ -7,22 +7,41 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from recollect.text.terms import phrase_terms, phrase_words
 from recollect.types import Phrase
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # 24" and 5'10" are inches: a quote opens before a word and closes after one.
 _QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
-_MAX_PHRASES = 8
+MAX_PHRASES = 8
+"""How many phrases of a question are required; the quotes of others are ignored."""
 _MAX_TERMS = 16  # enough to find few chunks
 _CACHED_FIELDS = 4096  # one question asks several legs about the same chunks
 
 
 def phrases_in(text: str) -> tuple[Phrase, ...]:
-    """Return the phrases that a question has in double quotes, each once."""
-    quoted = dict.fromkeys(" ".join(part.split()) for part in _QUOTED.findall(text))
-    found = (Phrase(part, phrase_words(part), phrase_terms(part)[:_MAX_TERMS]) for part in quoted)
-    return tuple(phrase for phrase in found if phrase.words)[:_MAX_PHRASES]
+    """Return the first phrases that a question has in double quotes, each once."""
+    return tuple(
+        Phrase(part, words, phrase_terms(part)[:_MAX_TERMS])
+        for part, words in islice(_quoted(text), MAX_PHRASES)
+    )
+
+
+def count_phrases(text: str) -> int:
+    """Return how many phrases a question has in double quotes, also those beyond the first."""
+    return sum(1 for _ in _quoted(text))
+
+
+def _quoted(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what a text has in double quotes, each once, and its words."""
+    for part in dict.fromkeys(" ".join(part.split()) for part in _QUOTED.findall(text)):
+        if words := phrase_words(part):
+            yield part, words
 
 
 @lru_cache(maxsize=_CACHED_FIELDS)

@@ -1,7 +1,8 @@
-"""A quoted phrase that occurs nowhere: what the store is asked for."""
+"""A quoted phrase that occurs nowhere: what the store is asked for, and what the answer says."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from recollect.stores.base import Proposals
-    from recollect.types import Fingerprint, Vectors
+    from recollect.types import Fingerprint, Results, Vectors
+
+TODAY = date(2026, 11, 17)
 
 
 class CountingStore(RamStore):
@@ -44,6 +47,17 @@ class CountingStore(RamStore):
         return super().has_chunks(scope)
 
 
+def put(store: RamStore, *texts: str) -> None:
+    for number, text in enumerate(texts):
+        path = f"memory/{number}.md"
+        store.put(document_of(path), [chunk_of(path, text)], recipe="r")
+
+
+def answer(store: RamStore, question: str) -> Results:
+    query = Query(question, max_results=5, scope=Scope(phrases=phrases_in(question)))
+    return search(query, store=store, asked=None, options=SearchOptions(), today=TODAY)
+
+
 @pytest.mark.parametrize(
     ("question", "proposed", "looked_for"),
     [
@@ -59,11 +73,78 @@ def test_a_second_search_runs_only_without_a_phrase(
     question: str, proposed: int, looked_for: int
 ) -> None:
     store = CountingStore()
-    for number, text in enumerate(["press the blue button", "the lamp and a button"]):
-        path = f"memory/{number}.md"
-        store.put(document_of(path), [chunk_of(path, text)], recipe="r")
-    query = Query(question, max_results=5, scope=Scope(phrases=phrases_in(question)))
+    put(store, "press the blue button", "the lamp and a button")
 
-    search(query, store=store, asked=None, options=SearchOptions(), today=date(2026, 1, 1))
+    answer(store, question)
 
     assert (proposed, looked_for) == (store.proposed, store.looked_for)
+
+
+@pytest.mark.parametrize("question", ['"what happened" yesterday', 'what "happened" yesterday'])
+def test_a_day_does_not_make_up_for_an_absent_phrase(question: str) -> None:
+    store, path, yesterday = RamStore(), "memory/2026-11-16.md", date(2026, 11, 16)
+    chunk = replace(chunk_of(path, "What a day: Ada painted the shed."), when=yesterday)
+    store.put(replace(document_of(path), when=yesterday), [chunk], recipe="r")
+
+    quoted, plain = answer(store, question), answer(store, question.replace('"', ""))
+
+    assert path == quoted.hits[0].path
+    assert (False, 0.0) == (quoted.confident, quoted.confidence)
+    assert plain.confident
+
+
+@pytest.mark.parametrize("question", ['"PROJ-4711"', '"memory/0"', 'see "PROJ-4711"'])
+def test_an_identifier_in_a_phrase_that_occurs_is_known(question: str) -> None:
+    store = RamStore()
+    put(store, "See PROJ 4711")
+
+    found = answer(store, question)
+
+    assert () == found.notices
+    assert found.confidence > 0
+
+
+def test_only_the_identifier_outside_a_phrase_that_occurs_is_unknown() -> None:
+    store = RamStore()
+    put(store, "See PROJ 4711")
+
+    assert ("Nothing contains AB-9.",) == answer(store, 'is AB-9 like "PROJ-4711"').notices
+
+
+def test_an_identifier_is_unknown_although_a_longer_one_is_quoted() -> None:
+    store = RamStore()
+    put(store, "The rollout went well.")
+
+    quoted, named = answer(store, 'is AB-1 like "XAB-12 rollout"').notices
+
+    assert '"XAB-12 rollout"' in quoted
+    assert "Nothing contains AB-1." == named
+
+
+def test_a_long_phrase_is_shortened_in_a_notice() -> None:
+    store = RamStore()
+    put(store, "press the blue button")
+
+    (notice,) = answer(store, f'"press the {"green " * 600}button"').notices
+
+    assert '"press the green' in notice
+    assert notice.endswith('…".')
+    assert len(notice) < 200
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (8, ()),
+        (9, ("the quotes of the other were ignored.",)),
+        (11, ("the quotes of the 3 others were ignored.",)),
+    ],
+)
+def test_phrases_beyond_the_eighth_are_mentioned(count: int, expected: tuple[str, ...]) -> None:
+    words = [f"word{chr(97 + number)}" for number in range(count)]
+    store = RamStore()
+    put(store, " ".join(words))
+
+    notices = answer(store, " ".join(f'"{word}"' for word in words)).notices
+
+    assert expected == tuple(notice.split("; ")[1] for notice in notices)
