@@ -52,6 +52,8 @@ class Step:
     """Estimated tokens embedded so far."""
     cost: float | None = None
     """Their estimated price in US dollars; None if nothing is paid or the price is unknown."""
+    note: str = ""
+    """A line for the user."""
 
 
 if TYPE_CHECKING:

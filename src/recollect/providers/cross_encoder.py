@@ -1,8 +1,8 @@
 """The reranker: a small cross-encoder on the CPU, which reads question and passage together.
 
-It was trained on English web questions (MS MARCO). Each pair is run alone, for the reason given in
-`providers/local.py`; pairs run in parallel threads. A long passage is cut to the part that shares
-most with the question: its start alone may miss the answer (docs/decisions/0007).
+The default one was trained on English web questions (MS MARCO). Each pair is run alone, for the
+reason given in `providers/local.py`; pairs run in parallel threads. A long passage is cut to the
+part that shares most with the question: its start alone may miss the answer (decision 0007).
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
 from recollect.providers.models.files import recheck, resolve
 from recollect.providers.models.integrity import ModelCache
-from recollect.providers.models.manifest import MS_MARCO_MINILM, Manifest
+from recollect.providers.models.manifest import HUB_RERANKERS, MS_MARCO_MINILM, Manifest
+from recollect.providers.models.tokenizer_json import require_tokenizers
 from recollect.text.scripts import latin_share
 from recollect.types import silent
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from recollect.providers.models.ettin import EttinModel
     from recollect.providers.options import ProviderOptions
     from recollect.types import Progress
 
@@ -46,14 +48,15 @@ class CrossEncoder:
         self._cache = cache
         self._threads = threads
         self._folder: Path | None = None
-        self._session: Any = None
-        self._words: WordPiece | None = None
+        self._model: _BertModel | EttinModel | None = None
 
     def reads(self, text: str) -> float:
         return latin_share(text)
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         if self._folder is None:
+            if self._manifest.id in HUB_RERANKERS:
+                require_tokenizers()  # before the download
             self._folder = resolve(
                 self._manifest, configured=None, cache=self._cache, progress=progress, retry=retry
             )
@@ -64,7 +67,8 @@ class CrossEncoder:
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
     ) -> list[float]:
-        words = self._load()
+        model = self._load()
+        words = model.words
         question_ids = words.ids(question)[:_QUESTION_TOKENS]
         distinctive = set(question_ids).difference(words.ids(_FREQUENT))
 
@@ -72,7 +76,7 @@ class CrossEncoder:
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             passage_ids = _best_window(words.ids(passage), distinctive=distinctive)
-            return self._run(question_ids, passage_ids)
+            return _opinion(model, question_ids, passage_ids)
 
         with ThreadPoolExecutor(self._threads) as pool:
             judged = list(pool.map(judge, passages))
@@ -81,23 +85,43 @@ class CrossEncoder:
         ]
 
     def close(self) -> None:
-        self._session = None
-        self._words = None
+        self._model = None
 
-    def _load(self) -> WordPiece:
-        if self._words is None:
+    def _load(self) -> _BertModel | EttinModel:
+        if self._model is None:
             self.prepare(progress=silent, retry=False)
             assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-            self._session = open_session(self._folder / "model.onnx")
-            self._words = WordPiece.from_file(self._folder / "vocab.txt")
-        return self._words
+            self._model = _open_model(self._folder, self._manifest)
+        return self._model
 
-    def _run(self, question: list[int], passage: list[int]) -> float:
-        assert self._words is not None  # noqa: S101 - _load ran
-        head = [self._words.cls_id, *question, self._words.sep_id]
-        pair = [*head, *passage, self._words.sep_id]
-        output = self._session.run(["logits"], bert_input(pair, second_from=len(head)))[0]
-        return float(1.0 / (1.0 + np.exp(-np.float64(output[0, 0]))))
+
+class _BertModel:
+    """A loaded reranker whose ONNX file gives the logit itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self.words = WordPiece.from_file(folder / "vocab.txt")
+        self._session = open_session(folder / "model.onnx")
+
+    def logit(self, pair: list[int], *, second_from: int) -> float:
+        """Return the model's opinion of a question and a passage."""
+        output = self._session.run(["logits"], bert_input(pair, second_from=second_from))[0]
+        return float(output[0, 0])
+
+
+def _open_model(folder: Path, manifest: Manifest) -> _BertModel | EttinModel:
+    if manifest.id not in HUB_RERANKERS:
+        return _BertModel(folder)
+    from recollect.providers.models.ettin import EttinModel  # noqa: PLC0415 - only if chosen
+
+    return EttinModel(folder)
+
+
+def _opinion(model: _BertModel | EttinModel, question: list[int], passage: list[int]) -> float:
+    """Return the probability that a passage answers a question."""
+    words = model.words
+    head = [words.cls_id, *question, words.sep_id]
+    logit = model.logit([*head, *passage, words.sep_id], second_from=len(head))
+    return float(1.0 / (1.0 + np.exp(-np.float64(logit))))
 
 
 def _best_window(ids: list[int], *, distinctive: set[int]) -> list[int]:
@@ -114,6 +138,7 @@ def _best_window(ids: list[int], *, distinctive: set[int]) -> list[int]:
 
 
 def open_cross_encoder(options: ProviderOptions, *, cache: Path) -> CrossEncoder:
-    """Return the reranker; nothing is loaded or downloaded yet."""
+    """Return the reranker of the settings; nothing is loaded or downloaded yet."""
     models = ModelCache.of(options.model_cache, default=cache)
-    return CrossEncoder(MS_MARCO_MINILM, cache=models, threads=thread_count())
+    manifest = HUB_RERANKERS.get(options.rerank_model, MS_MARCO_MINILM)
+    return CrossEncoder(manifest, cache=models, threads=thread_count())

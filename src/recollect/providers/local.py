@@ -1,9 +1,9 @@
 """The default provider: a small model on this machine's CPU, through onnxruntime.
 
-It also runs a user's own ONNX model; `providers/gguf.py` runs a GGUF file. Each text is run alone:
-the model's int8 activations are scaled per batch, so a text's vector would otherwise depend on its
-neighbours. Several texts run in parallel threads instead, which is also faster
-(docs/decisions/0002).
+It also runs a user's own ONNX model and models of the hub that were not measured here (decision
+0063); `providers/gguf.py` runs a GGUF file. Each text is run alone: the model's int8 activations
+are scaled per batch, so a text's vector would otherwise depend on its neighbours. Several texts run
+in parallel threads instead, which is also faster (decision 0002).
 """
 
 from __future__ import annotations
@@ -19,16 +19,30 @@ import numpy as np
 from recollect.errors import ModelUnavailableError, ProviderSetupError
 from recollect.providers.base import Limits, QuestionWords
 from recollect.providers.gguf import SUFFIX, open_gguf
-from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
+from recollect.providers.models.bert import (
+    WordPiece,
+    bert_input,
+    open_session,
+    thread_count,
+    token_output,
+)
 from recollect.providers.models.files import recheck, resolve
+from recollect.providers.models.first_seen import expected
 from recollect.providers.models.integrity import ModelCache
-from recollect.providers.models.manifest import ARCTIC_S, GGUF_MODELS, EmbeddingManifest
+from recollect.providers.models.manifest import (
+    ARCTIC_S,
+    GGUF_MODELS,
+    HUB_EMBEDDERS,
+    TOKENIZER,
+    EmbeddingManifest,
+)
 from recollect.providers.models.onnx_folder import describe, is_own, weights_in
+from recollect.providers.models.tokenizer_json import JsonTokenizer, require_tokenizers
 from recollect.providers.prompts import Prompts
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
 from recollect.text.terms import query_terms
-from recollect.types import Fingerprint, Role, silent
+from recollect.types import Fingerprint, Role, digest_of, silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +58,6 @@ _TEXTS = 32  # the most that is lost if the process is killed
 _UNLIMITED = 1_000_000
 _MOST_WINDOWS = 8  # model inputs per text, about 4,000 words; the rest is cut
 _MOST_CODES = 512  # per text: 24 KB
-_TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
-_TOKEN_RANK = 3  # text, token, dimension
 
 
 class LocalProvider:
@@ -71,7 +83,7 @@ class LocalProvider:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        identity = self._identity or self._manifest.files[0].sha256[:12]
+        identity = self._identity or _identity_of(self._manifest)
         return Fingerprint("local", self._manifest.id, self._manifest.dimensions, identity)
 
     @property
@@ -92,6 +104,8 @@ class LocalProvider:
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         if self._folder is None:
+            if _has_tokenizer(self._manifest):
+                require_tokenizers()  # before the download
             self._folder = resolve(
                 self._manifest,
                 configured=self._configured,
@@ -99,6 +113,7 @@ class LocalProvider:
                 progress=progress,
                 retry=retry,
             )
+            self._manifest = expected(self._manifest, self._cache)
 
     def check_files(self) -> None:
         recheck(self._manifest, configured=self._configured, cache=self._cache)
@@ -132,7 +147,7 @@ class LocalProvider:
             if model is None:
                 self.prepare(progress=silent, retry=False)
                 assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-                model = _open_model(self._folder, dimensions=self._manifest.dimensions)
+                model = _open_model(self._folder, self._manifest)
                 self._model = model
             return model
 
@@ -222,7 +237,7 @@ class _LoadedModel:
 
     path: Path
     session: Any
-    words: WordPiece
+    words: WordPiece | JsonTokenizer
     inputs: frozenset[str]
     output: str
 
@@ -236,8 +251,8 @@ class _LoadedModel:
         return found
 
 
-def _open_model(folder: Path, *, dimensions: int | None) -> _LoadedModel:
-    path = weights_in(folder)
+def _open_model(folder: Path, manifest: EmbeddingManifest) -> _LoadedModel:
+    path, dimensions = weights_in(folder), manifest.dimensions
     try:
         session = open_session(path)
     except Exception as error:  # onnxruntime's errors have no common class
@@ -247,14 +262,31 @@ def _open_model(folder: Path, *, dimensions: int | None) -> _LoadedModel:
     if unknown:
         raise _unusable(path, f"it needs the unknown input {', '.join(sorted(unknown))}")
     shapes = {each.name: each.shape for each in session.get_outputs()}
-    by_token = [name for name, shape in shapes.items() if len(shape) == _TOKEN_RANK]
-    output = next((name for name in (*_TOKEN_OUTPUTS, *by_token) if name in by_token), None)
+    output = token_output(session)
     if output is None:
         raise _unusable(path, "none of its outputs has one vector per token")
     found = shapes[output][-1]
     if isinstance(found, int) and dimensions not in (None, found):
         raise _unusable(path, f"it gives {found} dimensions, not {dimensions}")
-    return _LoadedModel(path, session, WordPiece.from_file(folder / "vocab.txt"), inputs, output)
+    words = (
+        JsonTokenizer(folder / TOKENIZER)
+        if _has_tokenizer(manifest)
+        else WordPiece.from_file(folder / "vocab.txt")
+    )
+    return _LoadedModel(path, session, words, inputs, output)
+
+
+def _has_tokenizer(manifest: EmbeddingManifest) -> bool:
+    return any(file.name == TOKENIZER for file in manifest.files)
+
+
+def _identity_of(manifest: EmbeddingManifest) -> str:
+    """Return the part of the fingerprint that changes with the weights."""
+    if manifest.files[0].is_pinned:
+        return manifest.files[0].sha256[:12]
+    hashes = " ".join(file.sha256 for file in manifest.files)
+    prompts = Prompts(manifest.query_prefix, manifest.document_prefix)
+    return f"{prompts.identity}-{digest_of(f'{manifest.folder} {hashes}'.encode())[:12]}"
 
 
 def _unusable(path: Path, reason: str) -> ModelUnavailableError:
@@ -285,10 +317,13 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
         return _provider(manifest, options, cache=cache, identity=identity)
     if options.model in GGUF_MODELS:
         return open_gguf(options, cache=cache)
+    if options.model in HUB_EMBEDDERS:
+        return _from_hub(HUB_EMBEDDERS[options.model], options, cache=cache)
     if options.model not in (None, ARCTIC_S.id):
+        known_models = ", ".join((ARCTIC_S.id, *GGUF_MODELS, *HUB_EMBEDDERS))
         raise ProviderSetupError(
             f"There is no local model named {options.model}.",
-            action=f"Choose {', '.join((ARCTIC_S.id, *GGUF_MODELS))}, or set local.model_path.",
+            action=f"Choose {known_models}, or set local.model_path.",
         )
     known = Prompts(ARCTIC_S.query_prefix, ARCTIC_S.document_prefix)
     prompts = known.changed_by(options)
@@ -298,6 +333,18 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
         options,
         cache=cache,
         identity=None if prompts == known else f"{prompts.identity}-{weights}",
+    )
+
+
+def _from_hub(
+    manifest: EmbeddingManifest, options: ProviderOptions, *, cache: Path
+) -> LocalProvider:
+    known = Prompts(manifest.query_prefix, manifest.document_prefix)
+    prompts = known.changed_by(options)
+    models = ModelCache.of(options.model_cache, default=cache)
+    manifest = replace(manifest, query_prefix=prompts.query, document_prefix=prompts.document)
+    return LocalProvider(
+        expected(manifest, models), configured=None, cache=models, threads=thread_count()
     )
 
 

@@ -43,6 +43,8 @@ _CHATS = {
 
 NAMES = (AUTO, *_PROVIDERS, NONE)
 CHAT_NAMES = tuple(_CHATS)
+RERANKERS = ("ms-marco-MiniLM-L-12-v2", "ettin-reranker-17m", "ettin-reranker-32m")
+"""The models that can reread candidates; the default first."""
 MEDIA_MODELS = {"gemini": ("gemini-embedding-2", "gemini-embedding-2-preview")}
 """Models that embed media files, by provider; the recommended one first."""
 

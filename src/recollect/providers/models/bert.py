@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _MOST_THREADS = 8
+_TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
+_TOKEN_RANK = 3  # text, token, dimension
 _MAX_WORD_CHARS = 100
 """A longer word is unknown to BERT."""
 
@@ -188,3 +190,9 @@ def open_session(model: Path | bytes) -> Any:  # noqa: ANN401 - onnxruntime has 
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     given = model if isinstance(model, bytes) else str(model)
     return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+
+
+def token_output(session: Any) -> str | None:  # noqa: ANN401 - onnxruntime has no types
+    """Return the name of the output with one vector per token; None if there is none."""
+    by_token = [each.name for each in session.get_outputs() if len(each.shape) == _TOKEN_RANK]
+    return next((name for name in (*_TOKEN_OUTPUTS, *by_token) if name in by_token), None)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recollect.providers.models.manifest import ModelFile
 
 _RECORD = "verified.json"
+_FIRST_SEEN = "first-seen.json"
 _MOST_RECORD_BYTES = 1 << 20  # thousands of files; a larger one was not written here
 _SAMPLES = 16
 _SAMPLE_BYTES = 1 << 16
@@ -33,6 +34,11 @@ class ModelCache:
     folder: Path
     record: Path | None = None
     """None hashes every file whenever it is used."""
+
+    @property
+    def first_seen(self) -> Path:
+        """Return the file with the hashes of first downloads, in the user's own folder too."""
+        return (self.record.parent if self.record else self.folder) / _FIRST_SEEN
 
     @classmethod
     def of(cls, configured: Path | None, *, default: Path) -> ModelCache:
@@ -54,14 +60,15 @@ def problem_of(path: Path, file: ModelFile, *, record: Path | None) -> str | Non
     """
     try:
         seen = _seen(path)
-        if record is not None and _read(record).get(_key(path)) == [*seen, file.sha256]:
+        if record is not None and read_record(record).get(_key(path)) == [*seen, file.sha256]:
             return None
         found = sha256_of(path)
         is_still = _seen(path) == seen
     except OSError as error:
         return f"{file.name} cannot be read ({error.strerror})"
     if found != file.sha256:
-        return f"{file.name} does not match its published SHA-256 (it has {found[:12]}…)"
+        wanted = "its published SHA-256" if file.is_pinned else file.known_hash
+        return f"{file.name} does not match {wanted} (it has {found[:12]}…)"
     if record is not None and is_still:
         _note(record, _key(path), [*seen, found])
     return None
@@ -108,8 +115,8 @@ def _seen(path: Path) -> list[object]:
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
 
 
-def _read(record: Path) -> dict[str, object]:
-    """Return the record; an unreadable one says nothing, so that every file is hashed again."""
+def read_record(record: Path) -> dict[str, object]:
+    """Return the record; an unreadable one says nothing, so that every file is checked anew."""
     try:
         with record.open("rb") as stream:
             found = json.loads(stream.read(_MOST_RECORD_BYTES))
@@ -121,5 +128,5 @@ def _read(record: Path) -> dict[str, object]:
 def _note(record: Path, key: str, seen: list[object]) -> None:
     with suppress(OSError):  # the record only saves time
         make_private_folder(record.parent)
-        known = json.dumps({**_read(record), key: seen}, indent=1)
+        known = json.dumps({**read_record(record), key: seen}, indent=1)
         replace_file(record, known.encode(), private=True)

@@ -286,6 +286,8 @@ def progress_bar() -> Iterator[Progress]:
         def show(step: Step) -> None:
             if not step.total:
                 return
+            if step.note:
+                notify(step.note)
             scale = _MEGA if step.stage == "fetch" else 1
             if step.stage not in tasks:
                 tasks[step.stage] = bars.add_task(_STAGES[step.stage])
@@ -313,6 +315,8 @@ class ProgressLines:
     def __call__(self, step: Step) -> None:
         """Print a line if it is time for one."""
         now = self._clock()
+        if step.note:
+            self._tell(step.note)
         if step.stage not in self._started:
             self._started[step.stage] = now, step.done
             self._told_at = now
