@@ -5,7 +5,7 @@ usage: python -m tools.licences
 
 from __future__ import annotations
 
-from recollect.providers.models.manifest import ARCTIC_S, GGUF_MODELS, MS_MARCO_MINILM
+from recollect.providers.models.manifest import MODELS
 from tools.packages import ROOT, declared, packages
 
 PAGE = ROOT / "THIRD_PARTY.md"
@@ -27,7 +27,6 @@ def rows() -> list[str]:
 
 def page() -> str:
     """Return the page."""
-    models = (ARCTIC_S, MS_MARCO_MINILM, *GGUF_MODELS.values())
     return "\n".join(
         [
             _HEAD,
@@ -37,7 +36,7 @@ def page() -> str:
             "",
             "| model | licence |",
             "| --- | --- |",
-            *(f"| {each.id} | {each.licence} |" for each in models),
+            *(f"| {each.id} | {each.licence} |" for each in MODELS),
             "",
         ]
     )

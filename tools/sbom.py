@@ -12,7 +12,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from recollect.providers.models.manifest import ARCTIC_S, GGUF_MODELS, MS_MARCO_MINILM
+from recollect.providers.models.manifest import ARCTIC_S, MODELS
 from recollect.version import __version__
 from tools.packages import declared, packages
 
@@ -44,7 +44,7 @@ def bill() -> dict[str, object]:
         },
         "components": [
             *map(_package, found),
-            *map(_model, (ARCTIC_S, MS_MARCO_MINILM, *GGUF_MODELS.values())),
+            *map(_model, MODELS),
         ],
         "dependencies": [
             {"ref": _ROOT, "dependsOn": [by_name[each] for each in direct]},
@@ -88,7 +88,8 @@ def _model(manifest: Manifest) -> dict[str, object]:
                 "type": "file",
                 "bom-ref": f"{manifest.folder}/{file.name}",
                 "name": file.name,
-                "hashes": [{"alg": "SHA-256", "content": file.sha256}],
+                # A file that is not pinned is known by its first download only.
+                "hashes": [{"alg": "SHA-256", "content": file.sha256}] if file.is_pinned else [],
             }
             for file in manifest.files
         ],

@@ -246,7 +246,7 @@ def test_a_changed_file_is_refused_and_a_removed_one_downloaded_again(tmp_path: 
 
     with pytest.raises(ModelUnavailableError, match="the SHA-256 of the first download") as raised:
         prepared(tmp_path / "cache")
-    assert "remove the folder" in raised.value.action
+    assert "Remove the folder" in raised.value.action
     cache = ModelCache.of(None, default=tmp_path / "cache")
     with pytest.raises(ModelUnavailableError, match="the SHA-256 of the first download"):
         recheck(GRANITE_97M, configured=None, cache=cache)

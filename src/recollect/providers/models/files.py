@@ -107,7 +107,10 @@ def check(manifest: Manifest, folder: Path, *, record: Path | None) -> None:
                 f"The model {manifest.id} in {folder} cannot be used: {problem}.",
                 action=f"Put the right {file.name} there (SHA-256 {file.sha256}), or remove the "
                 "folder or the setting local.model_path: `recollect index` downloads the model "
-                "again.",
+                "again."
+                if file.is_pinned
+                else "Remove the folder: the model is downloaded again when it is next used, and "
+                "compared with the first download.",
             )
 
 

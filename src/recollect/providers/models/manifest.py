@@ -344,3 +344,12 @@ HUB_RERANKERS = {
     )
 }
 """Rerankers of the hub that can be chosen by name, not measured."""
+
+MODELS = (
+    ARCTIC_S,
+    MS_MARCO_MINILM,
+    *GGUF_MODELS.values(),
+    *HUB_EMBEDDERS.values(),
+    *HUB_RERANKERS.values(),
+)
+"""All of them."""
