@@ -90,11 +90,15 @@ _DAY_NUMBER = r"(?P<day>[0-9]{1,2})[日号號일]"
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 _DAYS = rf"{_DAY}(?:\s*(?:[-–]|to|and)\s*(?P<to>[0-9]{{1,2}})(?:st|nd|rd|th)?)?"
 _NOT_COUNTED = (
-    r"(?!\s*(?:%|(?:times|seconds|minutes|hours|days|weeks|months|years|people|miles|km)\b))"
+    r"(?!\s*(?:%|(?:times|seconds|minutes|hours|days|weeks|months|years|people|miles|km)\b)"
+    r"|[.:][0-9]|,[0-9]{3}(?![0-9]))"
 )
 """After a number: it is the day of a month, not how many of something ("you may 5 times")."""
+_NOT_WITHIN = r"(?<![-\w.,:])"
+"""Before a number: it is not part of another, of a version or of an identifier."""
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
+_YEAR_AND_MONTH = rf"{_NOT_WITHIN}{_YEAR}-{_NUMBERED_MONTH}(?![-\w]|\.[0-9])"
 _NOW = re.compile(
     r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now|nowadays|these days|at the moment"
     r"|so far|up to date|aktuell\w*|derzeit|zurzeit|jetzt|neueste[nrsm]?|inzwischen|actualmente"
@@ -120,7 +124,9 @@ def window(text: str, *, today: date) -> Window | None:
 
 def _read(text: str, *, today: date) -> Window | None:
     for pattern, reading in _READINGS:
-        if (found := pattern.search(text)) and (days := reading(found, today)):
+        for found in pattern.finditer(text):
+            if (days := reading(found, today)) is None:
+                continue
             if _is_open_ended(found):
                 days = Window(days.first, max(days.last, today))
             # A month is often named in the notes, too, and so is what lies ahead.
@@ -222,10 +228,13 @@ def _next_unit(found: re.Match[str], today: date) -> Window:
     return Window(date(year, month, 1), _last_day(year, month), is_ahead=True)
 
 
-def _tomorrow(found: re.Match[str], today: date) -> Window:
-    del found
-    day = today + timedelta(days=1)
-    return Window(day, day, is_ahead=True)
+def _days_ahead(days: int) -> Callable[[re.Match[str], date], Window]:
+    def reading(found: re.Match[str], today: date) -> Window:
+        del found
+        day = today + timedelta(days=days)
+        return Window(day, day, is_ahead=True)
+
+    return reading
 
 
 def _weekday(found: re.Match[str], today: date) -> Window:
@@ -247,6 +256,8 @@ def _weekday(found: re.Match[str], today: date) -> Window:
 
 def _named_month(found: re.Match[str], today: date) -> Window | None:
     groups = found.groupdict()
+    if groups.get("month") and not _is_month(found):
+        return None
     number = groups.get("number")
     month = int(number) if number else _MONTHS[groups["month"].lower()]
     day, part = groups.get("day"), groups.get("part")
@@ -267,6 +278,36 @@ def _named_month(found: re.Match[str], today: date) -> Window | None:
     if groups.get("year"):
         return days_in(int(groups["year"]))
     return _without_year(days_in, found, today)
+
+
+def _is_month(found: re.Match[str]) -> bool:
+    """Tell whether the name of a month is not a verb or a person's name here.
+
+    "May" in small letters or capitals is a month beside something that no verb is beside: in "step
+    2 may fail" and "how long this may take" it is none.
+    """
+    said, month, groups = found.string, found["month"], found.groupdict()
+    if _PERSON.match(said, found.start()):
+        return False
+    if month not in ("may", "MAY") or groups.get("year") or groups.get("part"):
+        return True
+    if _AFTER_A_DATE.match(said, found.end()):
+        return True
+    # The words before "may" that belong to the same phrase, whether or not the match has them.
+    before = said[max(found.start("month") - _SIGN_CHARS, 0) : found.start("month")]
+    is_numbered = groups.get("day") and found.start("day") > found.start("month")
+    if is_numbered and said[found.end("day") : found.end("day") + 1].isalpha():
+        return True  # "may 5th"
+    sign = _SIGN_OF_DAY if is_numbered else _SIGN_OF_MONTH
+    return bool(sign.search(before)) and not _VERB.match(said, found.end())
+
+
+def _numbered_months(found: re.Match[str], today: date) -> Window | None:
+    """Read "from 2024-03 to 2024-05"."""
+    del today
+    first = date(int(found["year"]), int(found["number"]), 1)
+    last = _last_day(int(found["last_year"]), int(found["last_number"]))
+    return Window(first, last, _AFTERWARDS) if first <= last else None
 
 
 def _months(found: re.Match[str], today: date) -> Window | None:
@@ -353,12 +394,30 @@ _AHEAD = _compiled(  # Will is a name, but for the first word
 )
 _PAST = _compiled(r"\b(?:was|were|did|had)\b")
 _ONWARDS = _compiled(r"\s+on(?:wards?\b|\s*(?:$|[?.,;!]))")
+_PERSON = _compiled(r"(?:by|of|from|this)\s+(?-i:April|May|June|Jan|August)\s+(?-i:[A-Z][a-z])")
+_AFTER_A_DATE = _compiled(
+    r"\s*(?:$|[?!.,;:)\"']|[-–]\s)|\s+(?:about|with|when|while|before|after|was|were|did"
+    r"|(?:in|at)(?!\s+(?:fact|turn|theory|practice|principle|part|general|some|times|first)\b))\b"
+)
+"""What follows a date: the end of a clause, or a word that no verb after "may" is."""
+_SIGN_CHARS = 24
+_SIGN_OF_MONTH = _compiled(
+    r"\b(?:in|during|since|of|from|by|until|till|on|before|after|between|(?<!the )(?:last|next))"
+    r"\s+(?:[0-9]{1,2}(?:st|nd|rd|th)?\s+)?$"
+)
+_SIGN_OF_DAY = _compiled(r"\b(?:the|in|since|of|from|by|until|till|on|before|after|between)\s+$")
+_VERB = _compiled(
+    r"\s+(?:be|have|not|never|also|only|still|well|need|fail|break|take|cause|change|happen|help"
+    r"|lead|differ|require|work)\b"
+)
+"""What often follows "may" if it is a verb."""
 _AGO = _compiled(rf"(?:a )?{_COUNT}{_UNIT}\s+ago")
 _FROM = (
     rf"(?:{_DAY}\s+(?:of\s+)?)?{_MONTH}\b\.?(?:\s+(?P<day_after>[0-9]{{1,2}})(?:st|nd|rd|th)?\b)?"
     rf"(?:,?\s+{_YEAR})?"
 )
 _TO = re.sub(r"\?P<", "?P<last_", _FROM)
+_TO_MONTH = re.sub(r"\?P<", "?P<last_", _YEAR_AND_MONTH)
 _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window | None]], ...] = (
     (_compiled(r"\bday before yesterday\b|前天|一昨日|おととい"), _relative(2, 2)),
     (_compiled(r"\byesterday\b|\blast night\b|昨天|昨日|어제"), _relative(1, 1)),
@@ -378,7 +437,7 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
      _months),
     (_compiled(rf"\b(?:between|in|during|of|from)\s+{_FROM}\s+and\s+{_TO}\b"), _months),
     (_compiled(rf"\b{_MONTH}\.?\s+{_DAYS}\b{_NOT_COUNTED}(?:,?\s+{_YEAR})?"), _named_month),
-    (_compiled(rf"\b{_DAYS}\s+(?:of\s+)?{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
+    (_compiled(rf"{_NOT_WITHIN}{_DAYS}\s+(?:of\s+)?{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
     (_compiled(r"\b(?P<part>early|late|mid|(?:beginning|start|middle|end|"
                r"(?:first|second|third|fourth|last)\s+week)\s+of)(?:\s+|-\s*)"
                rf"{_MONTH}\b\.?(?:,?\s+{_YEAR})?"), _named_month),
@@ -388,9 +447,13 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
     (_compiled(rf"\b{_MONTH}\s+{_YEAR}\b"), _named_month),
     (_compiled(rf"(?:{_YEAR}[年년]\s?)?(?<![0-9]){_NUMBERED_MONTH}[月월](?:\s?{_DAY_NUMBER})?"),
      _named_month),
-    (_compiled(rf"\b{_YEAR}-{_NUMBERED_MONTH}(?![-0-9])"), _named_month),
+    (_compiled(rf"{_YEAR_AND_MONTH}(?:\s*–\s*|\s+(?:-|to|until|till|through)\s+){_TO_MONTH}"),
+     _numbered_months),
+    (_compiled(rf"\bbetween\s+{_YEAR_AND_MONTH}\s+and\s+{_TO_MONTH}"), _numbered_months),
+    (_compiled(_YEAR_AND_MONTH), _named_month),
     (_compiled(r"\bnext\s+(?P<unit>week|month|year)\b"), _next_unit),
-    (_compiled(r"\btomorrow\b|明天|明日|내일"), _tomorrow),
+    (_compiled(r"\bday after tomorrow\b|明後日"), _days_ahead(2)),
+    (_compiled(r"\btomorrow\b|明天|明日|내일"), _days_ahead(1)),
 )  # fmt: skip
 """Of several in a question the first of these counts."""
-_NAMED = (_named_month, _months)
+_NAMED = (_named_month, _months, _numbered_months)
