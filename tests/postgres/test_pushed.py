@@ -362,7 +362,7 @@ def test_a_new_path_has_no_character_that_is_not_seen(
 ) -> None:
     path = f"memory/a{hidden}b.md"
     with host.memory(tenant) as memory:
-        with pytest.raises(UsageError, match=f"not seen, U\\+{ord(hidden):04X}"):
+        with pytest.raises(UsageError, match=f"invisible character, U\\+{ord(hidden):04X}"):
             put(memory, path, "One.")
         with pytest.raises(NotFoundError):  # one from before can be deleted
             memory.pushed.write([PushedChange(path, None)])
