@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -22,9 +23,10 @@ from recollect.stores.postgres import open_database
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
+from recollect.text import phrases
 from recollect.text.phrases import phrases_in
 from recollect.text.tags import tags_named
-from recollect.text.terms import query_terms
+from recollect.text.terms import phrase_words, query_terms
 from recollect.types import (
     Background,
     Chunk,
@@ -234,6 +236,45 @@ def test_tags_are_a_filter_on_every_leg(store: Store) -> None:
 
         assert expected == set(texts_of(store, nearest)) == set(texts_of(store, keywords)), names
         assert bool(expected) == bool(listed), names
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "most"),
+    [
+        ('"red lamp" "lamp blue" "door red" "blue the"', [], 90),  # every text, and none twice
+        ('"blue lamp" "red door" "a red"', ["blue lamp", "red door", "a red"], 3),
+        ('"blue zebra" "red zebra"', [], 0),  # a word that occurs nowhere
+        ('"number 7" "lamp blue"', ["number 7"], 90),
+        ('"red lamp" "memory apart"', ["memory apart"], 90),
+    ],
+)
+def test_phrases_are_looked_for_without_reading_a_text_twice(
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    question: str,
+    expected: list[str],
+    most: int,
+) -> None:
+    for part in range(3):
+        texts = [f"the blue lamp and a red door, number {part * 30 + own}" for own in range(30)]
+        put(store, f"memory/{'apart' if part else 'other'}{part}.md", *texts)
+    put(store, "memory/apart.md", "only its path", when=date(2026, 1, 1))
+    scope = Scope(phrases=phrases_in(question))
+    read: Counter[str] = Counter()
+
+    def count(text: str) -> tuple[str, ...]:
+        read[text] += 1
+        return phrase_words(text)
+
+    monkeypatch.setattr(phrases, "phrase_words", count)
+    found = store.occurring_phrases(scope)
+    dated = store.occurring_phrases(replace(scope, since=date(2026, 1, 1)))
+
+    assert set(expected) == {phrase.text for phrase in found}
+    assert {"memory apart"}.intersection(expected) == {phrase.text for phrase in dated}
+    repeated = [count for text, count in read.items() if "lamp" in text]
+    assert len(repeated) <= most
+    assert {1}.issuperset(repeated)
 
 
 def test_what_is_put_is_known_with_its_digest_stat_and_recipe(store: Store) -> None:

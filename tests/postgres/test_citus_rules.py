@@ -103,6 +103,7 @@ def _embed_and_search(store: PostgresStore) -> None:
         store.load(found, terms=["lamp"], fingerprint=None)
         store.word_codes(SPACE, keys=found)
         store.has_chunks(scope)
+        store.occurring_phrases(scope)
         store.documents(scope, limit=9, offset=0)
         store.days(scope)
         store.superseded(scope)

@@ -142,10 +142,9 @@ def _retrieve(
     scope = query.scope
     if pools.keys or not scope.phrases:
         return query, (), pools
-    kept = tuple(
-        each for each in scope.phrases if store.has_chunks(replace(scope, phrases=(each,)))
-    )
-    absent = tuple(each for each in scope.phrases if each not in kept)
+    found = store.occurring_phrases(scope)
+    kept = tuple(each for each in scope.phrases if each in found)
+    absent = tuple(each for each in scope.phrases if each not in found)
     if absent:
         query = replace(query, scope=replace(scope, phrases=kept))
         pools = retrieve(query, question=question, store=store, asked=asked, pool=pool)

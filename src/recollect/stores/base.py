@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Document,
         Fingerprint,
         Known,
+        Phrase,
         Scope,
         SourceKind,
         SupersededFact,
@@ -395,6 +396,12 @@ class StoreOverview(Protocol):
 
     def has_chunks(self, scope: Scope) -> bool:
         """Return whether any chunk is in scope."""
+
+    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
+        """Return the scope's phrases that some chunk in the rest of the scope contains.
+
+        Reads no text twice, and none of a chunk that lacks a term of each phrase.
+        """
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         """Return documents with chunks in scope, newest first, undated last."""

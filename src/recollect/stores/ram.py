@@ -35,7 +35,7 @@ from recollect.stores.summary import summarize
 from recollect.stores.synchronized import synchronized
 from recollect.stores.vectors import check_vectors, check_words, top
 from recollect.text.globs import matches
-from recollect.text.phrases import contains
+from recollect.text.phrases import contained, contains
 from recollect.text.tags import has_tag, tags_whole_document
 from recollect.types import ChunkKey, Known, Scope, SourceKind, SupersededFact
 
@@ -424,6 +424,17 @@ class RamStore(Store):
         return any(True for _ in self._seen(scope))
 
     @synchronized
+    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
+        missing = frozenset(scope.phrases)
+        for _, row in self._seen(replace(scope, phrases=())):
+            likely = [phrase for phrase in missing if row.words.issuperset(phrase.terms)]
+            if likely:
+                missing = missing.difference(contained(_fields_of(row.chunk), likely))
+            if not missing:
+                break
+        return frozenset(scope.phrases) - missing
+
+    @synchronized
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         headings: defaultdict[tuple[SourceKind, str], list[tuple[str, ...]]] = defaultdict(list)
         texts_bytes: defaultdict[tuple[SourceKind, str], int] = defaultdict(int)
@@ -617,10 +628,12 @@ class RamStore(Store):
     def _seen(self, scope: Scope) -> Iterator[tuple[ChunkKey, _Row]]:
         rows = self._all.rows
         tagged = [(tag, _tagged_documents(rows.values(), tag)) for tag in scope.tags]
+        needed = {term for phrase in scope.phrases for term in phrase.terms}
         return (
             (key, row)
             for key, row in rows.items()
-            if _in_scope(row.chunk, scope)
+            if needed <= row.words
+            and _in_scope(row.chunk, scope)
             and all(_is_tagged(row.chunk, tag, documents) for tag, documents in tagged)
         )
 
@@ -706,5 +719,9 @@ def _is_tagged(chunk: Chunk, tag: Tag, documents: Collection[tuple[SourceKind, s
 
 def _has(chunk: Chunk, phrase: Phrase) -> bool:
     """Return whether one of the chunk's fields contains the phrase."""
-    fields = (chunk.text, " ".join(chunk.heading), chunk.path)
-    return any(contains(field, phrase.words) for field in fields)
+    return any(contains(field, phrase.words) for field in _fields_of(chunk))
+
+
+def _fields_of(chunk: Chunk) -> tuple[str, ...]:
+    """Return what a phrase may be in."""
+    return chunk.text, " ".join(chunk.heading), chunk.path

@@ -14,7 +14,7 @@ from recollect.text.terms import phrase_terms, phrase_words
 from recollect.types import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # 24" and 5'10" are inches: a quote opens before a word and closes after one.
 _QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
@@ -47,13 +47,26 @@ def _quoted(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 @lru_cache(maxsize=_CACHED_FIELDS)
 def contains(text: str, words: tuple[str, ...]) -> bool:
     """Return whether a text has these words of a phrase side by side."""
-    said = phrase_words(text)
-    first, count = words[0], len(words)
-    at = -1
-    try:
-        while True:
-            at = said.index(first, at + 1)
-            if said[at : at + count] == words:
-                return True
-    except ValueError:
-        return False
+    return _joined(words) in _joined(phrase_words(text))
+
+
+def contains_all(fields: Iterable[str], phrases: Iterable[Phrase]) -> bool:
+    """Return whether each phrase is in one of the fields of a chunk; each field is read once."""
+    read = [_joined(phrase_words(field)) for field in fields]
+    return all(_is_in(phrase, read) for phrase in phrases)
+
+
+def contained(fields: Iterable[str], phrases: Iterable[Phrase]) -> list[Phrase]:
+    """Return the phrases that one of the fields of a chunk contains; each field is read once."""
+    read = [_joined(phrase_words(field)) for field in fields]
+    return [phrase for phrase in phrases if _is_in(phrase, read)]
+
+
+def _is_in(phrase: Phrase, read: Iterable[str]) -> bool:
+    wanted = _joined(phrase.words)
+    return any(wanted in said for said in read)
+
+
+def _joined(words: tuple[str, ...]) -> str:
+    """Return words as one text, in which others side by side are found whole: none has a break."""
+    return "\n".join(("", *words, ""))

@@ -10,7 +10,7 @@ from recollect.reports import Amount, DaySummary, Documents
 from recollect.stores.base import ChunkPlace, StoreOverview
 from recollect.stores.postgres.adapt import original
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.rows import scope_condition
+from recollect.stores.postgres.rows import occurring_phrases, scope_condition
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.stores.summary import summarize
 from recollect.types import ChunkKey, SourceKind
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.types import Fingerprint, Scope, Vectors
+    from recollect.types import Fingerprint, Phrase, Scope, Vectors
 
 _JOINED = "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document"
 # A file of facts is as large as those of its facts that are seen. Headings have any length, and an
@@ -64,6 +64,10 @@ class PostgresOverview(TenantTables, StoreOverview):
             condition = scope_condition(connection, scope, tenant=self._tenant)
             row = run(connection, _ANY.format(condition=condition), condition.values).fetchone()
         return bool(row and row[0])
+
+    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
+        with self._session.reading() as connection:
+            return occurring_phrases(connection, scope, tenant=self._tenant)
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         with self._session.reading() as connection:

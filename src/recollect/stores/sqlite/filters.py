@@ -20,12 +20,13 @@ from recollect.stores.sqlite.rows import (
     as_of,
     check_terms,
     hidden_sql,
-    phrase_in,
+    phrase_fields,
     text_of,
     whole_of,
 )
 from recollect.stores.sqlite.segments import Sealed, ids_of, places_in, segments, state_of
 from recollect.text.globs import matches_of
+from recollect.text.phrases import contained, contains_all
 from recollect.text.tags import has_tag, tags_whole_document
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ class Filter:
         mask: Mask | None = None
         for condition in self._conditions(segment):
             mask = condition if mask is None else mask & condition
-        for phrase in self._scope.phrases:
-            mask = self._with_phrase(segment, phrase, mask)
+        if self._scope.phrases:
+            mask = self._with_phrases(segment, mask)
         if mask is None:
             return View(None, segment.chunks, int(lengths.sum(dtype=np.int64))), 0
         seen = int(np.count_nonzero(mask))
@@ -157,21 +158,52 @@ class Filter:
         self._tagged[tag] = np.array(sorted(found), dtype=np.int64)
         return self._tagged[tag]
 
-    def _with_phrase(self, segment: Segment, phrase: Phrase, mask: Mask | None) -> Mask:
-        """Return which of the chunks contain a phrase: its terms first, then their texts."""
+    def _with_phrases(self, segment: Segment, mask: Mask | None) -> Mask:
+        """Return which of the chunks contain all phrases: their terms first, then their texts."""
+        phrases = self._scope.phrases
         candidates = np.ones(segment.chunks, dtype=np.bool_) if mask is None else mask
-        for term in phrase.terms:
+        for term in dict.fromkeys(term for phrase in phrases for term in phrase.terms):
             candidates = candidates & _holders(segment, term)
-        held = np.zeros(segment.chunks, dtype=np.bool_)
-        keys = ids_of(segment)[candidates].tolist()
-        rows = self._connection.execute(_TEXTS, (json.dumps(keys),)) if keys else ()
         found = [
-            whole_of(key)
-            for key, *fields in rows
-            if phrase_in(*map(text_of, fields), words=phrase.words)
+            key
+            for key, fields in self._texts(segment, candidates)
+            if contains_all(phrase_fields(*fields), phrases)
         ]
+        held = np.zeros(segment.chunks, dtype=np.bool_)
         held[places_in(segment, np.sort(np.array(found, dtype=np.int64)))] = True
         return held
+
+    def occurring(self, segment: Segment, phrases: tuple[Phrase, ...]) -> frozenset[Phrase]:
+        """Return which phrases a chunk in scope contains, each looked for alone."""
+        name = ("occurring", self.key, phrases)
+        return segment.kept(name, lambda: (self._find(segment, phrases), 0))
+
+    def _find(self, segment: Segment, phrases: tuple[Phrase, ...]) -> frozenset[Phrase]:
+        """Read each text at most once, for all phrases, and none after a phrase was found."""
+        mask = self.view(segment).mask
+        unread = np.ones(segment.chunks, dtype=np.bool_) if mask is None else mask.copy()
+        found: frozenset[Phrase] = frozenset()
+        for phrase in phrases:
+            if phrase in found:
+                continue
+            candidates = unread
+            for term in phrase.terms:
+                candidates = candidates & _holders(segment, term)
+            read = []
+            for key, fields in self._texts(segment, candidates):
+                read.append(key)
+                missing = [each for each in phrases if each not in found]
+                found = found.union(contained(phrase_fields(*fields), missing))
+                if phrase in found:
+                    break
+            unread[places_in(segment, np.sort(np.array(read, dtype=np.int64)))] = False
+        return found
+
+    def _texts(self, segment: Segment, mask: Mask) -> Iterator[tuple[int, tuple[str, str, str]]]:
+        """Yield the ids of chunks, with their text, stored heading and path."""
+        keys = ids_of(segment)[mask].tolist()
+        for row in self._connection.execute(_TEXTS, (json.dumps(keys),)) if keys else ():
+            yield whole_of(row[0]), (text_of(row[1]), text_of(row[2]), text_of(row[3]))
 
 
 def allowed_texts(connection: apsw.Connection, scope: Scope) -> npt.NDArray[np.bool_] | None:

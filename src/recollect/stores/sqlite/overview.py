@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.reports import DocumentSummary
-    from recollect.types import Fingerprint, Scope, Vectors
+    from recollect.types import Fingerprint, Phrase, Scope, Vectors
 
 # A file of facts is as large as those of its facts that are seen.
 _DOCUMENTS = """
@@ -83,6 +84,18 @@ class SqliteOverview(SqliteFile, StoreOverview):
             state = state_of(connection)
             sieve = Filter(connection, scope, state=state)
             return any(sieve.view(piece).chunks for piece in segments(connection, state))
+
+    def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
+        missing = scope.phrases
+        if len(missing) == 1:  # what the search has asked for before, and was kept
+            return frozenset(missing if self.has_chunks(scope) else ())
+        with self._reading() as connection:
+            state = state_of(connection)
+            sieve = Filter(connection, replace(scope, phrases=()), state=state)
+            for piece in segments(connection, state):
+                found = sieve.occurring(piece, missing)
+                missing = tuple(phrase for phrase in missing if phrase not in found)
+        return frozenset(scope.phrases).difference(missing)
 
     def documents(self, scope: Scope, *, limit: int, offset: int) -> Documents:
         condition, bindings = scope_sql(scope)

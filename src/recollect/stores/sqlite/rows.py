@@ -407,8 +407,12 @@ def is_tagged(*arguments: object) -> bool:
 
 def phrase_in(text: str, heading: str, path: str, *, words: tuple[str, ...]) -> bool:
     """Return whether a chunk's text, stored heading or path has these words side by side."""
-    fields = (text, " ".join(split_heading(heading)), path)
-    return any(contains(field, words) for field in fields)
+    return any(contains(field, words) for field in phrase_fields(text, heading, path))
+
+
+def phrase_fields(text: str, heading: str, path: str) -> tuple[str, ...]:
+    """Return what a phrase may be in, from a chunk's text, stored heading and path."""
+    return text, " ".join(split_heading(heading)), path
 
 
 def _moment(moment: datetime) -> str:
