@@ -105,7 +105,7 @@ class AskedVectors:
     degradation: Degradation | None = None
     took_ms: float = 0.0
     supplement: AskedVectors | None = None
-    """The same question in the space of the texts that the provider's own has not."""
+    """The same question in the space of the texts that this provider did not embed."""
     background_across: Background | None = None
     """Of a supplement: the background of cosines between two languages."""
 
@@ -174,7 +174,7 @@ def _add_vector_legs(
     if beside.vector is None:
         return pools
     if asked.vectors is not None:
-        # Its texts are those that the other space has not: they are in another language.
+        # The other space lacks these texts because they are in another language.
         beside = replace(beside, background=asked.supplement.background_across)
     return beside if pools.vector is None else replace(pools, supplement=beside)
 
