@@ -8,7 +8,7 @@ import sys
 
 from recollect.version import __version__
 
-_GARBAGE = 50_000  # objects after which Python looks for garbage: loading a command makes none
+_GARBAGE = 200_000  # objects after which Python looks for garbage: loading a command makes none
 
 
 def start() -> None:

@@ -22,6 +22,7 @@ from recollect.providers import anthropic, gemini, ollama, openai, prompts
 from recollect.providers.models import bert
 from recollect.sessions.clean import tag_pattern
 from recollect.text import globs, graphemes, terms
+from recollect.text.patterns import _Uncompiled, deferred
 from recollect.text.secrets import shapes
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ MADE_IN_FUNCTIONS: dict[str, Callable[[], Iterable[str | re.Pattern[str]]]] = {
     "text/globs.py": lambda: [each for each in globs._compiled("*a*[a-z]*?*") if each],
     "text/graphemes.py": lambda: [graphemes._word_end()],
     "text/markers.py": list,  # all of them are in MARKERS
+    "text/patterns.py": list,  # all of them are in variables of other modules
     "text/secrets/shapes.py": lambda: [
         *(shape.body for shape in shapes.DELIMITED),
         *(shapes._undelimited(is_word=is_word)[0] for is_word in (True, False)),
@@ -109,6 +111,8 @@ def named_patterns() -> Iterator[Found]:
 def patterns_in(value: object) -> Iterator[re.Pattern[str]]:
     if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         yield value
+    elif isinstance(value, _Uncompiled):
+        yield re.compile(value.pattern, value.flags)  # type: ignore[call-overload]
     elif isinstance(value, (tuple, list, frozenset)):
         for each in value:
             yield from patterns_in(each)
@@ -143,19 +147,23 @@ def calls(file: Path) -> Iterator[tuple[ast.Call, bool]]:
 
     def below(node: ast.AST, *, is_inside: bool) -> Iterator[tuple[ast.Call, bool]]:
         for child in ast.iter_child_nodes(node):
-            function = child.func if isinstance(child, ast.Call) else None
-            if (
-                isinstance(child, ast.Call)
-                and isinstance(function, ast.Attribute)
-                and isinstance(function.value, ast.Name)
-                and function.value.id == "re"
-                and function.attr in FUNCTIONS
-            ):
+            if isinstance(child, ast.Call) and makes_a_pattern(child.func):
                 yield child, is_inside
             is_function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             yield from below(child, is_inside=is_inside or is_function)
 
     return below(tree_of(file), is_inside=False)
+
+
+def makes_a_pattern(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id == deferred.__name__
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "re"
+        and function.attr in FUNCTIONS
+    )
 
 
 def written_patterns() -> Iterator[Found]:
@@ -164,10 +172,9 @@ def written_patterns() -> Iterator[Found]:
         name = file.relative_to(PACKAGE).as_posix()
         for call, is_inside in calls(file):
             pattern = call.args[0]
-            assert isinstance(call.func, ast.Attribute)
             written = pattern.value if isinstance(pattern, ast.Constant) else None
             if is_inside and isinstance(written, str):
-                is_scan = call.func.attr not in ANCHORED
+                is_scan = getattr(call.func, "attr", None) not in ANCHORED
                 yield Found(f"{name}:{call.lineno}", re.compile(written), is_scan)
             elif is_inside:
                 assert name in MADE_IN_FUNCTIONS, f"{name}:{call.lineno} makes a pattern: list it"

@@ -9,12 +9,12 @@ wrong and names would become other names.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from recollect.search.forms import forms_of
+from recollect.text.patterns import deferred
 from recollect.text.scripts import fold, stem
 from recollect.text.terms import terms
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from recollect.text.terms import QueryTerms
 
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = deferred(r"[^\W\d_]+")
 _MIN_CHARS = 7
 _MIN_CHANGED_CHARS = 8
 """From here on a letter may be another one. Shorter words have too many neighbours: `winner` would

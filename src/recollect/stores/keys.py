@@ -6,16 +6,16 @@ with it from then on.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError
+from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 KEY_VARIABLE = "RECOLLECT_KEY"
-_KEY = re.compile(r"[0-9A-Fa-f]{64}")  # 256 bits, used as they are: a password would need more
+_KEY = deferred(r"[0-9A-Fa-f]{64}")  # 256 bits, used as they are: a password would need more
 _keys: dict[Path, str] = {}
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from recollect.text.patterns import deferred
+
 WHAT_HAPPENED = (
     "Was habe ich gemacht? Was haben wir getan? Was war los? Was ist geschehen, passiert? "
     "Qu'est-ce que j'ai fait ? Qu'avons-nous fait ? Que s'est-il passé ?"
@@ -29,13 +31,13 @@ _FLAGS = re.IGNORECASE | re.ASCII  # else ſ would be an s, in words that no tab
 
 def _german(pattern: str) -> re.Pattern[str]:
     name = f"(?P<name>{'|'.join(_GERMAN)})"
-    return re.compile(rf"\b(?P<since>seit\s+(?:de[mnr]\s+)?)?{pattern.format(name=name)}\b", _FLAGS)
+    return deferred(rf"\b(?P<since>seit\s+(?:de[mnr]\s+)?)?{pattern.format(name=name)}\b", _FLAGS)
 
 
 def _french(pattern: str) -> re.Pattern[str]:
     name = f"(?P<name>{'|'.join(sorted(_FRENCH, key=len, reverse=True))})"
     since = r"(?P<since>depuis\s+(?:l[ea]\s+|l['’])?)?"
-    return re.compile(rf"\b{since}{pattern.format(name=name)}(?![a-z])", _FLAGS)
+    return deferred(rf"\b{since}{pattern.format(name=name)}(?![a-z])", _FLAGS)
 
 
 # Each is of one language alone: "diese an" has a German word and one that is French, too.
@@ -53,8 +55,13 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (_german(r"(?:nächste|kommende)[mnrs]?\s+{name}"), "next {}"),
     (_french(r"{name}\s+prochaine?"), "next {}"),
 )
+_SIGNS = (
+    *("gestern", "heute", "letzte", "vorige", "vergangene", "diese", "nächste", "kommende"),
+    *("hier", "aujourd", "dernier", "dernière", "passé", "ce ", "cette ", "prochain"),
+)
+"""What each of these has one of: most questions have none."""
 _HIER = _french("hier")
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = deferred(r"[^\W\d_]+")
 _FRENCH_WORDS = """
 ai avons avez ont est sont suis était fait qu que qui quoi quel quels quelle quelles où quand
 comment pourquoi combien le la les un une nous vous ils elle elles et ou sur dans avec pour par
@@ -72,6 +79,9 @@ with about
 
 def in_english(text: str) -> tuple[int, int, str] | None:
     """Return where the first date words of another language are, and the same in English."""
+    lowered = " ".join(text.lower().split())
+    if not any(sign in lowered for sign in _SIGNS):
+        return None
     for pattern, english in _PHRASES:
         if found := pattern.search(text):
             name = found.groupdict().get("name")

@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.text.patterns import deferred
 from recollect.text.scripts import stem
 from recollect.text.terms import terms
 
@@ -99,12 +100,18 @@ _NOT_WITHIN = r"(?<![-\w.,:])"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
 _YEAR_AND_MONTH = rf"{_NOT_WITHIN}{_YEAR}-{_NUMBERED_MONTH}(?![-\w]|\.[0-9])"
-_NOW = re.compile(
+_NOW = deferred(
     r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now|nowadays|these days|at the moment"
     r"|so far|up to date|aktuell\w*|derzeit|zurzeit|jetzt|neueste[nrsm]?|inzwischen|actualmente"
     r"|actuellement|attualmente|сейчас|последн\w+)\b|最新|目前|现在|現在|현재|최신|지금",
     re.IGNORECASE,
 )
+_SIGNS = {"yesterday", "today", "tonight", "tomorrow", "ago", "last", "past", "previous", "next"}
+_SIGNS |= {"this", *_WEEKDAYS, *_MONTHS}
+"""Words of which every reading in Latin letters needs one, unless it has the number of a month."""
+_EASTERN_SIGNS = frozenset("天日い周週期月제늘주달월일")
+_LATIN_WORD = deferred("[a-z]+")
+_HYPHENATED_YEAR = deferred("(?:19|20)[0-9]{2}-")
 _MOST_TERMS = 24
 """Of a question for the current state: a longer message says "now" or "this year" in passing."""
 
@@ -123,6 +130,8 @@ def window(text: str, *, today: date) -> Window | None:
 
 
 def _read(text: str, *, today: date) -> Window | None:
+    if not _may_name_days(text):
+        return None
     for pattern, reading in _READINGS:
         for found in pattern.finditer(text):
             if (days := reading(found, today)) is None:
@@ -133,6 +142,16 @@ def _read(text: str, *, today: date) -> Window | None:
             is_relative = reading not in _NAMED and not days.is_ahead
             return replace(days, said=found[0], said_at=found.start()) if is_relative else days
     return None
+
+
+def _may_name_days(text: str) -> bool:
+    """Tell whether a text has what every reading needs one of: most questions have none of it."""
+    lowered = text.lower()
+    return (
+        any(word in _SIGNS for word in _LATIN_WORD.findall(lowered))
+        or _HYPHENATED_YEAR.search(lowered) is not None
+        or not _EASTERN_SIGNS.isdisjoint(lowered)
+    )
 
 
 def _is_open_ended(found: re.Match[str]) -> bool:
@@ -386,7 +405,7 @@ def _number(word: str) -> int:
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     # Of ASCII letters: else ſ would be an s, in words that no table has.
-    return re.compile(pattern, re.IGNORECASE | re.ASCII)
+    return deferred(pattern, re.IGNORECASE | re.ASCII)
 
 
 _AHEAD = _compiled(  # Will is a name, but for the first word

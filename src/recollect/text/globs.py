@@ -12,6 +12,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from recollect.text.patterns import deferred
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 _ANY_FOLDERS = None
 """`**` in a compiled pattern."""
 _EVERYTHING_BELOW = ["**", "*"]
-_SIGN = re.compile(r"[*?[]")
-_NOTHING = re.compile(r"(?!)")
+_SIGN = deferred(r"[*?[]")
+_NOTHING = deferred(r"(?!)")
 _CACHED_PATTERNS = 256
 
 

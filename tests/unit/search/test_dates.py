@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
+from recollect.text import date_phrases, date_words
 from recollect.text.date_words import Window, asks_for_days, asks_for_now, first_day, window
 from recollect.text.terms import query_terms
 from recollect.types import Chunk, Document, Leg, Query, Results, SourceKind, Stat, digest_of
@@ -389,3 +393,25 @@ def test_what_holds_now_comes_before_what_held_then() -> None:
     assert "aspen.md" == first("the room where the team meets")
     assert "birch.md" == first("the room where the team meets now")
     assert "aspen.md" == first("the current room of the team in January"), "days that it names"
+
+
+@given(st.data())
+def test_what_no_reading_can_match_is_told_beforehand(data: st.DataObject) -> None:
+    patterns = [each for each, _ in date_words._READINGS]
+    text = data.draw(st.from_regex(re.compile(*spelled(data.draw(st.sampled_from(patterns))))))
+
+    assert date_words._may_name_days(text)
+
+
+@given(st.data())
+def test_what_is_in_no_other_language_is_told_beforehand(data: st.DataObject) -> None:
+    patterns = [*(each for each, _ in date_phrases._PHRASES), date_phrases._HIER]
+    chosen = data.draw(st.sampled_from(patterns))
+    text = data.draw(st.from_regex(re.compile(*spelled(chosen))))
+    assume(chosen is not date_phrases._HIER or date_phrases._is_french(text))
+
+    assert date_phrases.in_english(text)
+
+
+def spelled(pattern: re.Pattern[str]) -> tuple[str, int]:
+    return pattern.pattern, pattern.flags

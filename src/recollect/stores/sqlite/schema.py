@@ -7,12 +7,12 @@ the order of arrival and are never used again. Binary codes are derived and disp
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreCorruptError, StoreReadOnlyError, StoreTooNewError
 from recollect.stores.sqlite.connect import reading, writing
 from recollect.stores.sqlite.seal import seal_tail
+from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -247,7 +247,7 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("word codes", _WORDED),
 )
 """Named steps in order; a file's `user_version` counts those applied. Never edit one."""
-_CHANGED = re.compile(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
+_CHANGED = deferred(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
