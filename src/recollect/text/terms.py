@@ -64,10 +64,15 @@ _GROUPED = deferred(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DATE = deferred(r"(?<![0-9])([0-9]{4}-[0-9]{2})-[0-9]{2}(?![0-9])")
 _VERSION = deferred(r"((?<![A-Za-z0-9.])[vV]?[0-9]+(?:\.[0-9]+)+(?![A-Za-z0-9]|\.[0-9]))")
 
-# From loosest to tightest: each part is a term before it is split further.
-_SEPARATORS = tuple(
-    deferred(pattern)
-    for pattern in (r":+|(?<!\b[CcFfJj])#+", "/+", r"@+|(?<!\+)\+(?!\+)", r"\.+", "-+", "_+")
+# From loosest to tightest: each part is a term before it is split further. A pattern is only tried
+# on what has one of its characters.
+_SEPARATORS = (
+    (":#", deferred(r":+|(?<!\b[CcFfJj])#+")),
+    ("/", deferred("/+")),
+    ("@+", deferred(r"@+|(?<!\+)\+(?!\+)")),
+    (".", deferred(r"\.+")),
+    ("-", deferred("-+")),
+    ("_", deferred("_+")),
 )
 _DOT, _HYPHEN = 3, 4
 _ANY_CONNECTORS = deferred(f"[{_CONNECTORS}]+")
@@ -324,7 +329,7 @@ def _parts(fragment: str) -> Iterator[str]:
 
 
 def _split(token: str) -> Iterator[str]:
-    if token.isascii() and token.isalpha():  # most tokens: there is nothing to split them at
+    if token.isascii() and token.isalnum():  # most tokens: there is nothing to split them at
         yield from (term[:MAX_TERM_CHARS] for term in _letters(token))
         return
     for fragment in _fragments(token):
@@ -347,7 +352,7 @@ def _fragments(token: str) -> list[str]:
 
 
 def _compound(fragment: str) -> Iterator[str]:
-    for date in _DATE.finditer(fragment):
+    for date in _DATE.finditer(fragment) if "-" in fragment else ():
         yield date[1]
         if date[0] != fragment:
             yield date[0]
@@ -357,11 +362,13 @@ def _compound(fragment: str) -> Iterator[str]:
 
 
 def _pieces(piece: str, first: int) -> Iterator[str]:
-    for level in range(first, len(_SEPARATORS)):
+    for level, (marks, separator) in enumerate(_SEPARATORS[first:], start=first):
+        if not any(mark in piece for mark in marks):
+            continue
         if level == _DOT and (split := _VERSION.split(piece))[1:]:
             yield from _versions(piece, split)
             return
-        parts = [part for part in _SEPARATORS[level].split(piece) if part]
+        parts = [part for part in separator.split(piece) if part]
         if len(parts) > 1:
             wholes = list(_wholes(piece, parts, level)) if len(piece) <= MAX_TERM_CHARS else []
             yield from wholes
