@@ -25,8 +25,9 @@ from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.text import phrases
 from recollect.text.phrases import phrases_in
+from recollect.text.scripts import fold
 from recollect.text.tags import tags_named
-from recollect.text.terms import phrase_words, query_terms
+from recollect.text.terms import query_terms
 from recollect.types import (
     Background,
     Chunk,
@@ -262,11 +263,11 @@ def test_phrases_are_looked_for_without_reading_a_text_twice(
     scope = Scope(phrases=phrases_in(question))
     read: Counter[str] = Counter()
 
-    def count(text: str) -> tuple[str, ...]:
+    def count(text: str) -> str:
         read[text] += 1
-        return phrase_words(text)
+        return fold(text)
 
-    monkeypatch.setattr(phrases, "phrase_words", count)
+    monkeypatch.setattr(phrases, "fold", count)
     found = store.occurring_phrases(scope)
     dated = store.occurring_phrases(replace(scope, since=date(2026, 1, 1)))
 
