@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores.bm25 import term_weights
-from recollect.stores.vectors import code_bytes
+from recollect.stores.vectors import code_bytes, unpack
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ COMPARED = 100
 _ONE_THREAD = 1 << 18
 """Multiplications up to which the linear algebra library begins no thread: on a busy machine its
 threads take ten times as long to begin and to end as the products take."""
-_TILE = 16  # codes that the library multiplies at once
-_UNPACKED = 8  # products whose codes are unpacked at once, into what fits a processor's cache
+_ROWS, _COLUMNS = 16, 4  # codes and words that it multiplies at once: 15 words take longer than 16
+_UNPACKED = 2  # products whose codes are unpacked at once, into what fits a processor's cache
 
 
 def word_weights(asked: QuestionWords, *, question: QueryTerms, corpus: Corpus) -> Floats:
@@ -65,20 +65,23 @@ def word_matches(asked: QuestionWords, weights: Floats, codes: Sequence[bytes]) 
     dimensions = states.shape[1]
     width = code_bytes(dimensions)
     packed = np.frombuffer(b"".join(codes), dtype=np.uint8).reshape(-1, width)
-    products = np.empty((len(packed), len(states)), dtype=np.float32)
-    rows = max(1, _ONE_THREAD // states.size)
-    rows -= rows % _TILE if rows > _TILE else 0
-    across = np.ascontiguousarray(states.T)
-    signs = np.empty((rows, dimensions), dtype=np.float32)
-    for at in range(0, len(packed), _UNPACKED * rows):
-        bits = np.unpackbits(packed[at : at + _UNPACKED * rows], axis=1, count=dimensions)
-        for start in range(0, len(bits), rows):
-            part = bits[start : start + rows]
-            signs[: len(part)] = part
-            np.dot(signs[: len(part)], across, out=products[at + start : at + start + len(part)])
+    # Words and dimensions are filled up with zeroes, to what is multiplied at once.
+    across = np.zeros((8 * width, -(-len(states) // _COLUMNS) * _COLUMNS), dtype=np.float32)
+    across[:dimensions, : len(states)] = states.T
+    rows = max(1, _ONE_THREAD // across.size)
+    rows -= rows % _ROWS if rows > _ROWS else 0
+    products = np.empty((len(packed), across.shape[1]), dtype=np.float32)
+    bits = np.empty((_UNPACKED * rows, len(across)), dtype=np.float32)
+    for at in range(0, len(packed), len(bits)):
+        part = packed[at : at + len(bits)]
+        unpack(part, out=bits[: len(part)])
+        for start in range(0, len(part), rows):
+            end = min(start + rows, len(part))
+            np.dot(bits[start:end], across, out=products[at + start : at + end])
     starts = np.cumsum([0, *(len(each) // width for each in codes[:-1])])
     # The product with signs of ±1 is twice that with bits of 0 and 1, less the sum.
-    best = 2 * np.maximum.reduceat(products, starts, axis=0) - states.sum(axis=1)
+    best = np.maximum.reduceat(products, starts, axis=0)[:, : len(states)]
+    best = 2 * best - states.sum(axis=1)
     # The length of a sign vector seen along a unit vector, on average.
     scale = math.sqrt(math.pi / (2 * dimensions))
     matches: Floats = (best @ weights) * scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,14 +149,30 @@ def signed_sums(codes: npt.NDArray[np.uint64], weights: Vector) -> npt.NDArray[n
         weights: one for each dimension.
 
     """
+    packed = codes.view(np.uint8)
+    padded = np.zeros(8 * packed.shape[1], dtype=np.float32)  # a code is filled up with zeroes
+    padded[: len(weights)] = weights
     ones = np.empty(len(codes), dtype=np.float32)
-    signs = np.empty((_UNPACKED, len(weights)), dtype=np.float32)
+    bits = np.empty((min(_UNPACKED, len(codes)), len(padded)), dtype=np.float32)
     for start in range(0, len(codes), _UNPACKED):
-        part = codes[start : start + _UNPACKED].view(np.uint8)
-        own = signs[: len(part)]
-        own[...] = np.unpackbits(part, axis=1, count=len(weights))
-        ones[start : start + len(part)] = dots(own, weights)
+        part = packed[start : start + _UNPACKED]
+        unpack(part, out=bits[: len(part)])
+        ones[start : start + len(part)] = dots(bits[: len(part)], padded)
     return 2 * ones - np.float32(weights.sum())
+
+
+def unpack(packed: npt.NDArray[np.uint8], *, out: npt.NDArray[np.float32]) -> None:
+    """Write the bits of each row as numbers; a row of `out` is eight times as long.
+
+    By a table of the eight numbers of each byte: a third of the time of `unpackbits` and a cast.
+    """
+    # Every byte is in the table; the default mode would check that in a copy of `out`.
+    np.take(_bits_of_bytes(), packed, axis=0, out=out.reshape(*packed.shape, 8), mode="clip")
+
+
+@cache
+def _bits_of_bytes() -> npt.NDArray[np.float32]:
+    return np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
 
 
 def closest(distances: npt.NDArray[np.uint16], count: int) -> npt.NDArray[np.intp]:
