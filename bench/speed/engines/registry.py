@@ -19,7 +19,7 @@ ENGINES = {
     "openclaw": "openclaw:OpenClaw",
 }
 PEERS = tuple(name for name in ENGINES if name != "recollect")
-MOST_CHUNKS = {"lancedb-ivf": 100_000, "chroma": 100_000, "memsearch": 10_000, "openclaw": 10_000}
+MOST_CHUNKS = {"memsearch": 100_000, "openclaw": 100_000}
 """What an engine can store in reasonable time; it is left out at larger sizes."""
 LEFT_OUT = {
     "tantivy": "keyword search only; its filtered searches are keyword searches.",
