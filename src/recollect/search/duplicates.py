@@ -37,7 +37,7 @@ _TOKEN = deferred(
     r"|\w+(?:[.,:/](?=\d)\w+)*[+#]*"
     r"|[^\w\s.,;:!'\"`´()\[\]{}*_#|/\\~–—…-]"  # a symbol that is not markup: % $ < = →
 )
-_LONG_WORD = deferred(r"(?<=\s)[^\W_]{7,}(?=[\s.,;:!?])")
+_WORD = deferred(r"[^\W_]+")
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 _SAMPLED_CHARS = 300
 _SAMPLES = 4
@@ -112,8 +112,10 @@ def _samples(text: str) -> Iterator[str]:
     """Yield the beginning of a long word from each part of a text."""
     size = len(text) // _SAMPLES + 1
     for at in range(0, len(text), size):
-        if word := _LONG_WORD.search(text, at, at + size):
-            yield word[0].casefold()[:_SAMPLE_CHARS]
+        whole_words = text[at : at + size].split()[1:-1]
+        longest = max(whole_words, key=len, default="")
+        if word := _WORD.search(longest.casefold()):
+            yield word[0][:_SAMPLE_CHARS]
 
 
 def _wording(chunk: Chunk) -> tuple[str, str]:
