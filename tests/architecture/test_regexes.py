@@ -21,7 +21,7 @@ import recollect
 from recollect.providers import anthropic, gemini, ollama, openai, prompts
 from recollect.providers.models import bert
 from recollect.sessions.clean import tag_pattern
-from recollect.text import globs, graphemes, phrases, terms
+from recollect.text import globs, graphemes, terms
 from recollect.text.patterns import _Uncompiled, deferred
 from recollect.text.secrets import shapes
 
@@ -57,7 +57,6 @@ MADE_IN_FUNCTIONS: dict[str, Callable[[], Iterable[str | re.Pattern[str]]]] = {
     "text/graphemes.py": lambda: [graphemes._word_end()],
     "text/markers.py": list,  # all of them are in MARKERS
     "text/patterns.py": list,  # all of them are in variables of other modules
-    "text/phrases.py": lambda: [each for each in (phrases._near(("blue", "button")),) if each],
     "text/secrets/shapes.py": lambda: [
         *(shape.body for shape in shapes.DELIMITED),
         *(shapes._undelimited(is_word=is_word)[0] for is_word in (True, False)),

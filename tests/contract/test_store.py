@@ -25,9 +25,8 @@ from recollect.stores.sqlite import SqliteStore, seal
 from recollect.stores.sqlite.scan import NumpyScan
 from recollect.text import phrases
 from recollect.text.phrases import phrases_in
-from recollect.text.scripts import fold
 from recollect.text.tags import tags_named
-from recollect.text.terms import query_terms
+from recollect.text.terms import phrase_words, query_terms
 from recollect.types import (
     Background,
     Chunk,
@@ -263,11 +262,11 @@ def test_phrases_are_looked_for_without_reading_a_text_twice(
     scope = Scope(phrases=phrases_in(question))
     read: Counter[str] = Counter()
 
-    def count(text: str) -> str:
+    def count(text: str) -> tuple[str, ...]:
         read[text] += 1
-        return fold(text)
+        return phrase_words(text)
 
-    monkeypatch.setattr(phrases, "fold", count)
+    monkeypatch.setattr(phrases, "phrase_words", count)
     found = store.occurring_phrases(scope)
     dated = store.occurring_phrases(replace(scope, since=date(2026, 1, 1)))
 

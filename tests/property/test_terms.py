@@ -101,21 +101,3 @@ def test_a_text_contains_itself_as_a_phrase(before: str, text: str, after: str) 
 @example("C#,")
 def test_one_word_between_punctuation_is_read_as_any_other_piece(piece: str) -> None:
     assert [*module._terms_of_piece(piece)] == [*module._terms_of_tokens(piece)]
-
-
-PARTS = ["a", "b", "us", "tie", "tying", "ties", "don", "C", "://", "https", "1,000", "v1.2", "ß"]
-RUNS = st.lists(st.sampled_from([*PARTS, *MARKS, *WORDS, *SCRIPTS, "t", "s", "ll"]), max_size=14)
-
-
-@given(RUNS.map("".join), RUNS.map(lambda parts: "".join(parts[:4])))
-@example("that that thank", "that thank")
-@example("the U.S.A.F. base", "usaf base")
-@example("see https://example.org", "see example")
-@example("it's mine", "it mine")
-@example("Straße 5", "strasse 5")
-@example("a" * 2000 + "/b c", "a c")
-def test_a_phrase_is_found_exactly_where_reading_all_words_finds_it(text: str, phrase: str) -> None:
-    wanted = phrase_words(phrase)
-    read = "\n".join(("", *phrase_words(text), ""))
-
-    assert not wanted or contains(text, wanted) == ("\n".join(("", *wanted, "")) in read)

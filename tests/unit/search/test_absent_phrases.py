@@ -17,7 +17,7 @@ from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
 from recollect.text import phrases
 from recollect.text.phrases import phrases_in
-from recollect.text.scripts import fold
+from recollect.text.terms import phrase_words
 from recollect.types import Query, Scope
 
 if TYPE_CHECKING:
@@ -163,15 +163,15 @@ def test_a_search_with_absent_phrases_reads_no_text_more_than_three_times(
     absent = ["red lamp", "lamp blue", "door red", "blue the", "lamp a", "and the", "door a"]
     read: Counter[str] = Counter()
 
-    def count(text: str) -> str:
+    def count(text: str) -> tuple[str, ...]:
         read[text] += 1
-        return fold(text)
+        return phrase_words(text)
 
     with closing(SqliteStore.open(tmp_path / "index.sqlite")) as store:
         put(store, *texts)
         question = " ".join(f'"{each}"' for each in ["blue lamp", *absent])
         asked = Scope(phrases=phrases_in(question))
-        monkeypatch.setattr(phrases, "fold", count)
+        monkeypatch.setattr(phrases, "phrase_words", count)
         query = Query(question, max_results=5, scope=asked)
         found = search(query, store=store, asked=None, options=SearchOptions(), today=TODAY)
 
