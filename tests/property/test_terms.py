@@ -101,3 +101,5 @@ def test_a_text_contains_itself_as_a_phrase(before: str, text: str, after: str) 
 @example("C#,")
 def test_one_word_between_punctuation_is_read_as_any_other_piece(piece: str) -> None:
     assert [*module._terms_of_piece(piece)] == [*module._terms_of_tokens(piece)]
+    read = module._phrase_words_of_piece(piece)
+    assert [*read] == [*module._phrase_words_of_tokens(piece)]

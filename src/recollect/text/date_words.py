@@ -110,7 +110,7 @@ _SIGNS = {"yesterday", "today", "tonight", "tomorrow", "ago", "last", "past", "p
 _SIGNS |= {"this", *_WEEKDAYS, *_MONTHS}
 """Words of which every reading in Latin letters needs one, unless it has the number of a month."""
 _EASTERN_SIGNS = frozenset("天日い周週期月제늘주달월일")
-_LATIN_WORD = deferred("[a-z]+")
+_LATIN_WORD = deferred("[A-Za-z]+")
 _HYPHENATED_YEAR = deferred("(?:19|20)[0-9]{2}-")
 _MOST_TERMS = 24
 """Of a question for the current state: a longer message says "now" or "this year" in passing."""
@@ -146,11 +146,10 @@ def _read(text: str, *, today: date) -> Window | None:
 
 def _may_name_days(text: str) -> bool:
     """Tell whether a text has what every reading needs one of: most questions have none of it."""
-    lowered = text.lower()
     return (
-        any(word in _SIGNS for word in _LATIN_WORD.findall(lowered))
-        or _HYPHENATED_YEAR.search(lowered) is not None
-        or not _EASTERN_SIGNS.isdisjoint(lowered)
+        any(word.lower() in _SIGNS for word in _LATIN_WORD.findall(text))
+        or _HYPHENATED_YEAR.search(text) is not None
+        or not _EASTERN_SIGNS.isdisjoint(text)
     )
 
 

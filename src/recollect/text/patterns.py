@@ -27,6 +27,8 @@ class _Uncompiled:
 
     def __getattr__(self, name: str) -> object:
         """Compile; the next use finds the methods in place and does not come here."""
+        if name.startswith("__"):
+            raise AttributeError(name)  # what copying asks for, of an object without its text yet
         compiled = re.compile(self._text, self._flags)
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))

@@ -219,18 +219,26 @@ class _BetweenSpaces(dict[str, tuple[str, ...]]):
 
 
 def _terms_of_piece(piece: str) -> Iterable[str]:
+    return _plain_word(piece) or _terms_of_tokens(piece)
+
+
+def _plain_word(piece: str) -> tuple[str, ...]:
+    """Return what most pieces yield: one word with nothing to split it at; empty for others."""
     word = piece.rstrip(_AFTER_WORDS).lstrip(_BEFORE_WORDS)
-    # Most pieces: one word, in lower case or capitalised, with nothing to split it at.
     if word.isalpha() and word.isascii() and (word.islower() or word[1:].islower()):
         return (stem(word.lower()[:MAX_TERM_CHARS]),)
-    return _terms_of_tokens(piece)
+    return ()
 
 
 def _terms_of_tokens(piece: str) -> Iterable[str]:
     return chain.from_iterable(map(_terms_of_token, _tokens_of_folded(piece)))
 
 
-def _phrase_words_of_piece(piece: str) -> Iterator[str]:
+def _phrase_words_of_piece(piece: str) -> Iterable[str]:
+    return _plain_word(piece) or _phrase_words_of_tokens(piece)
+
+
+def _phrase_words_of_tokens(piece: str) -> Iterator[str]:
     for token in _tokens_of_folded(piece):
         if not is_unspaced(token):
             yield from _cached_parts(token[:_MAX_COMPOUND_CHARS])

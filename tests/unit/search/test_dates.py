@@ -357,6 +357,11 @@ def test_an_option_means_the_first_of_the_days_that_it_names(
     assert expected == first_day(text, today=TODAY)
 
 
+@pytest.mark.parametrize("text", ["in marchİ", "aujourd’huiİ", "in May"])
+def test_days_are_found_beside_any_letters(text: str) -> None:
+    assert window(text, today=TODAY)
+
+
 @pytest.mark.parametrize("text", ["in ſeptember", "on frıday", "sıx weeks ago", "5 Auguſt"])
 def test_letters_that_only_look_alike_make_no_date(text: str) -> None:
     assert window(text, today=TODAY) is None

@@ -37,4 +37,5 @@ def test_its_methods_are_those_of_a_compiled_pattern(
     for _ in range(2):
         assert str(getattr(compiled, method)(*arguments)) == str(getattr(later, method)(*arguments))
     assert (later.pattern, later.flags, later.groups) == ("(c)at", compiled.flags, 1)
-    assert copy.deepcopy(later).search("cat")
+    for copied in (copy.copy(later), copy.deepcopy(later)):
+        assert copied.search("cat")
