@@ -9,12 +9,7 @@ the data stays the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from recollect.text.patterns import deferred
-
-if TYPE_CHECKING:
-    import re
+import re
 
 INVISIBLE = (
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
@@ -37,8 +32,9 @@ _SPACE = " "
 _DELETE = "\x7f"
 _BASIC = 0x10000  # from here on, JSON escapes a character as two
 
-_UNSAFE = deferred(f"[{_CONTROLS}{INVISIBLE}{LONE_SURROGATES}]")
-_SHOWN_AS_REPLACEMENT = deferred(f"[\x80-\x9f\u2028\u2029{_REORDERING}{LONE_SURROGATES}]")
+# Compiled at once: they are needed to show an error, when there may be no memory left for it.
+_UNSAFE = re.compile(f"[{_CONTROLS}{INVISIBLE}{LONE_SURROGATES}]")
+_SHOWN_AS_REPLACEMENT = re.compile(f"[\x80-\x9f\u2028\u2029{_REORDERING}{LONE_SURROGATES}]")
 
 
 def terminal_text(text: str) -> str:
