@@ -125,7 +125,12 @@ def targets(results: Results) -> list[list[str]]:
         ),
         Target("load the union and rank it: 4 ms", part("load", "rest"), every(SIZES, 4)),
         Target("dearest filter: 2 × no filter", dearest(phrases=False), every(SIZES, 2), " ×"),
-        Target("a phrase, by no filter (no target)", dearest(phrases=True), {}, " ×"),
+        Target(
+            "dearest phrase, as a multiple of no filter (no target)",
+            dearest(phrases=True),
+            {},
+            " ×",
+        ),
         Target("scan of all codes: 3 × reading them", scan, {100_000: 3, 1_000_000: 3}, " ×"),
         Target("no-op index of 100,000 files: 1 s", no_op, {1_000_000: 1000}),
         Target("`--version`: 60 ms", command("--version"), every(SIZES, 60)),
@@ -142,7 +147,7 @@ def targets(results: Results) -> list[list[str]]:
         ("chroma", 1, "folder, 10 %"),
         ("chroma", 1, "days, 7 %"),
     ):
-        title = f"{name} search: {times} × as fast as {peer}"
+        title = f"search ({name}): {times} × as fast as {peer}"
         found.append(Target(title, ask(name), every(SIZES, times), " ×", peer))
     for peer, times in (("openclaw", 10), ("memsearch", 5)):
         title = f"no-op index: {times} × as fast as {peer}"

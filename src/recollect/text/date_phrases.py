@@ -59,7 +59,7 @@ _SIGNS = (
     *("gestern", "heute", "letzte", "vorige", "vergangene", "diese", "nächste", "kommende"),
     *("hier", "aujourd", "dernier", "dernière", "passé", "ce ", "cette ", "prochain"),
 )
-"""What each of these has one of: most questions have none."""
+"""Every phrase contains one of these; most questions contain none."""
 _HIER = _french("hier")
 _WORD = deferred(r"[^\W\d_]+")
 _FRENCH_WORDS = """

@@ -145,7 +145,7 @@ def _read(text: str, *, today: date) -> Window | None:
 
 
 def _may_name_days(text: str) -> bool:
-    """Tell whether a text has what every reading needs one of: most questions have none of it."""
+    """Tell whether a text has a word, character or number that a reading needs; most have none."""
     return (
         any(word.lower() in _SIGNS for word in _LATIN_WORD.findall(text))
         or _HYPHENATED_YEAR.search(text) is not None

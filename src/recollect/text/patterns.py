@@ -1,7 +1,7 @@
 """Regular expressions that are compiled when they are first used.
 
-A command loads some two hundred of them and uses a few; compiling those of `date_words` alone takes
-as long as starting Python.
+A search loads more than a hundred of them and uses a few; compiling those of `date_words` alone
+takes as long as starting Python.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def deferred(text: str, flags: int = 0) -> re.Pattern[str]:
 
 
 class _Uncompiled:
-    """Has what a compiled pattern has, from the moment on at which any of it is asked for."""
+    """Stands for a compiled pattern, and compiles it when any of its attributes is read."""
 
     def __init__(self, text: str, flags: int) -> None:
         self._text, self._flags = text, flags
