@@ -5,7 +5,7 @@ usage: python bench/across.py [MEMORY …]
 `zh-es`: of the parallel passages of XQuAD every second one is in Chinese, the others in Spanish,
 and the same hundred questions are asked in both. `zh-es-tenth`: all passages are in Spanish, and
 30 unrelated ones in Chinese are a tenth of the memory, the fewest for which the second model embeds
-all texts (docs/decisions/0059). `ru-es` and `ru-es-tenth`: the same with Russian.
+all texts (docs/decisions/vectors.md). `ru-es` and `ru-es-tenth`: the same with Russian.
 """
 
 from __future__ import annotations

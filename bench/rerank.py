@@ -1,6 +1,6 @@
 """What does the second look gain, and what does it cost?
 
-usage: python bench/rerank.py [SET …]      the sets of docs/decisions/0007 by default
+usage: python bench/rerank.py [SET …]      the sets of docs/decisions/ranking.md by default
 
 At most 150 of each set's odd-numbered questions, because the weight was chosen on even-numbered
 ones, on the indexes that bench/run.py has made. The interval is that of the gain, 95 %.

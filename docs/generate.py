@@ -11,20 +11,17 @@ from pathlib import Path
 
 from generators.api_page import api_page
 from generators.cli_page import cli_page
-from generators.index_page import index_page
 from generators.man_page import man_page
 from generators.settings_page import settings_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-INDEX = DOCS / "index.md"
 SETTINGS = DOCS / "settings.md"
 
 
 def pages() -> dict[Path, str]:
     """Return what each generated file should hold."""
     return {
-        INDEX: index_page(INDEX.read_text(encoding="utf-8"), decisions=DOCS / "decisions"),
         SETTINGS: settings_page(SETTINGS.read_text(encoding="utf-8")),
         DOCS / "reference" / "cli.md": cli_page(),
         DOCS / "reference" / "api.md": api_page(ROOT / "src" / "recollect"),

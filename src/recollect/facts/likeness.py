@@ -1,7 +1,7 @@
 """Tells whether two facts say the same in other words.
 
-Words decide (`text/claims.py`) and vectors confirm; docs/decisions/0018 has the numbers. Sure are
-facts with the same words in the same order; all others are likely, and a person decides.
+Words decide (`text/claims.py`) and vectors confirm; docs/decisions/facts.md has the numbers. Facts
+with the same words in the same order are sure; all others are likely, and a person decides.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Gives texts that the model reads a vector of the second model as well, in a mixed memory.
+"""Embeds the texts that the main model reads with the second model as well, in a mixed memory.
 
-A question in a script that the model does not read can be compared only with vectors of the second
-model. Whoever keeps notes in such scripts asks in them, also about the other notes: in a memory of
-which a tenth is in such scripts, all texts get a vector that such a question can be compared with
-(docs/decisions/0059). These are in a space of their own, which no other question uses, and they
+A question in a script that the main model does not read is embedded by the second model alone, so
+it finds only texts with vectors of that model. In a memory of which a tenth is in such scripts, all
+texts get such a vector (docs/decisions/vectors.md), in a space that no other question uses. They
 are made last: a search never waits for more than a few of them.
 """
 

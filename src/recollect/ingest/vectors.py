@@ -5,8 +5,8 @@ and takes its place in one step when nothing is missing any more, so that a chan
 leaves a search with half an index.
 
 A text in a script that the model does not read has its vector in a second space, of a model that
-does: the supplement (docs/decisions/0038). Each text is in one of the two. Where both kinds of
-texts meet, `across` adds vectors for questions in the other scripts.
+does: the supplement (docs/decisions/vectors.md). Each text is in one of the two. Where both kinds
+of texts meet, `across` adds vectors for questions in the other scripts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measures the cosines of unrelated texts in a model's space, the baseline for every cosine.
 
 Each model has its own zero: one gives 0.54 to an unrelated question and note, another 0.1. It is
-measured once per space with texts on different subjects (docs/decisions/0008), never with the
+measured once per space with texts on different subjects (docs/decisions/vectors.md), never with the
 user's own: notes of one person resemble each other, and only unrelated texts separate "found" from
 "nothing there".
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SAME_REGISTER = 1.0
 """Deviations by which unrelated notes of one person are closer than these texts, which share
-neither subject nor style: 0.7 to 1.4 on three models, docs/decisions/0008."""
+neither subject nor style: 0.7 to 1.4 on three models, docs/decisions/vectors.md."""
 _SAME_REGISTER_SPREAD = 0.9
 _LEAST_DEVIATION = 1e-3  # a degenerate space must not make every cosine infinitely surprising
 

@@ -3,7 +3,7 @@
 It also runs a user's own ONNX model and models of the hub that were not measured here (decision
 0063); `providers/gguf.py` runs a GGUF file. Each text is run alone: the model's int8 activations
 are scaled per batch, so a text's vector would otherwise depend on its neighbours. Several texts run
-in parallel threads instead, which is also faster (decision 0002).
+in parallel threads instead, which is also faster (docs/decisions/vectors.md).
 """
 
 from __future__ import annotations

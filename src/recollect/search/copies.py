@@ -6,7 +6,7 @@ else they say, so they are marked with the fact that replaced the claim.
 A note repeats a claim if it contains the claim's words in order, or a sentence of nothing but its
 words in any order and inflection: the old value, the subject, and words that change nothing. A note
 that states the new value is never marked. Vectors cannot tell a claim from its denial, nor from the
-same claim about something else: docs/decisions/0013.
+same claim about something else: docs/decisions/facts.md.
 """
 
 from __future__ import annotations

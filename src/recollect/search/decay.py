@@ -5,7 +5,7 @@ reachable. `score × 2^(-age/half-life)`, never below the floor. Evergreen chunk
 date in the future is not a bonus.
 
 The current state, if a question asks for it: the newer of nearly equal hits first. How well they
-match cannot tell which of them still holds; their days can: docs/decisions/0056.
+match cannot tell which of them still holds; their days can: docs/decisions/ranking.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A note repeats another if its words, in their order, are all the words of the other one, or part of
 them if the note is long. Case, markup, punctuation, articles and inflections do not count; every
 other word does, because the one word that differs may be what matters: a number, a name, a denial.
-Shares of common words and vectors cannot tell those from a copy: docs/decisions/0017.
+Shares of common words and vectors cannot tell those from a copy: docs/decisions/ranking.md.
 
 Facts are not notes: they have ids and dates of validity, and `facts consolidate`.
 """

@@ -2,7 +2,8 @@
 
 Two straight axes (PCA) hold an eighth of what the vectors of texts differ in, so most points that
 look close are not. Instead, each vector is pulled to its nearest vectors and pushed from random
-others, starting on the two axes, as LargeVis and UMAP do (decision 0035 has the numbers).
+others, starting on the two axes, as LargeVis and UMAP do
+(docs/decisions/vectors.md has the numbers).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 NEIGHBOURS = 15
 """Nearest vectors that a vector is pulled to, and that trust is measured with."""
 _FEW_SHARE = 4
-"""Of few vectors, every fourth pulls a vector: decision 0035."""
+"""Of few vectors, every fourth pulls a vector: docs/decisions/vectors.md."""
 MAX_LAID_OUT = 2500
 """Vectors laid out together, 6 million cosines; further ones go where their nearest are."""
 _MOST_ROUNDS, _LEAST_ROUNDS = 160, 48

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recollect.types import Background, ChunkKey, Fingerprint, Query, Scope, Vectors
 
 _DATED = 50  # chunks that a leg may propose from the days a question names
-_AGREEING = 2  # nearest wordings of a question that count: docs/decisions/0012
+_AGREEING = 2  # nearest wordings of a question that count: docs/decisions/ranking.md
 NOT_READ = Degradation(
     reason="The embedding model does not support this writing system.",
     action="Nothing is broken: ask with words that occur in the notes, or set "

@@ -36,7 +36,7 @@ def by_document(cosines: Floats, present: Bools, paths: Sequence[str]) -> Floats
 def commonness(vectors: Vectors, present: Bools) -> Floats:
     """Return how much nearer each chunk is to all candidates than they are to each other.
 
-    The note of a busy day is near to every question, whatever was asked: docs/decisions/0053.
+    The note of a busy day is near to every question, whatever was asked: docs/decisions/ranking.md.
     """
     found = np.zeros(len(present))
     own = vectors[present]

@@ -2,7 +2,7 @@
 
 Its opinion is further evidence on the scale of the calibrated fusion, and evidence adds up: what it
 is sure of rises, everything else stays where it was. If it runs out of time or has no model, the
-order stands and the answer says so. Chosen by measurement: docs/decisions/0007.
+order stands and the answer says so. Chosen by measurement: docs/decisions/ranking.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A chunk's vector says what it is about as a whole; one sentence in it may be the answer. For each
 word of the question the best matching word of the chunk is found, by the states that the model has
 of both in their contexts, and the matches are averaged by how much each word tells. Of a chunk's
-words one bit per dimension is stored, the sign, which keeps their order: docs/decisions/0036.
+words one bit per dimension is stored, the sign, which keeps their order: docs/decisions/ranking.md.
 """
 
 from __future__ import annotations

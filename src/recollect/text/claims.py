@@ -2,7 +2,7 @@
 
 Both must have the same words that matter, numbers and names in the same order, as many denials and
 the same tense. Vectors cannot tell a claim from its denial, from the past, or from the same claim
-about someone else: docs/decisions/0013 and 0018. It knows no facts and no files.
+about someone else: docs/decisions/facts.md. It knows no facts and no files.
 """
 
 from __future__ import annotations

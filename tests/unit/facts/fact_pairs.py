@@ -1,6 +1,6 @@
 """Pairs of facts, by hand: do both say the same?
 
-The set that docs/decisions/0018 measures on; `test_likeness` pins what the rule makes of it.
+The set that docs/decisions/facts.md measures on; `test_likeness` pins what the rule makes of it.
 """
 
 SAME = (

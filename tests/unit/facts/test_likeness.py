@@ -12,7 +12,7 @@ from recollect.facts.scope import FactScope
 A, B = "f-0000000000001", "f-0000000000002"
 
 PROPOSED_WRONGLY = 4
-"""Of `LATER_DIFFERENT`; the meaning rules out one of them (docs/decisions/0018)."""
+"""Of `LATER_DIFFERENT`; the meaning rules out one of them (docs/decisions/facts.md)."""
 
 
 def likeness(pair: tuple[str, str]) -> bool | None:

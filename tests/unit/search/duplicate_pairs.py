@@ -1,6 +1,6 @@
 """Pairs of notes, by hand: does the second say nothing but what the first says?
 
-Each is a case of `test_duplicates`, and the set that docs/decisions/0017 measures on.
+Each is a case of `test_duplicates`, and the set that docs/decisions/ranking.md measures on.
 """
 
 from __future__ import annotations

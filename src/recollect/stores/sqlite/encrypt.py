@@ -3,7 +3,7 @@
 The cipher is ChaCha20-Poly1305, per page, with the key as it is given. Its salt is of no use with
 such a key, so the sixteen plain bytes at the start of the file say instead that the file is
 encrypted and by which key. So another key is not mistaken for damage, which is repaired as ever
-(docs/decisions/0019).
+(docs/decisions/safety.md).
 """
 
 from __future__ import annotations
