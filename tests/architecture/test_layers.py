@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -78,6 +79,16 @@ def test_imports_go_one_way() -> None:
     }
 
     assert set() == upward
+
+
+def test_the_page_draws_the_layers_as_they_are() -> None:
+    page = (PACKAGE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    _, _, drawn, *_ = re.findall(r"^```\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    layers = [set(parts) - {"version"} for parts in LAYERS[1:]]
+
+    assert [*layers[:-3], set().union(*layers[-3:])] == [
+        set(re.findall(r"\w+", row)) for row in drawn.splitlines()
+    ]
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -2,8 +2,7 @@
 
 The default one was trained on English web questions (MS MARCO). Each pair is run alone, for the
 reason given in `providers/local.py`; pairs run in parallel threads. A long passage is cut to the
-part that shares most with the question: its start alone may miss the answer
-(docs/decisions/ranking.md).
+part that shares most with the question, which may not be its start (docs/decisions/ranking.md).
 """
 
 from __future__ import annotations

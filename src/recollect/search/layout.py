@@ -2,8 +2,7 @@
 
 Two straight axes (PCA) hold an eighth of what the vectors of texts differ in, so most points that
 look close are not. Instead, each vector is pulled to its nearest vectors and pushed from random
-others, starting on the two axes, as LargeVis and UMAP do
-(docs/decisions/vectors.md has the numbers).
+others, starting on the two axes, as LargeVis and UMAP do. Numbers: docs/decisions/vectors.md.
 """
 
 from __future__ import annotations

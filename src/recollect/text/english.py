@@ -1,8 +1,7 @@
 """English stems by the rules of Snowball's English stemmer 3.1 ("Porter 2"), equal for every word.
 
 The `snowballstemmer` package runs a program made by a compiler, character by character: 26 µs for a
-word. Written with the operations that strings have, the same rules take 5:
-docs/decisions/keyword-index.md.
+word. Written with string operations, the same rules take 5: docs/decisions/keyword-index.md.
 The rules are those of M. F. Porter and the Snowball project, under the BSD licence of the package.
 """
 
