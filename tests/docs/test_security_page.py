@@ -1,21 +1,20 @@
-"""Every claim of the security page names a test, and that test exists."""
+"""Every claim of the security page names a file of tests, and that file exists."""
 
 from __future__ import annotations
 
 import re
 
-import pytest
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 ROWS = [line for line in PAGE.splitlines() if re.match(r"\| (?!attack|---)", line)]
-NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)))
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)", PAGE)))
 
 
-def test_every_row_names_a_test() -> None:
-    assert [] == [row for row in ROWS if not re.search(r"`tests/[\w/]+\.py::test_\w+`", row)]
+def test_every_row_names_a_file_of_tests() -> None:
+    assert len(ROWS) > 30
+    assert [] == [row for row in ROWS if not re.search(r"`tests/[\w/]+/test_\w+\.py` ?[,|]", row)]
 
 
-@pytest.mark.parametrize(("file", "name"), NAMED, ids=[name for _, name in NAMED])
-def test_a_named_test_exists(file: str, name: str) -> None:
-    assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+def test_every_named_file_exists() -> None:
+    assert [] == [file for file in NAMED if not (ROOT / file).is_file()]
