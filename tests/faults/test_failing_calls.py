@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import random
 from dataclasses import replace
@@ -193,18 +192,6 @@ def test_an_installation_that_fails_halfway_is_taken_back(faults: Faults) -> Non
     assert 2 == ended.code
     assert "settings.json cannot be changed" in ended.said
     assert before == files(faults)
-
-
-def test_what_was_installed_elsewhere_is_not_forgotten_over_a_read_that_fails(
-    faults: Faults,
-) -> None:
-    again = Operation("install again", ("install", "cursor"), disk="installed")
-
-    ended = fail(faults, again, call="open", path="/home/installed.json", kind=EIO)
-
-    kept = json.loads((faults.disks.disk / "home" / "installed.json").read_text("utf-8"))
-    assert ended.code != 0
-    assert any(".claude.json" in path for path in kept)
 
 
 @pytest.mark.parametrize("kind", [MEMORY_KINDS[1], MEMORY_KINDS[5], MEMORY_KINDS[-8]])

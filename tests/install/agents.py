@@ -6,23 +6,35 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import json5
-import yaml
+from ruamel.yaml import YAML
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.install.conftest import Install
 
 AGENTS = ("claude", "codex", "cursor", "vscode", "openclaw", "hermes")
 CLAUDE = """{
   "numStartups": 12,
   "mcpServers": {
-    "other": { "type": "stdio", "command": "other" }
+    "other": {
+      "type": "stdio",
+      "command": "other"
+    }
   },
   "projects": {}
 }"""
 CLAUDE_SETTINGS = """{
   "hooks": {
     "Stop": [
-      { "hooks": [ { "type": "command", "command": "say done" } ] }
+      {
+        "hooks": [
+          {
+            "type": "command",
+            "command": "say done"
+          }
+        ]
+      }
     ]
   }
 }
@@ -34,17 +46,28 @@ model = "o9"   # the big one
 command = "other"
 """
 OPENCLAW = """{
-  "agents": { "defaults": { "workspace": "~/notes" } },
+  "agents": {
+    "defaults": {
+      "workspace": "~/notes"
+    }
+  },
   "mcp": {
     "servers": {
-      "docs": { "command": "uvx", "args": ["docs"] }
+      "docs": {
+        "command": "uvx",
+        "args": [
+          "docs"
+        ]
+      }
     }
   }
 }
 """
 VSCODE = """{
 \t"servers": {
-\t\t"other": { "command": "other" }
+\t\t"other": {
+\t\t\t"command": "other"
+\t\t}
 \t},
 \t"inputs": []
 }
@@ -114,8 +137,13 @@ def given_files(install: Install, agent: str) -> dict[str, str]:
     return OWN[agent]
 
 
+def _yaml(text: str) -> Any:
+    return YAML(typ="safe").load(text)
+
+
 def entry_of(text: str, agent: str) -> Any:
-    read = {"codex": tomllib.loads, "hermes": yaml.safe_load}.get(agent, json5.loads)
+    readers: dict[str, Callable[[str], Any]] = {"codex": tomllib.loads, "hermes": _yaml}
+    read = readers.get(agent, json5.loads)
     tree: Any = read(text)
     for key in PLACES[agent]:
         tree = tree[key]

@@ -11,7 +11,6 @@ from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.evaluate.cases import read_cases
-from recollect.install.yaml_edit import set_yaml
 from recollect.shells.mcp.handshake import answer_first
 
 if TYPE_CHECKING:
@@ -58,11 +57,6 @@ def test_a_place_may_have_a_line_break_in_its_name(tmp_path: Path) -> None:
     [case] = read_cases(file)
 
     assert [("a\nb.md", 3)] == [(place.path, place.first_line) for place in case.expected]
-
-
-def test_a_settings_file_that_holds_only_a_null_is_refused_in_words() -> None:
-    with pytest.raises(ValueError, match="cannot be edited safely"):
-        set_yaml("~", ("mcp_servers", "recollect"), {"command": "recollect"})
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ from recollect.ingest.front_matter import front_matter
 from recollect.ingest.options import ChunkOptions
 from recollect.ingest.read import excerpt, when_of
 from recollect.ingest.walk import IGNORE_FILE, ignored_by
-from recollect.install.json_edit import remove_json, set_json
-from recollect.install.yaml_edit import remove_yaml, set_yaml
+from recollect.install.agents import AgentEntry, AgentFile, Syntax
+from recollect.install.edit import with_entries, without_entries
 from recollect.memory import Memory
 from recollect.sessions.clean import RECALLED, flatten, without_blocks, without_internal_context
 from recollect.sessions.export import conversations_of
@@ -475,24 +475,27 @@ def cases(choices: Choices) -> None:
     read_cases(file)
 
 
-@target("install/agents.py", "install/json_edit.py", share=200)
+@target("install/agents.py", "install/edit.py", share=200)
 def agent_settings(choices: Choices) -> None:
-    names = ("mcp_servers", "recollect")
     text = choices.raw_or_text()
     if choices.below(3):
         text = json.dumps(choices.changed(AGENT_SETTINGS), indent=choices.one_of((2, None)))
     with contextlib.suppress(ValueError):  # documented: it cannot be edited safely
-        changed = set_json(text, names, {"command": "recollect"})
+        changed = with_entries(text, _agent_file(Syntax.JSON))
         assert json.loads(changed)["mcp_servers"]["recollect"]
-        remove_json(changed, names)
+        without_entries(changed, _agent_file(Syntax.JSON))
 
 
-@target("install/agents.py", "install/yaml_edit.py", share=65)
+@target("install/agents.py", "install/edit.py", share=65)
 def agent_yaml(choices: Choices) -> None:
-    names = ("mcp_servers", "recollect")
     text = choices.raw_or_text() if choices.below(2) == 0 else _yaml(choices)
     with contextlib.suppress(ValueError):  # documented: it cannot be edited safely
-        remove_yaml(set_yaml(text, names, {"command": "recollect"}), names)
+        without_entries(with_entries(text, _agent_file(Syntax.YAML)), _agent_file(Syntax.YAML))
+
+
+def _agent_file(syntax: Syntax) -> AgentFile:
+    entry = AgentEntry(("mcp_servers", "recollect"), {"command": "recollect", "args": ["mcp"]})
+    return AgentFile(Path("settings"), syntax, (entry,))
 
 
 def _yaml(choices: Choices) -> str:

@@ -1,7 +1,6 @@
 """Writes the configuration of agents so that they start Recollect, and removes it again.
 
-Files are edited as text, so everything else in them stays as it was. What was added is recorded in
-the home, so that exactly that can be removed.
+Everything else in the files stays. `undo` recognises the entries by what they start.
 """
 
 from recollect.install.agents import AGENTS, InstallScope

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 NAME = "recollect"
+"""The name of the server in every agent."""
 HOOKS = "hooks"
 """The key of the commands that Claude Code runs at the start of sessions and turns."""
-"""The name of the server in every agent."""
 _HOOK = re.compile(rf"\b{NAME}\b.{{0,1000}} hook (?:session-start|prompt|stop)\b", re.DOTALL)
 _HOOKS = (
     ("SessionStart", "session-start", 15),
@@ -200,7 +200,7 @@ class AgentProgram:
 
 
 def is_own_hook(element: object) -> bool:
-    """Tell whether an element of a list of hooks was written by this package."""
+    """Return whether an element of a list of hooks was written by this package."""
     hooks = element.get("hooks") if isinstance(element, dict) else None
     return (
         isinstance(hooks, list)

@@ -1,175 +1,155 @@
 """Adds entries to the text of an agent's configuration file, and removes them again.
 
-What is added is one piece of text. It is removed as that piece if it is still there, and otherwise
-by its meaning: the agent may have reformatted its file since.
+A file keeps its layout: comments in TOML and YAML, the indentation of JSON. JSON with comments and
+other JSON5 is not edited: writing it again would lose what someone wrote by hand.
 """
 
 from __future__ import annotations
 
+import io
+import json
+import re
 import tomllib
-from dataclasses import replace
-from itertools import takewhile
-from typing import TYPE_CHECKING, cast
+from collections.abc import MutableMapping, MutableSequence
+from typing import TYPE_CHECKING
 
 from recollect.config.edit import edit_toml, shown_table
 from recollect.install.agents import NAME, Syntax, is_own_hook
-from recollect.install.attributes import (
-    add_attributes,
-    attributes_line,
-    read_attributes,
-    remove_attributes,
-)
-from recollect.install.json_edit import read_json, remove_json, set_json, value_at
-from recollect.install.yaml_edit import read_yaml, remove_yaml, set_yaml
-from recollect.records import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from recollect.install.agents import AgentEntry, AgentFile
 
+    Tree = MutableMapping[str, object]
 
-@dataclass(frozen=True, slots=True)
-class InstallRecord:
-    """What was added to one file."""
-
-    pieces: tuple[str, ...] = ()
-    """In the order in which they were added."""
-    made: tuple[tuple[str, ...], ...] = ()
-    """Objects and lists that were created on the way, outermost first."""
-    made_file: bool = False
-    made_folders: tuple[str, ...] = ()
-    """Outermost first."""
+_BYTE_ORDER_MARK = "\ufeff"
+_INDENT = re.compile(r"\n([ \t]+)\S")
+_LIST = re.compile(
+    r"^( *)[^\s#-][^\n]*:\n( *)- ", re.MULTILINE
+)  # the key of a list, its first element
 
 
-def with_entries(
-    text: str, target: AgentFile, *, record: InstallRecord | None
-) -> tuple[str, InstallRecord]:
-    """Return the text with the entries, and what to record for removing them.
+def with_entries(text: str, target: AgentFile) -> str:
+    """Return the text with the entries.
 
     Raises:
         ValueError: the text cannot be edited safely.
 
     """
     if _has_all(text, target):
-        return text, record or InstallRecord()
-    pristine = _without_pieces(text, target, record)
-    kept = replace(record or InstallRecord(), pieces=())
-    if pristine is not None:
-        text, kept = pristine, replace(kept, made=())
+        return text
+    if target.syntax is Syntax.ATTRIBUTES:
+        missing = [each for each in target.entries if not _has(_read_attributes(text), each)]
+        return _on_own_line(text) + "".join(map(_attributes_line, missing))
+    tree = _read(text, target.syntax)
     for entry in target.entries:
-        after = _put(text, entry, syntax=target.syntax)
-        made = _missing(_read(text, target.syntax), entry)
-        piece = _inserted_piece(text, after)
-        pieces = (*kept.pieces, piece) if piece else kept.pieces
-        text, kept = after, replace(kept, pieces=pieces, made=(*kept.made, *made))
-    return text, kept
+        _require_own(_value_at(tree, entry.path), entry)
+        if target.syntax is Syntax.TOML:
+            text = edit_toml(text, {entry.path: entry.value})
+        else:
+            _put(tree, entry)
+    return text if target.syntax is Syntax.TOML else _written(tree, like=text, target=target)
 
 
-def without_entries(text: str, target: AgentFile, *, record: InstallRecord | None) -> str:
-    """Return the text without the entries.
+def without_entries(text: str, target: AgentFile) -> str:
+    """Return the text without the entries, and without objects and lists left empty by that.
 
     Raises:
         ValueError: the text cannot be edited safely.
 
     """
-    if target.syntax is not Syntax.ATTRIBUTES and NAME not in text:
+    if target.syntax is Syntax.ATTRIBUTES:
+        own = [_attributes_line(entry).split() for entry in target.entries]
+        return "".join(line for line in text.splitlines(keepends=True) if line.split() not in own)
+    if NAME not in text:
         return text
-    pristine = _without_pieces(text, target, record)
-    if pristine is not None:
-        return pristine
+    tree = _read(text, target.syntax)
+    is_changed = False
     for entry in target.entries:
-        text = _removed(text, entry, syntax=target.syntax)
-    for path in reversed(record.made if record else ()):
-        if target.syntax is Syntax.JSON and value_at(read_json(text), path) in ({}, []):
-            text = remove_json(text, path)
-    return text
+        if target.syntax is not Syntax.TOML:
+            is_changed |= _take_out(tree, entry)
+        elif _is_own_server(_value_at(tree, entry.path)):
+            text = edit_toml(text, {entry.path: None}).rstrip("\r\n") + _newline(text)
+    return _written(tree, like=text, target=target) if is_changed else text
 
 
 def is_empty(text: str, *, syntax: Syntax) -> bool:
-    """Tell whether a file with this text says nothing."""
-    return not text.strip() or (syntax is Syntax.JSON and read_json(text) == {})
+    """Return whether a file with this text says nothing."""
+    return not text.strip() or (syntax in (Syntax.JSON, Syntax.YAML) and not _read(text, syntax))
 
 
 def snippet(target: AgentFile) -> str:
     """Return the entries of a file, to be pasted by hand."""
-    if target.syntax is Syntax.ATTRIBUTES:
-        return "".join(attributes_line(each.path[0], each.value) for each in target.entries)
     if target.syntax is Syntax.TOML:
         return "\n".join(shown_table(each.path, each.value) for each in target.entries)
-    text = ""
-    for entry in target.entries:
-        text = _put(text, entry, syntax=target.syntax)
-    return text
+    return with_entries("", target)
 
 
-def _put(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
-    there = value_at(_read(text, syntax), entry.path)
-    if entry.is_element:
-        if there is not None and not isinstance(there, list):
-            raise ValueError(f"{'.'.join(entry.path)} is not a list")
-        if [each for each in there or () if is_own_hook(each)] == [entry.value]:
-            return text
-        text = _removed(text, entry, syntax=syntax)
-        left = value_at(read_json(text), entry.path)
-        return set_json(text, (*entry.path, len(cast("list[object]", left or []))), entry.value)
-    if syntax is Syntax.ATTRIBUTES:
-        is_there = _has(_read(text, syntax), entry)
-        return text if is_there else add_attributes(text, entry.path[0], entry.value)
-    return _put_server(text, entry, there, syntax=syntax)
+def _put(tree: Tree, entry: AgentEntry) -> None:
+    """Set an entry, creating objects on the way; what a user added to a server stays."""
+    *outer, last = entry.path
+    for key in outer:
+        if tree.get(key) is None:
+            tree[key] = {}
+        inner = tree[key]
+        if not isinstance(inner, MutableMapping):
+            raise ValueError(f"{key} is not an object")  # noqa: TRY004 - a file, not an argument
+        tree = inner
+    if not entry.is_element:
+        there = tree.get(last)
+        own = there if isinstance(there, MutableMapping) else {}
+        own.update(entry.value)
+        tree[last] = own
+        return
+    elements = tree.setdefault(last, [])
+    if not isinstance(elements, MutableSequence):
+        raise ValueError(f"{'.'.join(entry.path)} is not a list")  # noqa: TRY004
+    elements[:] = [*(each for each in elements if not is_own_hook(each)), entry.value]
 
 
-def _put_server(text: str, entry: AgentEntry, there: object, *, syntax: Syntax) -> str:
-    if there is not None and not _is_own_server(there):
+def _take_out(tree: Tree, entry: AgentEntry) -> bool:
+    """Remove an entry and what it leaves empty; return whether it was there."""
+    there = _value_at(tree, entry.path)
+    if entry.is_element and isinstance(there, MutableSequence):
+        kept = [each for each in there if not is_own_hook(each)]
+        if len(kept) == len(there):
+            return False
+        there[:] = kept
+    elif entry.is_element or not _is_own_server(there):
+        return False
+    for depth in range(len(entry.path), 0, -1):
+        *outer, last = entry.path[:depth]
+        around = _value_at(tree, outer)
+        is_entry = depth == len(entry.path) and not entry.is_element
+        if isinstance(around, MutableMapping) and (is_entry or not around[last]):
+            del around[last]
+    return True
+
+
+def _require_own(there: object, entry: AgentEntry) -> None:
+    if there is not None and not entry.is_element and not _is_own_server(there):
         raise ValueError(f"it has another server named {NAME!r}")
-    if syntax is Syntax.TOML:
-        return edit_toml(text, {entry.path: entry.value})
-    if syntax is Syntax.YAML:
-        own = cast("dict[str, object]", there or {})
-        return set_yaml(text, entry.path, {**own, **entry.value})
-    if there is None:
-        return set_json(text, entry.path, entry.value)
-    for key, value in entry.value.items():  # what else the user wrote there stays
-        if value_at(there, (key,)) != value:
-            text = set_json(text, (*entry.path, key), value)
-    return text
-
-
-def _removed(text: str, entry: AgentEntry, *, syntax: Syntax) -> str:
-    if syntax is Syntax.ATTRIBUTES:
-        return remove_attributes(text, entry.path[0], entry.value)
-    there = value_at(_read(text, syntax), entry.path)
-    if entry.is_element:
-        elements = there if isinstance(there, list) else []
-        for place in reversed([at for at, each in enumerate(elements) if is_own_hook(each)]):
-            text = remove_json(text, (*entry.path, place))
-        return text
-    if not _is_own_server(there):
-        return text
-    if syntax is Syntax.TOML:
-        return edit_toml(text, {entry.path: None})
-    if syntax is Syntax.YAML:
-        return remove_yaml(text, entry.path)
-    return remove_json(text, entry.path)
 
 
 def _has_all(text: str, target: AgentFile) -> bool:
-    """Tell whether the file already has every entry; also of JSON with comments."""
-    if target.syntax is not Syntax.JSON:
-        tree = _read(text, target.syntax)
-    else:
-        try:
-            tree = read_json(text)
-        except ValueError:
-            import json5  # noqa: PLC0415 - a thousand times slower, and seldom needed
+    """Return whether the file already has every entry; also of JSON with comments."""
+    try:
+        tree: object = _read(text, target.syntax)
+    except ValueError:
+        if target.syntax is not Syntax.JSON:
+            raise
+        import json5  # noqa: PLC0415 - a thousand times slower, and seldom needed
 
-            try:
-                tree = json5.loads(text)
-            except (ValueError, RecursionError):
-                return False
+        try:
+            tree = json5.loads(text)
+        except (ValueError, RecursionError):
+            return False
     return all(_has(tree, entry) for entry in target.entries)
 
 
 def _has(tree: object, entry: AgentEntry) -> bool:
-    there = value_at(tree, entry.path)
+    there = _value_at(tree, entry.path)
     if entry.is_element:
         own = [each for each in there if is_own_hook(each)] if isinstance(there, list) else []
         return own == [entry.value]
@@ -177,7 +157,7 @@ def _has(tree: object, entry: AgentEntry) -> bool:
 
 
 def _is_own_server(entry: object) -> bool:
-    """Tell whether an entry starts Recollect, whichever copy of it and on whichever folder."""
+    """Return whether an entry starts Recollect, whichever copy of it and on whichever folder."""
     if not isinstance(entry, dict):
         return False
     arguments = entry.get("args")
@@ -185,38 +165,101 @@ def _is_own_server(entry: object) -> bool:
     return "mcp" in words and any(NAME in str(word) for word in words)
 
 
-def _without_pieces(text: str, target: AgentFile, record: InstallRecord | None) -> str | None:
-    """Return the text as it was before; None if the pieces are not there as they were added."""
-    if record is None or not record.pieces:
-        return None
-    for piece in reversed(record.pieces):
-        if text.count(piece) != 1:
-            return None
-        text = text.replace(piece, "")
-    try:
-        return text if isinstance(_read(text, target.syntax), dict) else None
-    except ValueError:
-        return None
+def _value_at(tree: object, path: Sequence[str]) -> object:
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree
 
 
-def _inserted_piece(before: str, after: str) -> str:
-    """Return what was inserted at one place; empty if the change is anything else."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
-    start = sum(1 for _ in same)
-    end = len(after) - (len(before) - start)
-    return after[start:end] if after[end:] == before[start:] else ""
-
-
-def _missing(tree: object, entry: AgentEntry) -> tuple[tuple[str, ...], ...]:
-    """Return the objects and lists that have to be created for an entry, outermost first."""
-    inner = len(entry.path) + (1 if entry.is_element else 0)
-    paths = (entry.path[:depth] for depth in range(1, inner))
-    return tuple(path for path in paths if value_at(tree, path) is None)
-
-
-def _read(text: str, syntax: Syntax) -> object:
+def _read(text: str, syntax: Syntax) -> Tree:
+    if syntax is Syntax.TOML:
+        return tomllib.loads(text)
     if syntax is Syntax.ATTRIBUTES:
-        return read_attributes(text)
-    if syntax is Syntax.YAML:
-        return read_yaml(text)
-    return tomllib.loads(text) if syntax is Syntax.TOML else read_json(text)
+        return dict(_read_attributes(text))
+    tree = _read_yaml(text) if syntax is Syntax.YAML else _read_json(text)
+    if not isinstance(tree, MutableMapping):
+        raise ValueError("it is not an object")  # noqa: TRY004 - a file, not an argument
+    return tree
+
+
+def _read_json(text: str) -> object:
+    """Return the value of plain JSON; errors quote nothing of the text, which may hold keys."""
+    body = text.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        return json.loads(body, object_pairs_hook=_unique) if body.strip() else {}
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not plain JSON: {error.msg} in line {error.lineno}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _unique(members: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(members)
+    if len(table) < len(members):
+        raise ValueError("it has a key twice in one object")
+    return table
+
+
+def _read_yaml(text: str) -> object:
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only few agents have YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415
+
+    try:
+        yaml = YAML()
+        yaml.preserve_quotes = True
+        found = yaml.load(text)
+    except MarkedYAMLError as error:
+        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ValueError(f"it is not plain YAML: {error.problem}{line}") from None
+    except (YAMLError, RecursionError):
+        raise ValueError("it is not plain YAML") from None
+    return {} if found is None else found
+
+
+def _written(tree: Tree, *, like: str, target: AgentFile) -> str:
+    """Return the text of a tree, in the layout of another text."""
+    newline = _newline(like)
+    if target.syntax is Syntax.YAML:
+        return _yaml_text(tree, like=like).replace("\n", newline)
+    unit = found[1] if (found := _INDENT.search(like)) else "  "
+    text = json.dumps(tree, indent=unit, ensure_ascii=False).replace("\n", newline)
+    mark = _BYTE_ORDER_MARK if like.startswith(_BYTE_ORDER_MARK) else ""
+    return mark + text + (newline if not like.strip() or like.endswith("\n") else "")
+
+
+def _yaml_text(tree: Tree, *, like: str) -> str:
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only few agents have YAML
+
+    yaml = YAML()
+    yaml.width = 1 << 20  # long lines stay as they are
+    unit = len(found[1]) if (found := _INDENT.search(like)) else 2
+    listed = _LIST.search(like)
+    offset = len(listed[2]) - len(listed[1]) if listed else 0
+    yaml.indent(mapping=unit, sequence=offset + 2, offset=offset)
+    buffer = io.StringIO()
+    yaml.dump(tree, buffer)
+    return buffer.getvalue()
+
+
+def _read_attributes(text: str) -> dict[str, dict[str, str]]:
+    """Return the attributes with a value by their pattern; later lines win."""
+    found: dict[str, dict[str, str]] = {}
+    for line in text.splitlines():
+        pattern, *attributes = line.split() or ["#"]
+        if not pattern.startswith("#"):
+            pairs = (each.partition("=") for each in attributes if "=" in each)
+            found.setdefault(pattern, {}).update({name: value for name, _, value in pairs})
+    return found
+
+
+def _attributes_line(entry: AgentEntry) -> str:
+    values: Mapping[str, object] = entry.value
+    return " ".join([entry.path[0], *(f"{key}={value}" for key, value in values.items())]) + "\n"
+
+
+def _on_own_line(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -6,28 +6,26 @@ A file that cannot be edited safely is left unchanged, and the error has the tex
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import sys
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import find_workspace
 from recollect.errors import ConfigError
 from recollect.install.agents import AGENTS, InstallRequest, InstallScope, Launch
-from recollect.install.edit import InstallRecord, is_empty, snippet, with_entries, without_entries
+from recollect.install.edit import is_empty, snippet, with_entries, without_entries
 from recollect.records import dataclass
 from recollect.text.confined import read_inside, resolve_inside
-from recollect.text.files import delete_file, make_folder, make_private_folder, replace_file
+from recollect.text.files import delete_file, make_folder, replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from recollect.install.agents import AgentFile, AgentProgram
 
-_RECORDS = "installed.json"
 _MAX_PROJECT_BYTES = 32 * 1024  # of a file in a project, which may come from someone else
 _TRIES = 5  # agents write their files while they run, but seldom twice within a moment
 
@@ -87,7 +85,6 @@ class Installer:
     agent: AgentProgram
     request: InstallRequest
     workspace: Path
-    records: InstallRecords
 
     @classmethod
     def find(  # noqa: PLR0913 - what a command line can name
@@ -125,7 +122,7 @@ class Installer:
             environ=place.environ,
             with_hooks=with_hooks,
         )
-        return cls(found, request, place.folder, InstallRecords(place.places.home / _RECORDS))
+        return cls(found, request, place.folder)
 
     def install(self, *, write: bool = True) -> Installed:
         """Write the configuration, or with `write` False return what would be written.
@@ -148,7 +145,7 @@ class Installer:
     def _run(self, *, undo: bool, write: bool) -> Installed:
         request = replace(self.request, with_hooks=True) if undo else self.request
         targets = self.agent.files(request)
-        files = tuple(self._plan(target, undo=undo)[0] for target in targets)
+        files = tuple(self._plan(target, undo=undo) for target in targets)
         if write:
             files = self._carry_out_all(targets, undo=undo)
         return Installed(
@@ -164,90 +161,70 @@ class Installer:
             is_written=write,
         )
 
-    def _plan(self, target: AgentFile, *, undo: bool) -> tuple[FileChange, InstallRecord | None]:
+    def _plan(self, target: AgentFile, *, undo: bool) -> FileChange:
         file = target.file
         try:
             before = self._read(file)
-            record = self.records.of(file)
             if not undo:
-                after, kept = with_entries(before or "", target, record=record)
-                if before is None:
-                    kept = replace(kept, made_file=True, made_folders=_missing_folders(file))
-                return FileChange(file, before, after), kept if kept != InstallRecord() else None
-            if before is None:
-                return FileChange(file, None, None), None
-            after = without_entries(before, target, record=record)
+                return FileChange(file, before, with_entries(before or "", target))
+            after = None if before is None else without_entries(before, target)
+            # A file that says nothing else was made by `install`.
+            if after is not None and after != before and is_empty(after, syntax=target.syntax):
+                after = None
         except (OSError, ValueError, RecursionError) as error:
             raise _refused(target, error, undo=undo) from None
-        is_ours = record is not None and record.made_file
-        is_gone = is_ours and after != before and is_empty(after, syntax=target.syntax)
-        return FileChange(file, before, None if is_gone else after), None
+        return FileChange(file, before, after)
 
     def _carry_out_all(self, targets: Sequence[AgentFile], *, undo: bool) -> tuple[FileChange, ...]:
         """Write every file; if one cannot be written, put those before it back."""
-        done: list[tuple[FileChange, InstallRecord | None]] = []
+        done: list[FileChange] = []
         try:
-            for target in targets:
-                self._carry_out(target, undo=undo, done=done)
+            done.extend(self._carry_out(target, undo=undo) for target in targets)
         except ConfigError:
-            self._put_back(done)
+            for change in reversed(done):
+                with suppress(OSError, ValueError):
+                    if self._read(change.file) == change.after:
+                        self._write(FileChange(change.file, change.after, change.before))
             raise
-        return tuple(change for change, _ in done)
+        return tuple(done)
 
-    def _carry_out(
-        self,
-        target: AgentFile,
-        *,
-        undo: bool,
-        done: list[tuple[FileChange, InstallRecord | None]],
-    ) -> None:
-        """Plan again and write, unless the agent has written the file in between.
-
-        The change is added to `done` before it is made, with the record that there was.
-        """
-        file = target.file
+    def _carry_out(self, target: AgentFile, *, undo: bool) -> FileChange:
+        """Plan again and write, unless the agent has written the file in between."""
         for _ in range(_TRIES):
-            change, record = self._plan(target, undo=undo)
+            change = self._plan(target, undo=undo)
             try:
-                if change.is_change and self._read(file) != change.before:
+                if change.is_change and self._read(target.file) != change.before:
                     continue
-                previous = self.records.of(file)
-                done.append((change, previous))
-                if record is not None:  # first: what was written without one could not be undone
-                    self.records.store(file, record)
-                self._write(change, previous or InstallRecord())
-                if record is None:
-                    self.records.store(file, None)
+                self._write(change)
             except OSError as error:
                 raise _refused(target, error, undo=undo) from error
-            return
+            return change
         raise ConfigError(
-            f"Another program keeps writing {file}.",
+            f"Another program keeps writing {target.file}.",
             action=f"Quit {self.agent.title} and try again.",
         )
 
-    def _write(self, change: FileChange, record: InstallRecord) -> None:
+    def _write(self, change: FileChange) -> None:
         if not change.is_change:
             return
         file = self._real(change.file)
         if change.after is None:
             delete_file(file)
-            _remove_folders(record.made_folders)
+            self._remove_empty_folders(change.file)
         else:
             make_folder(file.parent)
             # An existing file is the agent's: it keeps its mode.
             is_private = self.request.scope is InstallScope.USER and change.before is None
             replace_file(file, change.after.encode(), private=is_private)
 
-    def _put_back(self, done: Sequence[tuple[FileChange, InstallRecord | None]]) -> None:
-        """Give files and records their old content back, as far as the disk permits."""
-        for change, previous in reversed(done):
-            with suppress(OSError, ValueError):
-                made = self.records.of(change.file) or InstallRecord()
-                if self._read(change.file) == change.after:
-                    self._write(FileChange(change.file, change.after, change.before), made)
-                _remove_folders(made.made_folders)
-                self.records.store(change.file, previous)
+    def _remove_empty_folders(self, file: Path) -> None:
+        """Remove the folders that held nothing but a file, below the home or the project."""
+        tops = (self.request.user, self.request.project, self.workspace)
+        for folder in file.parents:
+            is_below = any(top in folder.parents for top in tops)
+            if folder in tops or not is_below or any(folder.iterdir()):
+                return
+            folder.rmdir()
 
     def _read(self, file: Path) -> str | None:
         boundary = self.request.boundary_of(file)
@@ -271,16 +248,6 @@ class Installer:
         return file.resolve() if boundary is None else resolve_inside(file, boundary)
 
 
-def _missing_folders(file: Path) -> tuple[str, ...]:
-    return tuple(str(folder) for folder in reversed(file.parents) if not folder.exists())
-
-
-def _remove_folders(folders: tuple[str, ...]) -> None:
-    for folder in reversed(folders):
-        if Path(folder).is_dir() and not any(Path(folder).iterdir()):
-            Path(folder).rmdir()
-
-
 def _refused(
     target: AgentFile, error: OSError | ValueError | RecursionError, *, undo: bool
 ) -> ConfigError:
@@ -291,52 +258,3 @@ def _refused(
         f"{target.file} cannot be changed ({reason}){left}.",
         action=f"Correct it and try again, or {verb} yourself:\n{snippet(target)}",
     )
-
-
-class InstallRecords:
-    """What was added to which file, kept in the home so that exactly that can be removed."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def of(self, file: Path) -> InstallRecord | None:
-        """Return the record of a file; None if there is none, or it is damaged.
-
-        Raises:
-            OSError: it cannot be read.
-
-        """
-        try:
-            kept = self._all()[str(file)]
-            return InstallRecord(
-                pieces=tuple(map(str, kept["pieces"])),
-                made=tuple(tuple(map(str, path)) for path in kept["made"]),
-                made_file=bool(kept["made_file"]),
-                made_folders=tuple(map(str, kept["made_folders"])),
-            )
-        except (KeyError, TypeError):
-            return None
-
-    def store(self, file: Path, record: InstallRecord | None) -> None:
-        """Store the record of a file; None removes it.
-
-        Raises:
-            OSError: it cannot be written.
-
-        """
-        records = self._all()
-        if record is None and str(file) not in records:
-            return
-        records.pop(str(file), None)
-        if record is not None:
-            records[str(file)] = asdict(record)
-        make_private_folder(self._file.parent)
-        text = json.dumps(records, ensure_ascii=False, indent=2) + "\n"
-        replace_file(self._file, text.encode(), private=True)
-
-    def _all(self) -> dict[str, dict[str, list[str]]]:
-        try:
-            records = json.loads(self._file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return {}
-        return records if isinstance(records, dict) else {}
