@@ -49,10 +49,9 @@ $(INSTALLED): pyproject.toml locks/install.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(INSTALLED)
 
-$(TESTED): $(INSTALLED) locks/test.txt locks/encrypted.txt
+$(TESTED): $(INSTALLED) locks/test.txt
 	@echo "Installing what the tests need into $(VENV) …"
 	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/test.txt
-	$(PIP) --no-compile --no-deps --require-hashes --requirement locks/encrypted.txt --upgrade --target $(VENV)/encrypted
 	@touch $(TESTED)
 
 # Tried where nothing of the checkout is: the wheel alone must hold all that the program needs.
@@ -156,7 +155,6 @@ lock: $(INSTALLED)
 	$(PIP) 'uv>=0.9'
 	$(COMPILE) pyproject.toml --extra multilingual --group build --output-file locks/install.txt
 	$(COMPILE) pyproject.toml --group dev --constraint locks/install.txt --output-file locks/test.txt
-	$(COMPILE) --group encrypted --output-file locks/encrypted.txt
 
 licences: $(TESTED)
 	$(BIN)/python -m tools.licences

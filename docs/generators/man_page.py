@@ -30,7 +30,6 @@ _ENVIRONMENT = (
         "Keys of vendors, for the providers and language models that are theirs.",
     ),
     ("RECOLLECT_TOKEN", "What requests to `serve` and `mcp --http` have to bring."),
-    ("RECOLLECT_KEY", "Key that encrypts the index and the cache: 64 hexadecimal digits."),
     ("NO_COLOR", "No colours."),
 )
 _FILES = (

@@ -32,7 +32,6 @@ from recollect.providers.registry import open_chat
 from recollect.reports import RECALL_TOKENS, RecallForm, Staleness, Status
 from recollect.search.answer import EmbeddedSearch, Searcher
 from recollect.search.choose import Serving
-from recollect.stores.keys import KEY_VARIABLE, use_key
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
@@ -250,7 +249,6 @@ class Memory(metaclass=_WithoutInternal):
             StoreError: the index cannot be used.
 
         """
-        use_key(setup.places.home, setup.environ.get(KEY_VARIABLE))
         store, notices = open_store(
             setup.store_address, engine=setup.config.vector_engine, agent=setup.agent
         )

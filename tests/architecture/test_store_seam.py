@@ -56,4 +56,4 @@ def test_a_store_has_no_public_methods_beyond_its_roles_that_others_could_come_t
     sqlite = {name for name in dir(SqliteStore) if not name.startswith("_")}
 
     assert set() == ram - promised
-    assert {"adopt", "open", "repair"} == sqlite - promised
+    assert {"open", "repair"} == sqlite - promised

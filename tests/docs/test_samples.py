@@ -26,7 +26,6 @@ RUN = {"bash", "python", "console"}
 NOT_CODE = {"text", "toml", "json", "yaml", "markdown"}
 NOT_RUN = {
     "README.md": 3,
-    "docs/how-to/encrypt.md": 1,
     "docs/how-to/fresh.md": 1,
     "docs/how-to/postgres.md": 2,
     "docs/how-to/serve-memories.md": 3,

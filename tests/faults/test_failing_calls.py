@@ -97,17 +97,6 @@ def test_an_index_is_not_replaced_over_a_read_that_fails_once(faults: Faults) ->
         assert [] == list((faults.disks.disk / "home" / "memory").glob("*damaged*"))
 
 
-def test_an_index_is_not_replaced_by_a_copy_without_its_log(faults: Faults) -> None:
-    """An earlier version is copied. Closing the copy moves its log into it, or tells nobody."""
-    migrate = _BY_NAME["migrate v5"]
-    ended = fail(faults, migrate, call="read", path=".copy-wal", kind=EIO)
-
-    assert 0 == ended.code, ended.said
-    assert "damaged" not in ended.said
-    assert [] == list((faults.disks.disk / "home" / "memory").glob("*damaged*"))
-    assert [] == list((faults.disks.disk / "home" / "memory").glob("*copy*"))
-
-
 def test_an_index_that_the_disk_cannot_read_is_left_as_it_is_until_a_reset(
     faults: Faults,
 ) -> None:
@@ -180,7 +169,7 @@ def test_forgetting_on_a_disk_that_dies_halfway_can_be_repeated(faults: Faults) 
 def test_an_index_with_checksums_is_not_written_without_them(faults: Faults) -> None:
     no_memory = Fault(0, "", "", MEMORY_KINDS[0])  # the extension that writes them is not loaded
 
-    assert [] == list(faults.attempt(_BY_NAME["migrate v10"], no_memory))
+    assert [] == list(faults.attempt(_BY_NAME["index edits"], no_memory))
 
 
 def test_an_installation_that_fails_halfway_is_taken_back(faults: Faults) -> None:

@@ -367,7 +367,7 @@ def test_one_of_another_version_is_not_used_and_ends(place: Place) -> None:
 def test_variables_that_a_process_reads_once_must_be_the_same(place: Place) -> None:
     process = place.start()
 
-    for variable in ("TZ", "LANG", "PYTHONWARNINGS", "RECOLLECT_KEY"):
+    for variable in ("TZ", "LANG", "PYTHONWARNINGS"):
         ended = place.ask("search", "kettle", given=b"", **{variable: "default"})
         assert "click" in place.loaded, ended
 

@@ -22,7 +22,7 @@ from tools.licences import PAGE, rows
 from tools.packages import packages, pinned
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCKS = {name: ROOT / "locks" / f"{name}.txt" for name in ("install", "test", "encrypted")}
+LOCKS = {name: ROOT / "locks" / f"{name}.txt" for name in ("install", "test")}
 FREE = re.compile(
     r"(?:0BSD|Apache-2\.0|BSD-[23]-Clause|CC0-1\.0|MIT|MIT-0|MPL-2\.0|PSF-2\.0|Unlicense|Zlib"
     r"|LicenseRef-any-OSI| |AND|OR|\(|\))+"
@@ -78,7 +78,6 @@ def locked_versions(lock: str, line: str) -> list[str]:
         ("install", PYPROJECT["build-system"]["requires"]),
         ("test", PYPROJECT["project"]["dependencies"]),
         ("test", PYPROJECT["dependency-groups"]["dev"]),
-        ("encrypted", PYPROJECT["dependency-groups"]["encrypted"]),
     ],
 )
 def test_the_locks_are_as_pyproject_asks(lock: str, lines: list[str]) -> None:

@@ -6,15 +6,12 @@ an index knows the path of its workspace.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import apsw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Ended]
 
-INDEXES = Path(__file__).parent.parent / "fixtures" / "indexes"
 EXPORTS = Path(__file__).parent.parent / "fixtures" / "exports"
 CONVERSATION = "sessions/chatgpt/6957a1e0-aaaa-8001-a001-000000000001.jsonl"
 _NOTES = {
@@ -44,12 +40,11 @@ class Operation:
     name: str
     arguments: tuple[str, ...]
     disk: str = "indexed"
-    """Where it starts: `empty`, `indexed`, `edited`, `installed`, or `v1` and so on."""
+    """Where it starts: `empty`, `indexed`, `edited`, `installed` or `imported`."""
     answers: str = ""
     """What its output contains if it did what was asked."""
 
 
-VERSIONS = tuple(sorted(int(file.name.split(".")[0][1:]) for file in INDEXES.glob("v*.sqlite.gz")))
 OPERATIONS = (
     Operation("index", ("index",), disk="empty"),
     Operation("index edits", ("index",), disk="edited"),
@@ -71,7 +66,6 @@ OPERATIONS = (
     Operation("cache prune", ("cache", "prune", "--all")),
     Operation("verify", ("verify",)),
     Operation("status", ("status",)),
-    *(Operation(f"migrate v{each}", ("index",), disk=f"v{each}") for each in VERSIONS),
 )
 
 
@@ -134,8 +128,6 @@ class Disks:
             self.restore("indexed")
             self._done("sessions", "import", f"{self.disk}/user/export")
             self._done("index")
-        else:
-            self._make_old(name)
 
     def _make_empty(self) -> None:
         self._clear()
@@ -172,13 +164,6 @@ class Disks:
         _write(workspace / "memory" / "boats.md", "# Boats\n\nThe Petrel was sold.\n")
         _write(workspace / "memory" / "tools.md", "# Tools\n\nA new telescope was bought.\n")
         (workspace / "memory" / "2026-03-01.md").unlink()
-
-    def _make_old(self, name: str) -> None:
-        """Put an index of an earlier version in the place of the one that there is."""
-        self.restore("indexed")
-        [file] = (self.disk / "home" / "memory").glob("*.sqlite")
-        file.write_bytes(gzip.decompress((INDEXES / f"{name}.sqlite.gz").read_bytes()))
-        apsw.Connection(str(file)).close()
 
     def _done(self, *arguments: str) -> None:
         ended = self._run(arguments)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from recollect.config import Places, agent_of
 from recollect.errors import StoreError
 from recollect.reports import AgentStatus
-from recollect.stores.keys import KEY_VARIABLE, use_key
 from recollect.stores.registry import SUFFIX, check_engine, inspect_file, remove_file
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 def list_agents(environ: Mapping[str, str] | None = None) -> list[AgentStatus]:
     """Describe every index of the home, in the order of the agents' ids."""
     places = Places.of(os.environ if environ is None else environ)
-    use_key(places.home, (os.environ if environ is None else environ).get(KEY_VARIABLE))
     folder = places.index_of("any").parent
     return [_described(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.config.edit import settings_in, writable, write_settings
-from recollect.config.load import ARGUMENTS, ENVIRONMENT, load_config, log_notices
+from recollect.config.load import ARGUMENTS, ENVIRONMENT, load_config
 from recollect.config.openclaw import PROVIDER_SETTINGS, default_file, translate
 from recollect.config.paths import find_workspace, settings_text
 from recollect.config.schema import SETTINGS, canonical, read_setting
@@ -124,7 +124,6 @@ class SettingsFiles:
 
         """
         config = self._load()
-        log_notices(config)
         if key is None:
             return [
                 _state(name, config) for name in SETTINGS if everything or name in config.origins

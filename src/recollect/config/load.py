@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 from recollect.config.home import user_folder
 from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
 from recollect.config.schema import (
-    RETIRED,
     SETTINGS,
     Config,
     canonical,
     compose,
     flatten,
     read_setting,
-    retired,
 )
 from recollect.errors import ConfigError
 from recollect.providers.keys import Variables
@@ -39,7 +37,7 @@ ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
 """Origins that win over every file."""
 _PREFIX = "RECOLLECT_"
-_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN", "HOOKS", "KEY"}
+_NOT_SETTINGS = {"HOME", "WORKSPACE", "AGENT", "CONFIG", "TOKEN", "HOOKS"}
 _TESTS = "TEST_"
 _OF_ONE_PROVIDER = ("model", "dimensions", "remote.base_url", "remote.api_key")
 _MAX_PROJECT_PATHS = 64
@@ -76,13 +74,9 @@ def load_config(
     """
     values = {key: setting.default for key, setting in SETTINGS.items()}
     origins: dict[str, str] = {}
-    notices: list[str] = []
     project = str(workspace / PROJECT_FILE)
     for origin, layer in _layers(workspace, user_file, environ, arguments, texts):
         for given, value in layer.items():
-            if notice := retired(given, origin=origin):
-                notices.append(notice)
-                continue
             key, checked = read_setting(given, value, origin=origin)
             if origin == project:
                 _check_paths(key, checked, project)
@@ -90,14 +84,7 @@ def load_config(
             origins[key] = origin
     _check_provider(values, origins)
     _check_media(values, origins)
-    config = compose(
-        Config,
-        values,
-        values=values,
-        origins=origins,
-        user_file=user_file,
-        notices=tuple(notices),
-    )
+    config = compose(Config, values, values=values, origins=origins, user_file=user_file)
     walk = replace(
         config.ingest.walk,
         stays_inside=origins.get("extra_paths") == project,
@@ -110,14 +97,6 @@ def load_config(
         provider=replace(config.provider, variables=variables),
         chat=replace(config.chat, variables=variables),
     )
-
-
-def log_notices(config: Config) -> None:
-    """Warn of settings that no longer have an effect."""
-    for notice in config.notices:
-        import logging  # noqa: PLC0415 - hardly any setting is retired
-
-        logging.getLogger(__name__).warning(notice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +140,6 @@ class Setup:
             environ=found.environ,
             arguments=settings or {},
         )
-        log_notices(config)
         found.check_home()
         return cls(
             found.folder,
@@ -196,7 +174,6 @@ class Setup:
             environ=environ,
             arguments={**_HOSTED, **(settings or {})},
         )
-        log_notices(config)
         return cls(nowhere, "", None, places, config, environ)
 
     def for_agent(self, agent: str) -> Setup:
@@ -384,7 +361,7 @@ def variable_name(key: str) -> str:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    by_variable = {variable_name(key).removeprefix(_PREFIX): key for key in (*SETTINGS, *RETIRED)}
+    by_variable = {variable_name(key).removeprefix(_PREFIX): key for key in SETTINGS}
     found: dict[str, object] = {}
     for name, value in environ.items():
         variable = name.removeprefix(_PREFIX)

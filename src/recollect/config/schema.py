@@ -100,8 +100,6 @@ class Config:
     """Where each setting was set that is not at its default."""
     user_file: Path
     """The user's own settings file, which may not exist."""
-    notices: tuple[str, ...] = ()
-    """Settings that are still set somewhere and no longer have an effect."""
 
     @property
     def cache_bytes(self) -> int:
@@ -132,11 +130,6 @@ def _parts(options: object) -> Iterator[tuple[str, Setting | Callable[..., objec
 
 
 SETTINGS: dict[str, Setting] = {row.key: row for row in _settings(Config)}
-RETIRED = {
-    "hyde.seconds": "Set `llm.seconds` instead.",
-    "sessions.quota": "At most half of the hits are transcripts while comparable notes are left.",
-}
-"""Settings of earlier versions, and what there is instead. Setting one is never an error."""
 
 
 def flatten(
@@ -158,12 +151,6 @@ def canonical(key: str) -> str:
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found[1].lower(), key)
 
 
-def retired(key: str, *, origin: str) -> str | None:
-    """Return a notice if a setting no longer has an effect, else None."""
-    advice = RETIRED.get(canonical(key))
-    return None if advice is None else f"{origin}: `{key}` no longer has an effect. {advice}"
-
-
 def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
     """Return the canonical key and the checked value.
 
@@ -172,8 +159,6 @@ def read_setting(key: str, value: object, *, origin: str) -> tuple[str, object]:
 
     """
     name = canonical(key)
-    if name in RETIRED:
-        raise ConfigError(f"{origin}: `{key}` no longer has an effect.", action=RETIRED[name])
     if name not in SETTINGS:
         import difflib  # noqa: PLC0415 - only for a mistake
 

@@ -1,8 +1,8 @@
 """Reads the paths of an index file before the store's own library is loaded.
 
 A server that is starting has milliseconds to say what a memory holds. Python's own SQLite is enough
-for one query. Whatever is in the way, such as encryption or another process that writes, gives
-None: the store itself will explain it.
+for one query. Whatever is in the way, such as another process that writes, gives None: the store
+itself will explain it.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect.config import Places, Setup, agent_of, find_workspace, load_config
-from recollect.config.schema import RETIRED, SETTINGS
+from recollect.config import Places, agent_of, find_workspace, load_config
+from recollect.config.schema import SETTINGS
 from recollect.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -224,33 +224,3 @@ def test_other_modalities_than_those_embedded_are_refused(tmp_path: Path, value:
         load(tmp_path, user=f"[multimodal]\nmodalities = {value}\n")
 
     assert "Give a list of image, audio." == caught.value.action
-
-
-@pytest.mark.parametrize("key", RETIRED)
-def test_a_setting_of_an_earlier_version_gets_a_notice(tmp_path: Path, key: str) -> None:
-    project = f"{key} = 1\nmax_results = 3\n"
-    variable = "RECOLLECT_" + key.replace(".", "_").upper()
-
-    config = load(tmp_path, project=project, user=f"{key} = 2", environ={variable: "x"}, **{key: 4})
-
-    said = f"`{key}` no longer has an effect. {RETIRED[key]}"
-    origins = (tmp_path / "recollect.toml", tmp_path / "user.toml", "environment", "arguments")
-    expected = tuple(f"{origin}: {said}" for origin in origins)
-    assert (expected, 3) == (config.notices, config.search.max_results)
-    assert key not in SETTINGS
-
-
-def test_an_opened_memory_warns_of_settings_without_effect(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    Setup.of(
-        tmp_path,
-        agent=None,
-        config_file=tmp_path / "none.toml",
-        settings={"sessions.quota": 1},
-        environ={"HOME": str(tmp_path)},
-    )
-
-    assert ["arguments: `sessions.quota` no longer has an effect."] == [
-        each.removesuffix(f" {RETIRED['sessions.quota']}") for each in caplog.messages
-    ]

@@ -11,7 +11,6 @@ import pytest
 
 from recollect.errors import StoreError
 from recollect.stores.sqlite.cache import SqliteVectorCache
-from recollect.stores.sqlite.connect import connect
 from recollect.types import Background, Fingerprint, digest_of
 
 if TYPE_CHECKING:
@@ -22,27 +21,6 @@ SPACE = Fingerprint("test", "org/model", 8, "plain")
 OTHER = Fingerprint("test", "org/model", 8, "other")
 TODAY = date(2026, 3, 1)
 VECTOR_BYTES = 32
-FIRST_VERSION = f"""
-    CREATE TABLE spaces (
-        id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, mean REAL, deviation REAL
-    ) STRICT;
-    CREATE TABLE vectors (
-        space INTEGER NOT NULL REFERENCES spaces (id), digest BLOB NOT NULL,
-        used_on INTEGER NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (space, digest)
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX vectors_by_use ON vectors (used_on);
-    CREATE TABLE totals (vectors INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
-    INSERT INTO totals VALUES (0, 0);
-    CREATE TRIGGER vector_added AFTER INSERT ON vectors BEGIN
-        UPDATE totals SET vectors = vectors + 1, bytes = bytes + length(new.vector);
-    END;
-    CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
-        UPDATE totals SET vectors = vectors - 1, bytes = bytes - length(old.vector);
-    END;
-    INSERT INTO spaces (id, fingerprint) VALUES (1, '{SPACE}');
-    INSERT INTO vectors VALUES (1, unhex('{digest_of(b"a")}'), 1, zeroblob({VECTOR_BYTES}));
-    PRAGMA user_version = 1;
-"""  # noqa: S608 - our own numbers
 
 
 @pytest.fixture
@@ -88,22 +66,6 @@ def test_word_codes_are_cached_with_their_vector_or_added_to_it(cache: SqliteVec
     status = cache.status()
     assert status is not None
     assert (2, 2 * VECTOR_BYTES + 8) == (status.vectors, status.size_bytes)
-
-
-def test_a_cache_of_the_first_version_keeps_its_vectors(path: Path) -> None:
-    path.parent.mkdir(parents=True)
-    with closing(connect(path, writable=True)) as connection:
-        connection.pragma("auto_vacuum", 2)
-        connection.execute("VACUUM")
-        connection.execute(FIRST_VERSION)
-    with closing(SqliteVectorCache(path, max_bytes=1000)) as cache:
-        found = cache.get(SPACE, digests=digests("a"), today=TODAY)
-        cache.put(SPACE, digests=digests("a"), vectors=vectors(1), today=TODAY, words=[b"\x01"])
-        status = cache.status()
-
-    assert digests("a") == list(found)
-    assert status is not None
-    assert (1, VECTOR_BYTES + 1) == (status.vectors, status.size_bytes)
 
 
 def test_nothing_is_written_before_something_is_kept(path: Path, cache: SqliteVectorCache) -> None:

@@ -210,18 +210,6 @@ def test_a_cleared_store_has_no_vectors(store: SqliteStore) -> None:
     assert 9 == len(missing_in(store)) == store.coverage(SPACE).pending
 
 
-def test_vectors_kept_of_a_damaged_file_are_all_that_counts(
-    store: SqliteStore, tmp_path: Path
-) -> None:
-    note(store)
-    store.close()
-    with opened(tmp_path / "fresh.sqlite") as fresh:
-        assert COUNT == fresh.adopt(tmp_path / "index.sqlite")
-        put(fresh, "many.md", "text 1", "other", "text 3")
-
-        assert ["other"] == missing_in(fresh)
-
-
 def test_lost_vectors_are_noticed_and_missing_again(store: SqliteStore) -> None:
     note(store)
     store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")

@@ -28,7 +28,7 @@ ACCEPTED = b"a"
 STDOUT, STDERR, ENDED = b"1", b"2", b"x"
 """The kinds of frames in an answer: output in its order, then the exit code."""
 
-_FIXED = ("PYTHON", "LC_", "LANG", "TZ", "OMP_", "OPENBLAS_", "LD_", "RECOLLECT_KEY")
+_FIXED = ("PYTHON", "LC_", "LANG", "TZ", "OMP_", "OPENBLAS_", "LD_")
 """Variables that a running process has read once and for all."""
 _SET_BY_COMMANDS = {"OPENBLAS_NUM_THREADS": "1"}
 

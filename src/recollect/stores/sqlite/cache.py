@@ -58,8 +58,6 @@ CREATE TABLE IF NOT EXISTS vectors (
 CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used_on);
 CREATE TABLE IF NOT EXISTS totals (vectors INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;
 INSERT INTO totals SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM totals);
-"""
-_TRIGGERS = """
 CREATE TRIGGER vector_added AFTER INSERT ON vectors BEGIN
     UPDATE totals SET vectors = vectors + 1,
         bytes = bytes + length(new.vector) + ifnull(length(new.words), 0);
@@ -71,11 +69,6 @@ CREATE TRIGGER vector_removed AFTER DELETE ON vectors BEGIN
     UPDATE totals SET vectors = vectors - 1,
         bytes = bytes - length(old.vector) - ifnull(length(old.words), 0);
 END;
-"""
-_FROM_1 = """
-ALTER TABLE vectors ADD COLUMN words BLOB;
-DROP TRIGGER vector_added;
-DROP TRIGGER vector_removed;
 """
 _ADD_SPACE = "INSERT OR IGNORE INTO spaces (fingerprint) VALUES (?)"
 _SPACE = "SELECT id FROM spaces WHERE fingerprint = ?"
@@ -290,10 +283,7 @@ def _connected(path: Path, *, writable: bool = True) -> apsw.Connection:
 
 def _create_tables(connection: apsw.Connection, *, path: Path) -> None:
     version = connection.pragma("user_version")
-    if version == 1:  # what was paid for is kept
-        with writing(connection):
-            connection.execute(f"{_FROM_1}{_TRIGGERS} PRAGMA user_version = {_VERSION}")
-    elif version not in (0, _VERSION):
+    if version not in (0, _VERSION):
         raise StoreCorruptError(
             f"The cache {path} is of version {version}.", action="It is replaced."
         )
@@ -302,5 +292,5 @@ def _create_tables(connection: apsw.Connection, *, path: Path) -> None:
         connection.pragma("auto_vacuum", 2)
         connection.execute("VACUUM")
         with writing(connection):
-            connection.execute(f"{_SCHEMA}{_TRIGGERS}")
+            connection.execute(_SCHEMA)
             connection.execute(f"PRAGMA user_version = {_VERSION}")

@@ -22,7 +22,6 @@ from recollect.errors import (
     TermsCorruptError,
 )
 from recollect.stores.sqlite import pages
-from recollect.stores.sqlite.encrypt import require_ciphers, unlock
 from recollect.stores.sqlite.rows import RowError, TermsRowError, has_phrase, is_tagged, text_of
 from recollect.text.files import make_private_file, make_private_folder, restrict
 from recollect.text.globs import matches
@@ -60,21 +59,19 @@ def connect(path: Path, *, writable: bool) -> apsw.Connection:
     with translated(path):
         pages.are_available()  # loads the extension, before the first file is opened
         if writable:
-            if not path.exists():
-                require_ciphers(path)
             _make_private(path)
             return _open_writable(path)
-        return _opened(_open_read_only(path), path, writable=False)
+        return _opened(_open_read_only(path), writable=False)
 
 
 def _open_writable(path: Path) -> apsw.Connection:
     with _folder_locked(path, is_exclusive=False):
         if path.is_file() and path.stat().st_size:
-            return _opened(apsw.Connection(str(path)), path, writable=True)
+            return _opened(apsw.Connection(str(path)), writable=True)
     # One process at a time gives an empty file its header: a connection that was opened before
     # another wrote it would not see that pages have checksums, and write pages without them.
     with _folder_locked(path, is_exclusive=True):
-        return _opened(apsw.Connection(str(path)), path, writable=True)
+        return _opened(apsw.Connection(str(path)), writable=True)
 
 
 def _make_private(path: Path) -> None:
@@ -141,22 +138,19 @@ def _read_by(path: Path, parameters: str) -> apsw.Connection:
     try:
         if _VFS_WITHOUT_LOCKS in parameters:
             connection.pragma("locking_mode", "exclusive")  # needs no shared memory
-        unlock(connection, path, writable=False)
         connection.execute("SELECT 1 FROM sqlite_schema")  # opens the log
-    except (apsw.Error, StoreError):
+    except apsw.Error:
         connection.close()
         raise
     return connection
 
 
-def _opened(connection: apsw.Connection, path: Path, *, writable: bool) -> apsw.Connection:
+def _opened(connection: apsw.Connection, *, writable: bool) -> apsw.Connection:
     try:
-        if writable:
-            if connection.readonly("main"):  # SQLite opens what it may not write to be read
-                raise apsw.ReadOnlyError("it is read-only")
-            unlock(connection, path, writable=True)
+        if writable and connection.readonly("main"):  # SQLite opens it all the same
+            raise apsw.ReadOnlyError("it is read-only")
         _configure(connection, writable=writable)
-    except (apsw.Error, StoreError):
+    except apsw.Error:
         connection.close()
         raise
     return connection

@@ -4,8 +4,8 @@ SQLite's own extension cksumvfs writes and checks them; apsw's wheels carry it. 
 is in the file: rows, indexes, the keyword index, the schema. It takes a page of zeroes for sound,
 so rows that can fill more than one page end with `tail`.
 
-Without the extension, files have no checksums. A file of the other kind is copied when it is
-opened; one that another process has open is left as it is until then.
+Without the extension, files have no checksums. A file of the other kind is replaced like a damaged
+one: written without the extension, it would seem to be one afterwards.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ def are_available() -> bool:
             with checksums must not be written without it.
 
     """
-    if hasattr(apsw, "mc_version"):
-        return False  # its ciphers authenticate pages, and need those bytes
     for file in _EXTRAS.glob("cksumvfs.*"):
         _load(file)
         return True
@@ -64,22 +62,22 @@ def begin(connection: apsw.Connection) -> None:
         connection.pragma("application_id", _MARK)
 
 
-def check(connection: apsw.Connection, *, path: Path) -> bool:
-    """Return whether a file is of the kind that this process writes.
+def check(connection: apsw.Connection, *, path: Path) -> None:
+    """Check that a file is of the kind that this process writes.
 
     Raises:
-        StoreCorruptError: its header says that it has checksums, and that it has none.
+        StoreCorruptError: its header is damaged, or another build of SQLite made the file.
 
     """
     is_marked = int(str(connection.pragma("application_id"))) == _MARK
-    if not are_available():
-        return not is_marked
-    if is_marked and not int(str(connection.pragma("checksum_verification"))):
+    is_sound = is_marked == are_available()
+    if is_sound and is_marked:
+        is_sound = bool(int(str(connection.pragma("checksum_verification"))))
+    if not is_sound:
         raise StoreCorruptError(
-            f"The header of the index {path} is damaged.",
+            f"The header of the index {path} is damaged, or written by another build of SQLite.",
             action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
         )
-    return is_marked
 
 
 def require_end(connection: apsw.Connection, *, path: Path) -> None:

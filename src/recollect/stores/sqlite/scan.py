@@ -125,7 +125,7 @@ class NumpyScan:
             forget_codes(connection, space=space)
 
     def unprepared(self, connection: apsw.Connection) -> Sequence[int]:
-        """Return the spaces whose codes another engine or an earlier version has not made."""
+        """Return the spaces whose codes another engine has not made."""
         return [int(row[0]) for row in connection.execute(_UNCODED, (self.exact_limit,))]
 
     def _shortlist(

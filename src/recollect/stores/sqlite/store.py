@@ -250,7 +250,7 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         return self._rebuild_terms(if_lost=True)
 
     def _prepare_engine(self) -> None:
-        """Make what the engine derives from vectors, where an earlier version has not."""
+        """Make what the engine derives from vectors, where another engine stored them."""
         with self._reading() as connection:
             if not self._engine.unprepared(connection):
                 return
@@ -275,13 +275,6 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         fresh, notices = _replaced(self._path, damaged, engine=self._engine, error=error)
         self._take_over(fresh)
         return notices
-
-    def adopt(self, kept: Path) -> int:
-        """Take over what cannot be read from the files again; return how many vectors."""
-        from recollect.stores.sqlite.salvage import salvage  # noqa: PLC0415 - after damage
-
-        with self._writing() as connection:
-            return salvage(kept, connection, engine=self._engine)
 
     def _take_over(self, fresh: SqliteStore) -> None:
         self._opened, fresh._opened = fresh._opened, None
@@ -376,10 +369,8 @@ def _replaced(
         kept = _set_aside(path)
         store = SqliteStore.open(path, engine=engine)
         store.is_replacement = True
-        vectors = store.adopt(kept)
-    also = f" {vectors} intact vectors were kept." if vectors else ""
     where = f"It was set aside as {kept.name} and is being rebuilt from the files."
-    return store, (f"{what} {where}{also}",)
+    return store, (f"{what} {where}",)
 
 
 def _require_readable(path: Path) -> None:
@@ -426,12 +417,8 @@ def _connected(path: Path, *, engine: Engine, writable: bool) -> apsw.Connection
         with translated(path):
             if writable:
                 pages.require_end(connection, path=path)
-                is_ours = pages.check(connection, path=path)
+                pages.check(connection, path=path)
                 schema.migrate(connection, path=path)
-                if not is_ours:
-                    from recollect.stores.sqlite.salvage import copied  # noqa: PLC0415
-
-                    connection = copied(connection, path)
             else:
                 schema.require_current(connection, path=path)
             engine.prepare(connection)
