@@ -22,19 +22,13 @@ def start() -> None:
 
 
 def main() -> None:
-    """Run the command, here or in the resident process, and exit with its code."""
-    arguments = sys.argv[1:]
-    if arguments == ["--version"]:
+    """Run the command and exit with its code."""
+    if sys.argv[1:] == ["--version"]:
         sys.exit(print_version())
-    from recollect.shells.resident.client import ask_resident  # noqa: PLC0415 - loads little
-
-    code = ask_resident(arguments)
-    if code is not None:
-        sys.exit(code)
     gc.set_threshold(_GARBAGE)
-    from recollect.shells.cli import main as run_here  # noqa: PLC0415 - loads much
+    from recollect.shells.cli import main as run  # noqa: PLC0415 - loads much
 
-    run_here()
+    run()
 
 
 def print_version() -> int:

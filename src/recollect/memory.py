@@ -113,7 +113,7 @@ class Models:
 _INTERNAL = (
     "open_setup", "start_search", "embed_search", "finish_search", "recall_request", "recall_from",
     "finish_in_background", "reader", "count_changes", "verify_models", "exposed", "verify_store",
-    "take_notices", "settle", "is_behind",
+    "take_notices", "is_behind",
 )  # fmt: skip
 """What our own programs call, and nobody else needs."""
 
@@ -161,7 +161,6 @@ class Memory(metaclass=_WithoutInternal):
         self.lock = RLock()
         """Held by the thread that is at work: a connection serves one thread at a time."""
         self._setup = setup
-        self._was_degraded = False
         self._store = store
         self._pushed = pushed
         self._cache = open_cache(
@@ -564,9 +563,7 @@ class Memory(metaclass=_WithoutInternal):
         """
         if isinstance(embedded, Degradation):
             embedded = EmbeddedSearch(started.query, Serving(None, embedded))
-        results = self._searcher.finish(started, embedded)
-        self._was_degraded = bool(results.degraded)
-        return results
+        return self._searcher.finish(started, embedded)
 
     def recall(
         self,
@@ -908,21 +905,6 @@ class Memory(metaclass=_WithoutInternal):
     def take_notices(self) -> tuple[str, ...]:
         """Return what happened to the index and was not reported yet; most reports contain it."""
         return self._syncer.take_notices()
-
-    @synchronized
-    def settle(self) -> bool:
-        """Forget the last search; return True if this memory is now as good as a newly opened one.
-
-        It is not if something did not work: a new one would try again.
-        """
-        self._syncer.hand_over()
-        return (
-            self.config.store == "file:"  # a connection to a server may be lost meanwhile
-            and self._store.is_writable
-            and not self._was_degraded
-            and not self.config.wording.wanted  # answers of a language model are remembered
-            and not self.take_notices()
-        )
 
     @synchronized
     def close(self) -> None:

@@ -32,12 +32,6 @@ TERMINAL = {
     "shells/cli/__init__.py: sys.stdout": 1,
     "shells/cli/shared.py: sys.stderr": 2,
     "shells/mcp/http.py: sys.stderr": 2,
-    # What a resident process printed with the functions above, on its way through a socket.
-    "shells/resident/client.py: os.write": 1,  # a fixed word
-    "shells/resident/client.py: sys.stderr": 2,
-    "shells/resident/client.py: sys.stdout": 2,
-    "shells/resident/server.py: sys.stderr": 3,
-    "shells/resident/server.py: sys.stdout": 3,
     # The protocol's own pipe: JSON, whose texts are neutralised where results are made.
     "shells/mcp/stdio.py: os.write": 1,
 }

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 _NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "is_behind", "is_writable"} | {
     "count_changes",
     "reader",
-    "settle",
     "start_search",
     "embed_search",
     "finish_search",
 }
-"""Objects that belong to the memory's thread, reached with `run`, the steps of a search, and
-what only a resident process needs."""
+"""Objects that belong to the memory's thread, reached with `run`, and the steps of a search."""
 
 
 FILES = Path("/proc/self/fd")

@@ -88,7 +88,6 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["tune", str(cases)],
         ["mcp"],
         ["install", "claude", "--scope", "user"],
-        ["resident", "--seconds", "0.1"],
         ["store", "copy", "file:", f"file:{tmp_path / 'home' / 'copied' / 'index.sqlite'}"],
         ["reset", "--yes"],
     ]

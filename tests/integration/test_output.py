@@ -139,8 +139,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "verify": ((),),
 }
 """Arguments with which each command is tried; what a user or an agent pastes may be hostile."""
-SERVERS = {"mcp", "resident", "serve", "watch"}
-"""Commands that do not end; the servers are asked below. A resident process runs the others."""
+SERVERS = {"mcp", "serve", "watch"}
+"""Commands that do not end; the servers are asked below."""
 
 
 def commands(command: click.Command = cli, name: str = "") -> set[str]:

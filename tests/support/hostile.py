@@ -86,7 +86,6 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("recall",): [["the green lamp", "--budget", "400"]],
     ("remember",): [["--category", "preference", "Ada likes tea"]],
     ("reset",): [["--yes"]],
-    ("resident",): [["--seconds", "0.1"]],
     ("search",): [["green lamp"], ["dark diary", "--explain", "--json"]],
     ("serve",): [["--port", "0"]],
     ("sessions", "forget"): [["sessions/nothing", "--yes"]],

@@ -12,8 +12,7 @@ from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from recollect.config.home import user_folder
-from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text
+from recollect.config.paths import PROJECT_FILE, Places, find_workspace, settings_text, user_folder
 from recollect.config.schema import (
     SETTINGS,
     Config,

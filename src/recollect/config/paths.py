@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.config.home import home_folder, platform_folder, user_folder
 from recollect.errors import ConfigError, WorkspaceError
 from recollect.records import dataclass
 from recollect.stores.registry import SUFFIX
@@ -226,3 +226,28 @@ def agent_of(workspace: Path, *, named: str | None) -> str:
     real = workspace.resolve()
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", real.name).strip("-.")[:40] or "workspace"
     return f"{readable}-{digest_of(str(real).encode())[:8]}"
+
+
+def home_folder(environ: Mapping[str, str]) -> str:
+    """Return the folder with the indexes: as named, or the platform's."""
+    named = environ.get("RECOLLECT_HOME")
+    if named:
+        return os.path.expanduser(named)  # noqa: PTH111 - a text, not a Path
+    return f"{platform_folder(environ, 'data')}/recollect"
+
+
+def platform_folder(environ: Mapping[str, str], kind: str) -> str:
+    """Return where the platform keeps the user's `data`, `cache` or `config`."""
+    if named := environ.get(f"XDG_{kind.upper()}_HOME"):
+        return named
+    home = user_folder(environ)
+    if sys.platform == "darwin":
+        return f"{home}/Library/{'Caches' if kind == 'cache' else 'Application Support'}"
+    if sys.platform == "win32":
+        return environ.get("LOCALAPPDATA") or f"{home}/AppData/Local"
+    return f"{home}/{ {'data': '.local/share', 'cache': '.cache', 'config': '.config'}[kind] }"
+
+
+def user_folder(environ: Mapping[str, str]) -> str:
+    """Return the user's home folder."""
+    return environ["HOME"] if "HOME" in environ else os.path.expanduser("~")  # noqa: PTH111 - a text, not a Path

@@ -78,13 +78,6 @@ class Config:
         switch,
         "log what was recalled for which prompt, for the page; in the home, for you only",
     )
-    resident_seconds: int = user_setting(
-        "resident.idle_seconds",
-        0,
-        whole(0, 86_400),
-        "a search leaves a process that answers the next ones faster, and ends after so many "
-        "seconds without one; 0: none",
-    )
     limits: MemoryLimits = field(default_factory=MemoryLimits)
     watch: WatchOptions = field(default_factory=WatchOptions)
     chat: ChatOptions = field(default_factory=ChatOptions)

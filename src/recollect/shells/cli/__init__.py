@@ -20,8 +20,6 @@ from recollect.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.shells.resident.memories import OpenMemories
-
 ABANDONED = -1
 """The command has succeeded and left a thread at work, which nothing should wait for."""
 FAILED = 1
@@ -45,7 +43,6 @@ COMMANDS = {
     "recall": "search",
     "remember": "facts",
     "reset": "index",
-    "resident": "resident",
     "search": "search",
     "serve": "serve",
     "sessions": "sessions",
@@ -106,32 +103,18 @@ def cli(_options: SharedOptions) -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    code = perform(sys.argv[1:])
+    guard_streams()
+    # Starting a thread per core takes numpy longer than anything a command multiplies.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    code = run(cli, sys.argv[1:])
     if code == ABANDONED:
         sys.stdout.flush()
         os._exit(0)
     sys.exit(code)
 
 
-def perform(arguments: Sequence[str], *, memories: OpenMemories | None = None) -> int:
-    """Run the command line with the streams of this process, made safe; return its exit code."""
-    guard_streams()
-    # Starting a thread per core takes numpy longer than anything a command multiplies.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return run(cli, arguments, memories=memories)
-
-
-def run(
-    command: click.Command, arguments: Sequence[str], *, memories: OpenMemories | None = None
-) -> int:
-    """Run a command, print its error if it fails, and return its exit code.
-
-    Args:
-        command: the command line, or one of its commands.
-        arguments: what follows the program's name.
-        memories: those that stay open between commands; None opens one for this command.
-
-    """
+def run(command: click.Command, arguments: Sequence[str]) -> int:
+    """Run a command, print its error if it fails, and return its exit code."""
     wants_json = "--json" in arguments
     try:
         with system_failures_explained():
@@ -139,7 +122,7 @@ def run(
                 list(arguments),
                 prog_name="recollect",
                 standalone_mode=False,
-                obj=SharedOptions(memories=memories),
+                obj=SharedOptions(),
             )
     except click.UsageError as error:
         if not wants_json:

@@ -109,7 +109,6 @@ def _answer(event: str, options: SharedOptions, *, budget_tokens: int) -> Answer
             return {}
         with replace(options, workspace=workspace).open_memory(may_be_empty=True) as memory:
             answer = EVENTS[event](memory, given, budget_tokens)
-        options.start_resident(memory)
     except RecollectError as error:
         return _message(f"{error.message} {error.action}")
     except Exception as error:  # noqa: BLE001 - a bug here must not end the agent's session

@@ -83,7 +83,6 @@ def search_command(
     text = render.results_text(results, width=terminal_width(), verbose=verbose)
     options.print(render.results_json(results), text)
     print_remarks(render.results_remarks(results))
-    options.start_resident(memory)
 
 
 def _glob(memory: Memory, path: str) -> str | None:
@@ -115,7 +114,6 @@ def recall_command(
         recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
     options.print(render.recalled_json(recalled), recalled.block or ())
     print_remarks(render.recalled_remarks(recalled))
-    options.start_resident(memory)
 
 
 @click.command("get")

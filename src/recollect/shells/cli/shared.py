@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import shlex
 import shutil
 import sys
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from recollect.memory import Memory
     from recollect.shells.render.shared import MarkedLine
-    from recollect.shells.resident.memories import OpenMemories
     from recollect.types import Progress, Step
 
 ExitCode = TypeVar("ExitCode", int, None)
@@ -68,8 +66,6 @@ class SharedOptions:
     agent: str | None = None
     config_file: Path | None = None
     as_json: bool = False
-    memories: OpenMemories | None = None
-    """Those that stay open between the commands of a resident process."""
 
     @property
     def program(self) -> str:
@@ -116,7 +112,7 @@ class SharedOptions:
             agent=self.agent,
             config_file=self.config_file,
             settings=None,
-            environ=dict(os.environ),  # a resident process replaces them for the next command
+            environ=None,
         )
         if setup.is_above:
             why = setup.why_not_indexed(Path.cwd())
@@ -127,14 +123,7 @@ class SharedOptions:
                 notify(_WHOLE.format(folder=setup.workspace))
             elif left_out := setup.layout.left_out():
                 notify(_LEFT_OUT.format(folder=setup.workspace, named=left_out[0]))
-        return Memory.open_setup(setup) if self.memories is None else self.memories.borrow(setup)
-
-    def start_resident(self, memory: Memory) -> None:
-        """Start the process that answers the next commands, if the settings want one."""
-        if memory.config.resident_seconds and self.memories is None:
-            from recollect.shells.resident.start import start_if_missing  # noqa: PLC0415
-
-            start_if_missing(idle_seconds=memory.config.resident_seconds)
+        return Memory.open_setup(setup)
 
     def print(self, shape: Mapping[str, object], text: str | Iterable[MarkedLine]) -> None:
         """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""
