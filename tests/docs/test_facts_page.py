@@ -1,4 +1,4 @@
-"""docs/facts.md lists what the code knows: categories, attributes, confidences, lifetimes."""
+"""docs/reference/facts.md lists what the code knows: categories, attributes, confidences, lifetimes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from recollect.facts.decay import (
 )
 from recollect.facts.record import CATEGORIES, CONFIDENCES, Fact
 
-PAGE = (ROOT / "docs" / "facts.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "facts.md").read_text(encoding="utf-8")
 
 
 def table(heading: str) -> list[list[str]]:
