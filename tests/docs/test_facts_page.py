@@ -1,4 +1,4 @@
-"""docs/reference/facts.md lists what the code knows: categories, attributes, confidences, lifetimes."""
+"""docs/reference/facts.md lists the categories, attributes, confidences and lifetimes there are."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 _MEGA = 1_000_000
 _MOST_SHOWN_CHARS = 200
+"""Characters of a key or value in a message: a file may hold one of any length."""
 _LIKE = 0.6  # below it, `nonsense` is like `chunk.tokens`
-"""Of a key or value in a message: a file may hold one of any length."""
 T = TypeVar("T")
 
 

@@ -67,7 +67,7 @@ class Listing:
 
     facts: tuple[Fact, ...]
     contradicting: Mapping[str, tuple[Fact, ...]]
-    """By the id of a fact, those that contradict it: one of them should be superseded."""
+    """Facts that contradict each fact, by its id: one of them should be superseded."""
     problems: tuple[Failure, ...]
     """Entries that cannot be read, whatever the filter."""
     superseded: int = 0

@@ -30,7 +30,7 @@ class DuplicateGroup:
     """Valid facts of one scope that say the same."""
 
     kept: Fact
-    """The one that stays: said on purpose, lasting, sure, detailed, and then the oldest."""
+    """The fact to keep: explicit first, then lasting, confident, detailed, oldest."""
     duplicates: tuple[Duplicate, ...]
     """The others, each with why it says what the kept one says."""
     is_merged: bool = False

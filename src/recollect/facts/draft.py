@@ -43,7 +43,7 @@ class LedgerState:
     """The content of the ledger."""
 
     facts: Mapping[str, Fact]
-    """By id, in the order of files and lines."""
+    """Facts by id, in the order of files and lines."""
     places: Mapping[str, Place]
     problems: tuple[Problem, ...]
     forgotten: frozenset[str]

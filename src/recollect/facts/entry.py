@@ -41,7 +41,7 @@ BULLET = re.compile(r"( {0,3})[-*+][ \t]+(?=[^ \t\r\n])")
 """Start of an entry."""
 
 _BLANK = " \t\r\n"
-"""Not all of Unicode's white space: a text may begin with the rest."""
+"""Spaces around a text; other white space of Unicode may begin one."""
 _STRIKE = "~~"
 _ATTRIBUTES = (
     "category", "entity", "key", "value", "tags", "scope", "decay", "confidence", "valid-from",

@@ -107,7 +107,7 @@ def fact_files(folder: Path) -> list[str]:
 
 
 def holds_facts(name: str) -> bool:
-    """Tell whether a file of this name in the ledger's folder holds facts."""
+    """Return whether a file of this name in the ledger's folder holds facts."""
     return name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
 
 

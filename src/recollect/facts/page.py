@@ -77,7 +77,7 @@ class Page:
 
     name: str
     lines: tuple[str, ...]
-    """With their line ends."""
+    """Lines with their line ends."""
     entries: tuple[Placed, ...]
     problems: tuple[Problem, ...]
 

@@ -28,7 +28,7 @@ class Remembered:
     """What happened to a fact."""
 
     fact: Fact
-    """As stored; the known one if it was known; as given if it was forgotten before."""
+    """The fact as stored; the known one if it was known; as given if it was forgotten."""
     decision: Decision
     notices: tuple[str, ...] = ()
     """Remarks for whoever stated it."""
@@ -114,7 +114,7 @@ def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
 
 
 def _is_half_written(draft: Draft, old: Fact, *, by: Fact) -> bool:
-    """Tell whether only one of two facts names the other: the disk failed between their files."""
+    """Return whether only one of two facts names the other: the disk failed between their files."""
     return successors_of(draft.facts).get(old.id) == by.id and (
         old.superseded_by != by.id or old.id not in by.supersedes
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from recollect.ingest.walk import Found
 
 MOST_CHANGES = 100
-"""In one request."""
+"""Changes in one request."""
 _MOST_CHARS = 1_000_000  # in one request: escaped, it is still below the server's limit
 _TRIES = 5  # of one request, and of the whole if other clients write meanwhile
 _SECONDS = 60.0

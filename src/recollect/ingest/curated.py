@@ -29,7 +29,7 @@ class Annotation:
 
 
 def is_curated(path: str) -> bool:
-    """Tell whether a stored path names one of the curated files."""
+    """Return whether a stored path names one of the curated files."""
     return path in CURATED
 
 

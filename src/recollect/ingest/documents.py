@@ -224,7 +224,7 @@ def make_plan(sources: Sequence[Source], *, known: Stored, force: bool) -> Plan:
 
 
 def _with_stored(failed: Sequence[Failure], known: Stored) -> tuple[Failure, ...]:
-    """Note of which failures an earlier version stays in the index."""
+    """Mark failures whose previous version is still indexed."""
     paths = sorted(path for _, path in known) if failed else []
 
     def is_stored(failure: Failure) -> bool:
@@ -252,7 +252,7 @@ def _is_current(taken: Taken, known: Stored, source: Source) -> bool:
 
 
 def _is_known(document: Document, known: Stored) -> bool:
-    """Tell whether even the stat is stored, so that nothing has to be written."""
+    """Return whether even the stat is stored, so that nothing has to be written."""
     before = known.get((document.source, document.path))
     state = (document.stat, document.is_settled)
     return before is not None and (before.stat, before.is_settled) == state

@@ -32,7 +32,7 @@ class Seen(NamedTuple):
     """A file that was found."""
 
     path: str
-    """As stored: relative to the workspace, with forward slashes."""
+    """Path as stored: relative to the workspace, with forward slashes."""
     file: str
     real: str
     """Its path with all links resolved, which identifies the file."""

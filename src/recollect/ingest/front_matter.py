@@ -30,9 +30,9 @@ _TAGS = ("tags", "tag", "keywords")
 _ALIASES = ("aliases", "alias")
 _SUPERSEDED_BY = ("superseded_by", "superseded-by", "replaced_by", "replaced-by")
 _NOTHING = frozenset({"", "null", "~", "false", "no", "none", "n/a", "-"})
-"""As the successor, say that there is none: templates have the key in every note."""
+"""Values of the successor that mean none: templates have the key in every note."""
 _OUTDATED = frozenset({"superseded", "replaced", "obsolete", "outdated", "deprecated"})
-"""As a `status`, say that a note no longer holds."""
+"""Values of `status` of a note that no longer holds."""
 _MAX_NAMES = 5
 _MAX_NAMES_CHARS = 200
 """Names are repeated with every chunk, so they must stay short."""
@@ -42,7 +42,7 @@ _QUOTES = "\"'[]{} \t"
 _DAY_OR_NUMBER = deferred(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE)
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
-"""Of aliases, and of other values: more is a drawing or another program's data."""
+"""Characters of aliases, and of other values; more is another program's data."""
 _MAX_TOML_CHARS = 4000
 """The parser takes quadratic time for a key of many parts."""
 _MAX_TOML_DEPTH = 20

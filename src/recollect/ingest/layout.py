@@ -117,7 +117,7 @@ class Layout:
         )
 
     def is_whole(self) -> bool:
-        """Tell whether every Markdown file below the workspace is a note."""
+        """Return whether every Markdown file below the workspace is a note."""
         return self.names() == [WHOLE]
 
     def refusal(self) -> str | None:
@@ -153,7 +153,7 @@ class Layout:
         return None
 
     def _holds_only_facts(self) -> bool:
-        """Tell whether memory/ holds nothing but the ledger, which any workspace may have."""
+        """Return whether memory/ holds nothing but the ledger, which any workspace may have."""
         try:
             folder = resolve_inside(self.root / FOLDER, self.root)
             with scan_inside(folder, self.root) as entries:

@@ -170,7 +170,7 @@ def describe(holder: Holder) -> str:
 
 
 def is_gone(holder: Holder) -> bool:
-    """Tell whether a holder died or fell silent, so that its lease may be taken over."""
+    """Return whether a holder died or fell silent, so that its lease may be taken over."""
     if time.time() - holder.beat > _SILENT_SECONDS:
         return True
     return holder.host == platform.node() and not _is_alive(holder.pid)
@@ -189,7 +189,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Tell whether a process has ended but its parent has not noticed, where the OS shows it."""
+    """Return whether a process has ended but its parent has not noticed, where the OS shows it."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -75,7 +75,7 @@ class Block(NamedTuple):
     depth: int = 0
     """How many list entries or tables the block is inside of."""
     level: int = 0
-    """Of a heading: 1 to 6."""
+    """Level of a heading: 1 to 6."""
     title: str = ""
 
 
@@ -141,7 +141,7 @@ class _BlockReader:
         return True
 
     def _continues(self, number: int, text: str, column: int) -> bool:
-        """Tell whether the line belongs to the block directly above it."""
+        """Return whether the line belongs to the block directly above it."""
         if self._open is None:
             return False
         if not self._is_text:
@@ -181,7 +181,7 @@ class _BlockReader:
         )
 
     def _interrupts(self, text: str, column: int) -> bool:
-        """Tell whether the line starts a block although it is directly below a paragraph."""
+        """Return whether the line starts a block although it is directly below a paragraph."""
         kind = self._kind(text, column)
         if kind is not _BULLET:
             return kind is not _TEXT

@@ -51,7 +51,7 @@ class MediaFormat:
 
 
 def _is_mp3(head: bytes) -> bool:
-    """Tell whether an ID3 tag or an MPEG layer III frame starts here."""
+    """Return whether an ID3 tag or an MPEG layer III frame starts here."""
     is_frame = head[:1] == b"\xff" and len(head) > 1 and head[1] & _SYNC_BITS == _SYNC_BITS
     return head.startswith(b"ID3") or (is_frame and head[1] & _LAYER_BITS == _LAYER_3)
 

@@ -84,7 +84,7 @@ def document_of(found: Found, content: bytes, stat: Stat, *, is_settled: bool) -
 
 
 def is_settled(stat: Stat, *, now_ns: int) -> bool:
-    """Tell whether a file is old enough that any later write would change its stat."""
+    """Return whether a file is old enough that any later write would change its stat."""
     return now_ns - stat.mtime_ns > _SETTLING_NS
 
 

@@ -38,7 +38,7 @@ class Found(NamedTuple):
     """A file to index."""
 
     path: str
-    """As stored: relative to the workspace, with forward slashes; may start with `../`."""
+    """Path as stored: relative to the workspace, with forward slashes; may start with `../`."""
     place: Path | str
     """The file; a Path is made of it when it is read, which few are."""
     boundary: Path
@@ -46,7 +46,7 @@ class Found(NamedTuple):
     stat: Stat
     source: SourceKind
     media: Modality | None = None
-    """None for a text."""
+    """Kind of media file; None for a text."""
 
     @property
     def file(self) -> Path:

@@ -415,4 +415,4 @@ AGENTS = {
         ),
     )
 }
-"""By the name that the command line knows."""
+"""Agents by their name on the command line."""

@@ -36,9 +36,9 @@ class FileChange:
 
     file: Path
     before: str | None
-    """None if there was no file."""
+    """Content before; None if there was no file."""
     after: str | None
-    """None if the file is deleted."""
+    """Content after; None if the file is deleted."""
 
     @property
     def is_change(self) -> bool:

@@ -48,7 +48,7 @@ class RemoteOptions:
         optional(url),
         "address of a server that speaks the provider's format",
     )
-    """None is the vendor's address, or the one in its environment variable."""
+    """Address; None is the vendor's, or the one in its environment variable."""
     api_key: str | None = user_setting(
         "remote.api_key",
         None,
@@ -170,7 +170,7 @@ class ChatOptions:
     base_url: str | None = user_setting(
         "llm.base_url", None, optional(url), "address of a server that speaks the provider's format"
     )
-    """None is the vendor's address, or the one in its environment variable."""
+    """Address; None is the vendor's, or the one in its environment variable."""
     api_key: str | None = user_setting(
         "llm.api_key",
         None,
@@ -182,5 +182,5 @@ class ChatOptions:
         "llm.redact", True, switch, "mask keys and passwords in texts that are sent"
     )
     timeout_seconds: float = 120.0
-    """For one request, which includes writing the whole reply."""
+    """Seconds for one request, which includes writing the whole reply."""
     variables: Variables = field(default_factory=Variables)

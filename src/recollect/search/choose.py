@@ -25,13 +25,13 @@ class StoredSpaces:
     """The spaces that a store has vectors in."""
 
     published: Fingerprint | None
-    """The complete one that searches use."""
+    """Published space: complete, and used by searches."""
     held: Fingerprint | None
-    """The same, or one that a run began to fill."""
+    """Published space, or else one that a run began to fill."""
     supplement: Fingerprint | None = None
-    """The one of texts that the model of the others does not read."""
+    """Space of the second model, for texts that the main model does not read."""
     across: Fingerprint | None = None
-    """The one of the others, for questions that their model does not read."""
+    """Third space, for questions that the main model does not read about texts that it reads."""
 
     @classmethod
     def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:

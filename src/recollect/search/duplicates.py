@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.types import Chunk
 
 LONG_WORDS = 30
-"""From here a text says the same under any heading, and as part of a longer text."""
+"""Words from which a text says the same under any heading, and inside a longer text."""
 COMPARED = 100
 """Rows of a ranking that are compared; copies rank next to each other."""
 
@@ -64,7 +64,7 @@ class Originals:
             self._beginnings.update([word[:_SAMPLE_CHARS] for word in words])
 
     def may_hold(self, text: str) -> bool:
-        """Tell whether any of them may say all that a text says: a cheap first test."""
+        """Return whether any of them may say all that a text says: a cheap first test."""
         return bool(self._near(text))
 
     def repeated_by(self, chunk: Chunk) -> int | None:

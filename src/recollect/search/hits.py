@@ -100,7 +100,7 @@ def _repeat(path: str, start_line: int, end_line: int) -> Repeat:
 
 
 def _overlap(better: int, other: int, *, loaded: Loaded) -> bool:
-    """Tell whether chunks of one path share lines."""
+    """Return whether chunks of one path share lines."""
     return (
         loaded.sources[better] is loaded.sources[other]
         and loaded.start_lines[better] <= loaded.end_lines[other]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NEIGHBOURS = 15
 """Nearest vectors that a vector is pulled to, and that trust is measured with."""
 _FEW_SHARE = 4
-"""Of few vectors, every fourth pulls a vector: docs/decisions/vectors.md."""
+"""Divisor of few vectors: every fourth pulls a vector (docs/decisions/vectors.md)."""
 MAX_LAID_OUT = 2500
 """Vectors laid out together, 6 million cosines; further ones go where their nearest are."""
 _MOST_ROUNDS, _LEAST_ROUNDS = 160, 48

@@ -66,7 +66,7 @@ class Pools:
     keyword: KeywordPool
     vector: VectorPool | None
     query_vectors: Vectors | None
-    """Of the question, or of a made-up answer, and of the question in other words."""
+    """Vectors of the question (or the HyDE answer) and of its rewordings."""
     fingerprint: Fingerprint | None
     degraded: Mapping[str, Degradation]
     background: Background | None = None
@@ -99,15 +99,15 @@ class AskedVectors:
 
     provider: Provider
     vectors: Vectors | None = None
-    """None if nothing was asked, or the provider did not answer."""
+    """Vectors of the question; None if the provider was not asked or did not answer."""
     words: QuestionWords | None = None
     """The question word by word, if the model reads it so."""
     degradation: Degradation | None = None
     took_ms: float = 0.0
     supplement: AskedVectors | None = None
-    """The same question in the space of the texts that this provider did not embed."""
+    """The question in the space of the texts that this provider did not embed."""
     background_across: Background | None = None
-    """Of a supplement: the background of cosines between two languages."""
+    """Background of cosines between two languages, for a supplement."""
 
 
 def embed_question(query: Query, provider: Provider) -> AskedVectors:
@@ -254,8 +254,8 @@ def propose_dated(
 ) -> tuple[Pools, Window]:
     """Add the best chunks of the days the question names, however low they rank.
 
-    Also return those days: where none is dated on the days it seems to mean, they are the other
-    ones that it may mean.
+    Also return those days. If nothing is dated in the likelier window, the alternative window is
+    searched and returned.
     """
     dated = _dated(pools, days, query=query, question=question, store=store)
     if not dated and days.otherwise is not None:

@@ -38,7 +38,7 @@ _UNPACKED = 2  # products whose codes are unpacked at once, into what fits a pro
 
 
 def word_weights(asked: QuestionWords, *, question: QueryTerms, corpus: Corpus) -> Floats:
-    """Return the share of each word in what the question tells; they add up to 1."""
+    """Return the share of each word in the question's information; they add up to 1."""
     weights = term_weights(question.terms, stop=question.stop, corpus=corpus)
     of_term = dict(zip(question.terms, weights.tolist(), strict=True))
     of_word = {

@@ -89,7 +89,7 @@ class Archive:
             replace_file(self.folder / _RULES, _RULES_TEXT, private=True)
 
     def is_redacted(self) -> bool:
-        """Tell whether all copies were redacted by the present rules."""
+        """Return whether all copies were redacted by the present rules."""
         try:
             return (self.folder / _RULES).read_bytes() == _RULES_TEXT
         except OSError:
@@ -146,7 +146,7 @@ class Archive:
 
 
 def _has_all(copy: Path, found: FoundTranscript) -> bool:
-    """Tell whether a copy is complete: transcripts only grow, and compressed ones do not."""
+    """Return whether a copy is complete: transcripts only grow, and compressed ones do not."""
     size = found.stat.size_bytes if found.session else found.file.stat().st_size
     return copy.name.endswith(COMPRESSED) or copy.stat().st_size >= size
 

@@ -180,7 +180,7 @@ class SessionBook:
         return self._last_copies(self._chosen(names))
 
     def are_copies_redacted(self) -> bool:
-        """Tell whether the secrets in all imported transcripts are hidden."""
+        """Return whether the secrets in all imported transcripts are hidden."""
         return self._archive.is_redacted()
 
     def forgotten(self) -> frozenset[str]:

@@ -30,7 +30,7 @@ _INJECTED = tag_pattern((
 _RULES_HEADER = re.compile(r"\s*# AGENTS\.md instructions(?: for [^\n]*)?")
 _RULES_END = "</INSTRUCTIONS>"
 _REQUEST_HEADER = "## My request for Codex:"
-"""Before it the editor puts its own context: open files, selections."""
+"""Heading of the request; the editor puts its own context above it."""
 _IMAGE_TAG = re.compile(r"</?image(?:[ \t][^<>\n]*)?>")
 
 _SPEAKERS = frozenset(Speaker)

@@ -49,7 +49,7 @@ class Root:
     place: Path
     """A file or a folder."""
     format: TranscriptFormat | None = None
-    """TranscriptFormat of all files there; None detects it from the first lines of each."""
+    """Format of all files there; None detects it from the first lines of each."""
     is_optional: bool = False
     """True if it may be missing."""
 

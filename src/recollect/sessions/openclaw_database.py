@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Outcome = TypeVar("Outcome")
 
 DATABASE_NAME = "openclaw-agent.sqlite"
-"""At `agents/<agent>/agent/` below OpenClaw's folder."""
+"""Name of the database in `agents/<agent>/agent/` below OpenClaw's folder."""
 SCHEMAS = range(19, 24)
 """Versions of the schema that this module reads: OpenClaw 2026.8.1 to 2026.9.6."""
 FORGOTTEN = "was forgotten in OpenClaw"

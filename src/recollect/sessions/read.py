@@ -58,7 +58,7 @@ class Reading:
 
     transcript: Transcript
     stat: Stat
-    """Of the file, from before it was read."""
+    """Stat of the file, from before it was read."""
 
 
 def reader_of(form: TranscriptFormat, *, is_archive: bool) -> TranscriptReader:

@@ -1,4 +1,4 @@
-"""Decompresses what OpenClaw compressed, archived transcripts and long rows, and compresses it."""
+"""Decompresses and compresses OpenClaw's archived transcripts and long rows."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Guard:
         )
 
     def is_own(self, host: str | None) -> bool:
-        """Tell whether a Host header names this server."""
+        """Return whether a Host header names this server."""
         found = _parsed(host)
         if found is None:
             return False
@@ -155,7 +155,7 @@ class Guard:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach a host."""
+    """Return whether only this machine can reach a host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -163,7 +163,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_same_origin(origin: str | None, *, host: str | None) -> bool:
-    """Tell whether a request comes from a page of this host, or from no page."""
+    """Return whether a request comes from a page of this host, or from no page."""
     if origin is None:
         return True
     parts = _ORIGIN.fullmatch(origin.lower())
@@ -177,7 +177,7 @@ def is_same_origin(origin: str | None, *, host: str | None) -> bool:
 
 
 def is_token(authorization: str | None, token: str) -> bool:
-    """Tell whether a header has the token, in a time that does not depend on it."""
+    """Return whether a header has the token, in a time that does not depend on it."""
     given = bearer_of(authorization)
     if given is None:
         return False

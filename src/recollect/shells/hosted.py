@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _MOST_CALLS = 8
-"""At the same time; each takes a connection, of which a process has ten."""
+"""Calls at the same time; each takes a connection, of which a process has ten."""
 _MOST_OF_ONE = 2
 """Calls of one memory at the same time. Writers of one wait for each other: they leave threads to
 other memories."""
@@ -105,7 +105,7 @@ class HostedMemory:
     """The memory that one request names."""
 
     last_sync = LastSync()
-    """Of a worker that this server does not have."""
+    """Last sync, of a worker that this server does not have."""
     state = "idle"
     is_first_sync = False
 

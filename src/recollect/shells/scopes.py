@@ -31,7 +31,7 @@ class VisibleScopes:
     """The scopes that one server shows, besides the global one."""
 
     names: frozenset[str] | None
-    """None for all of them, as for their owner."""
+    """Names of scopes; None for all of them, as for their owner."""
 
     @property
     def _parsed(self) -> frozenset[FactScope] | None:

@@ -1,1 +1,1 @@
-"""Where do chunks, terms and vectors live? Protocols, a RAM store that defines them, SQLite."""
+"""Where do chunks, terms and vectors live? Protocols, RAM (defines them), SQLite, PostgreSQL."""

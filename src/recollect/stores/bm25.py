@@ -33,7 +33,7 @@ Postings store sums of weighted counts, so another weight needs a migration that
 STOP_WEIGHT = 0.25
 """A function word carries little information, but a query of nothing else still works."""
 MOST = K1 + 1.0
-"""What no frequency of a term exceeds after saturation."""
+"""Bound of a term's frequency after saturation."""
 
 
 @dataclass(frozen=True, slots=True)

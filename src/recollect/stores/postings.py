@@ -42,7 +42,7 @@ class Postings:
     """The chunks of a segment that contain a term."""
 
     places: npt.NDArray[np.uint16] | None
-    """None if `frequencies` has a number for every chunk, zero where the term is absent."""
+    """Places; None if `frequencies` has a number for every chunk, zero where the term is absent."""
     frequencies: npt.NDArray[np.uint8]
     """Counts weighted by field."""
 
@@ -208,7 +208,7 @@ class Part:
     """What a segment holds of a query's terms."""
 
     postings: Sequence[Postings | None]
-    """By term."""
+    """Postings by term."""
     lengths: npt.NDArray[np.integer]
     """Body terms per chunk."""
     visible: Mask | None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _DATABASE = "postgresql"
 SUFFIX = ".sqlite"
-"""Of the files that hold stores and vector caches."""
+"""Suffix of the files that hold stores and vector caches."""
 _SIDE_FILES = ("", "-wal", "-shm", "-journal")
 
 
@@ -119,7 +119,7 @@ def index_database(address: str) -> BuiltIndexes:
 
 
 def is_same_store(one: str, other: str) -> bool:
-    """Tell whether two addresses lead to one store, however they are written.
+    """Return whether two addresses lead to one store, however they are written.
 
     Raises:
         StoreError: a database cannot be reached.

@@ -61,7 +61,7 @@ class TooLargeError(RefusedError):
 
 
 def is_inside(real: Path | str, folder: Path | str) -> bool:
-    """Tell whether a resolved path is a resolved folder, or below it."""
+    """Return whether a resolved path is a resolved folder, or below it."""
     inner, outer = os.fspath(real), os.fspath(folder)
     return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
 
@@ -163,7 +163,7 @@ def check_named(path: Path, workspace: Path) -> None:
 
 
 def _is_named_inside(path: Path, folder: Path) -> bool:
-    """Tell whether a path is below a folder by its name alone, whatever it leads to."""
+    """Return whether a path is below a folder by its name alone, whatever it leads to."""
     named = Path(os.path.abspath(path))  # noqa: PTH100 - pathlib has no such function
     # A folder above may be a link, such as /tmp on a Mac.
     return is_inside(named, os.path.realpath(folder)) or is_inside(

@@ -96,7 +96,7 @@ def _translated(found: re.Match[str], english: str) -> tuple[int, int, str]:
 
 
 def _is_french(text: str) -> bool:
-    """Tell whether most of a question's common words are French; AI and EST are abbreviations."""
+    """Return whether most of a question's common words are French; AI and EST are abbreviations."""
     words = [word.lower() for word in _WORD.findall(text) if len(word) == 1 or not word.isupper()]
     french, other = frozenset(_FRENCH_WORDS.split()), frozenset(_OTHER_WORDS.split())
     return sum(word in french for word in words) > sum(word in other for word in words)

@@ -13,7 +13,7 @@ _VOWELS = frozenset("aeiouy")
 _NOT_SHORT = frozenset("aeiouywxY")
 _VOWEL = deferred("[aeiouy]")
 _REGION = deferred("[^aeiouy]*[aeiouy]+[^aeiouy]")
-"""Up to the first consonant after a vowel: suffixes are cut after it, or after the second one."""
+"""Part up to the first consonant after a vowel: suffixes are cut after one or two of these."""
 _WHOLE_PREFIX = deferred("arsen|commun|emerg|gener|inter|later|organ|past|univers")
 _EXCEPTIONS = {
     "andes": "andes", "atlas": "atlas", "bias": "bias", "cosmos": "cosmos", "early": "earli",
@@ -112,7 +112,7 @@ def _completed(stem: str, first: int) -> str:
 
 
 def _is_short(word: str) -> bool:
-    """Tell whether a word ends with a short syllable."""
+    """Return whether a word ends with a short syllable."""
     if len(word) == 2:  # noqa: PLR2004
         return word[0] in _VOWELS and word[1] not in _VOWELS
     if len(word) > 2 and word[-1] not in _NOT_SHORT and word[-2] in _VOWELS:  # noqa: PLR2004

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     Edit = tuple[int, int, str]
-    """From where to where of a text, and what to put there."""
+    """(start, end, replacement) of an edit of a text."""
 
 TAGS = (
     # Blocks of programs that recall memory or remind the model of something
@@ -76,7 +76,7 @@ class Marker:
 
     pattern: re.Pattern[str]
     replacement: str
-    """With {0} for what was there."""
+    """Replacement, with {0} for what was there."""
 
     def edits(self, folded: str) -> Iterator[Edit]:
         """Yield what to change in a text, given with look-alikes as ASCII."""

@@ -23,7 +23,7 @@ HIDDEN = "***"
 """Replaces a secret that is hidden completely."""
 
 _MIN_SHOWN_CHARS = 18
-"""Of a shorter key, ten characters would reveal too much."""
+"""Characters of a key of which ten may be shown; of a shorter one they reveal too much."""
 _HEAD_CHARS, _TAIL_CHARS = 6, 4
 _MOST_PASSES = 4
 _MAX_NAMED_CHARS = 256
@@ -105,6 +105,6 @@ def _redact_field(name: str, value: object) -> object:
 
 
 def _is_blob(value: str) -> bool:
-    """Tell whether a text is an image or other binary content in base64."""
+    """Return whether a text is an image or other binary content in base64."""
     is_long = len(value) >= _MIN_BLOB_CHARS and _BLOB.fullmatch(value) is not None
     return is_long or _DATA_URL.match(value) is not None

@@ -67,7 +67,7 @@ _RESPELT = (
     "\u2018' \u2019' \u02bb' \u02bc' \u2010- \u2212- æae ÆAE œoe ŒOE øo ØO łl ŁL đd ðd ĐD ÐD ħh ĦH"
     " \u0131i þth ÞTh \u0451\u0435 \u0401\u0415"
 )
-"""Not covered by decomposition: quotes, hyphens, stroked letters, and Russian io, often written
+"""Letters without decomposition: quotes, hyphens, stroked letters, and Russian io, often written
 ie."""
 _SPELLINGS = {ord(pair[0]): pair[1:] for pair in _RESPELT.split()}
 

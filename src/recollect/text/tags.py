@@ -22,15 +22,15 @@ _CHAR = (
     r"[^\s!\"#$%&'()*,.:;<=>?@\[\]\\^`{|}~"
     r"\u2000-\u206F\u2E00-\u2E7F\u3000-\u303F\uFF00-\uFF0F\uFF1A-\uFF20]"
 )
-"""Of a tag in a text: all but spaces and punctuation, so that signs above letters and emoji belong
-to it; and `+`, for #c++."""
+"""Characters of a tag in a text: all but spaces and punctuation, so that signs above letters and
+emoji belong to it; and `+`, for #c++."""
 # Not `[Install](#install)`, `href="#x"` or `\#x`; and a number alone is none.
 _TAG = deferred(
     rf"""(?<![\w&/#\\`"'=])(?<!\]\()#(?=[\d_/-]{{0,{MAX_TAG_CHARS}}}(?![\d_/-]){_CHAR})"""
     rf"({_CHAR}{{1,{MAX_TAG_CHARS}}})"
 )
 _DECLARED = deferred(rf"(?<!\S)#([^\s#]\S{{0,{MAX_TAG_CHARS - 1}}})(?!\S)")
-"""Of front matter and facts, which say themselves where a tag ends: also `node.js` and `2026`."""
+"""Characters of a tag in front matter and facts, which mark its end: also `node.js` and `2026`."""
 _QUOTE = deferred(r"[ \t>]*")
 _FENCE = deferred(
     r"(?P<bullets>(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)*)"

@@ -445,7 +445,7 @@ def _humps(word: str) -> list[str]:
 
 
 def _is_code(word: str, humps: list[str]) -> bool:
-    """Tell whether short parts are words: `getUserById`, but not `siRNA`, `LaTeX` or `mmHg`."""
+    """Return whether short parts are words: `getUserById`, but not `siRNA`, `LaTeX` or `mmHg`."""
     are_spoken = all(len(hump) > 1 and _SPOKEN_HUMP.fullmatch(hump) for hump in humps)
     has_word = max(map(len, humps)) >= _MIN_HUMP_CHARS
     return are_spoken and has_word and _CODE_NAME.fullmatch(word) is not None

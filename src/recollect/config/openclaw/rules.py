@@ -185,7 +185,7 @@ RULES: dict[str, Rule] = {
     ),
     "store.vector.extensionPath": _no("sqlite-vec comes with the extra `vec`."),
 }
-"""By the name below memory search. `multimodal` is missing: see `map_key`."""
+"""Rules by the name of a key below memory search. `multimodal` is missing: see `map_key`."""
 BESIDE: dict[str, Rule] = {
     "memory.citations": _same("every hit has its citation; the agent may show it"),
     "memory.backend": _if(
@@ -216,7 +216,7 @@ BESIDE: dict[str, Rule] = {
     "memory.qmd.limits.maxInjectedChars": _no("Ask for fewer hits with `max_results`."),
     "memory.qmd.limits.timeoutMs": _no("A search has no time limit."),
 }
-"""By the full key, for keys beside memory search; `memory.qmd` counts only with QMD."""
+"""Rules by the full key, for keys outside memory search; `memory.qmd` needs QMD."""
 QMD_SESSIONS = "memory.qmd.sessions.enabled"
 QMD_TOGETHER = ("memory.qmd.paths", QMD_SESSIONS)
 """Keys beside memory search that are mapped with `extraPaths` and `sources`."""
@@ -267,5 +267,5 @@ _UNKNOWN = "Recollect does not know this key of OpenClaw."
 
 
 def is_qmd(key: OpenClawKey) -> bool:
-    """Tell whether a key is about QMD, the other engine that OpenClaw had."""
+    """Return whether a key is about QMD, the other engine that OpenClaw had."""
     return key.name.startswith("qmd.")

@@ -137,6 +137,6 @@ _NOT_AGED = (
 
 
 def _is_aged_there(keys: list[OpenClawKey]) -> bool:
-    """Tell whether OpenClaw's own defaults, which are on since they are no longer keys, apply."""
+    """Return whether OpenClaw's own defaults, which are on since they are no longer keys, apply."""
     is_older = any("memorySearch" in key.path for key in keys)
     return not is_older and not any(key.name in _AGING for key in keys)

@@ -35,7 +35,7 @@ _VALUE_CHARS = 200
 _TAG_CHARS = 40
 _MOST_TAGS = 8
 _MOST_FACTS = 500
-"""In one answer: several times what a batch of the usual size can yield."""
+"""Facts in one answer: several times what a batch of the usual size can yield."""
 _JOINERS = "\u200c\u200d"  # part of words in Persian and Hindi, and of emoji
 _KEY_BREAK = re.compile(r"[^\w.]+|(?<=[a-z])(?=[A-Z])")
 _FACT_FIELDS = {"text", "fact", "category"}

@@ -50,7 +50,7 @@ class BatchResult:
     failure: Degradation | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    """As the vendor counts them, or else estimated."""
+    """Tokens of the answer as the vendor counts them, or else estimated."""
 
 
 def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:

@@ -33,7 +33,7 @@ class ModelCache:
 
     folder: Path
     record: Path | None = None
-    """None hashes every file whenever it is used."""
+    """Record of checked files; None hashes every file whenever it is used."""
 
     @property
     def first_seen(self) -> Path:

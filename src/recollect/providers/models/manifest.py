@@ -78,7 +78,7 @@ class Manifest:
 
     id: str
     licence: str | None
-    """None for a user's own model."""
+    """Licence; None for a user's own model."""
     about: str
     """What to call the model in messages."""
     if_offline: str
@@ -87,7 +87,7 @@ class Manifest:
     """Empty for a user's own model, whose files are not known."""
     wheel: Wheel | None
     hub: Hub | None
-    """None if no published revision has exactly these files."""
+    """Place on the hub; None if no published revision has exactly these files."""
 
     @property
     def folder(self) -> str:
@@ -103,7 +103,7 @@ class EmbeddingManifest(Manifest):
     """A model that embeds, and how to use it."""
 
     dimensions: int | None
-    """None if only the model's output tells."""
+    """Dimensions; None if only the model's output tells."""
     max_tokens: int
     pooling: Pooling
     reads_latin_only: bool
@@ -121,7 +121,7 @@ class GgufManifest(Manifest):
 
     dimensions: int
     background: Background | None
-    """None if it was never measured."""
+    """Background of its cosines; None if it was never measured."""
 
 
 ARCTIC_S = EmbeddingManifest(

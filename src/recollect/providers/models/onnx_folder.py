@@ -50,7 +50,7 @@ class _Usage:
     max_tokens: int
     pooling: Pooling
     prompts: Prompts | None
-    """None if the folder does not say."""
+    """Prompts; None if the folder does not say."""
     known_as: str
     """Another name of the model."""
 

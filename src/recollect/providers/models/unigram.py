@@ -1,4 +1,4 @@
-"""The tokenizer of XLM-RoBERTa and its kin: the likeliest division of a text into known pieces."""
+"""The Unigram (SentencePiece) tokenizer of XLM-RoBERTa: finds the likeliest segmentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Unigram:
     scores: list[float]
     """The logarithm of each piece's frequency."""
     replacements: Mapping[int, str]
-    """For letters that are written in another way, by code point."""
+    """Replacements of letters that are written in another way, by code point."""
     unknown: int
     """The piece for a letter that no other contains."""
     unknown_score: float

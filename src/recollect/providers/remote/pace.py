@@ -99,7 +99,7 @@ FOR_QUESTIONS = Patience(
 )
 """Someone waits for the answer, and the keyword leg can give one."""
 UNREACHABLE_ATTEMPTS = 3
-"""If nothing answers at all, more attempts do not help."""
+"""Attempts if nothing answers at all: more do not help."""
 
 
 def wait_seconds(

@@ -25,7 +25,7 @@ class Vendor:
     name: str
     base_url: str
     key_variable: str | None = None
-    """None if no key is needed."""
+    """Variable with the key; None if no key is needed."""
     needs_key: bool = True
     """False if a key is sent only when there is one."""
     url_variable: str | None = None
@@ -48,7 +48,7 @@ class Advice:
     """The parts of messages that differ between embedding and chat."""
 
     section: str
-    """Of the settings, such as `remote` in `remote.base_url`."""
+    """Section of the settings, such as `remote` in `remote.base_url`."""
     model_setting: str
     other_provider: str
     """Follows "or "."""
@@ -113,7 +113,7 @@ class Access:
     """How the settings reach a server."""
 
     base_url: str | None
-    """None is the vendor's address, or the one in its variable."""
+    """Address; None is the vendor's, or the one in its variable."""
     api_key: str | None
     """`env:NAME`; None is the vendor's variable. Never the key itself."""
     timeout_seconds: float

@@ -33,17 +33,17 @@ class Weights:
 
     start: float
     evidence: Mapping[Leg, float]
-    """Of the best evidence of each leg."""
+    """Weight of the best evidence of each leg."""
     rivals: float = 0.0
-    """Of the mean evidence of the chunks after the best."""
+    """Weight of the mean evidence of the chunks after the best."""
     unknown: float = 0.0
-    """Of the share of the question's information in words that occur nowhere."""
+    """Weight of the share of the question's information in words that occur nowhere."""
 
 
 BY_WORDS = Weights(-2.0, {KEYWORD: 4.0, VECTOR: 10.5, DATE: 8.0}, rivals=-4.1, unknown=-2.1)
 BY_VECTOR = Weights(-2.0, {KEYWORD: 8.0, VECTOR: 16.5, DATE: 8.0}, rivals=-6.2, unknown=-2.2)
 BY_KEYWORD = Weights(-1.8, {KEYWORD: 10.0, DATE: 8.0})
-"""Without vectors only the shared words count: every other weight made large memories confident."""
+"""Weights without vectors: any but that of shared words made large memories confident."""
 
 
 def answer_probability(

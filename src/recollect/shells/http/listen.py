@@ -31,7 +31,7 @@ class ServerLimits:
     """How much a server does for its clients."""
 
     body_bytes: int = 256 * 1024
-    """Of one request; facts and questions are far smaller."""
+    """Bytes of one request; facts and questions are far smaller."""
     address_bytes: int = 56 * 1024
     """Path and query together; the headers of a request may have 64 KiB."""
     requests: int = 64

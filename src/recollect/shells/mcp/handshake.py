@@ -109,7 +109,7 @@ def _instructions(seen: Peek) -> str:
     if seen.others:
         other = "other " if seen.daily else ""
         kinds.append(f"{seen.others} {other}note{'s' if seen.others > 1 else ''}")
-    # Whether there are facts is not told: they may all be somebody else's.
+    # Do not reveal whether facts exist: they may belong to another user.
     contents = f": {' and '.join(kinds)}." if kinds else ". It has no notes yet."
     gap = "" if seen.is_indexed else " It is being indexed for the first time."
     return f"{memory}{contents}{gap} {_USAGE}"

@@ -153,6 +153,6 @@ def server_of(memory_of: Callable[[Context], McpMemory], *, instructions: str) -
 
 
 def _shows_one_part(context: Context) -> bool:
-    """Tell whether a client is an agent that gets the text alone; programs get both parts."""
+    """Return whether a client is an agent that gets the text alone; programs get both parts."""
     client = context.session.client_params
     return client is not None and client.client_info.name.casefold().startswith(_AGENTS)

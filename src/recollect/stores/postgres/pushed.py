@@ -235,7 +235,7 @@ class PostgresPushed(TenantTables, PushedDocuments):
 
 
 def _is_stored(change: PushedChange, stored: Mapping[str, PushedDocument]) -> bool:
-    """Tell whether a document is to be written with the content that it has."""
+    """Return whether a document is to be written with the content that it has."""
     before = stored.get(change.path)
     if change.content is None or before is None:
         return False

@@ -29,7 +29,7 @@ CHUNK_TABLES = (
     "LEFT JOIN media m ON m.tenant = c.tenant AND m.chunk = c.id "
     "LEFT JOIN facts f ON f.tenant = c.tenant AND f.chunk = c.id"
 )
-"""What those columns are of."""
+"""Tables of the columns of a chunk."""
 KNOWN = "SELECT source, path, digest, size_bytes, mtime_ns, recipe, is_settled FROM documents"
 """The query whose rows `known_of` reads."""
 

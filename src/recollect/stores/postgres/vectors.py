@@ -310,7 +310,7 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
         return run(connection, statement, given)
 
     def _is_indexed(self, connection: Connection, fingerprint: Fingerprint) -> bool:
-        """Tell whether this memory has an index; one that is built later is noticed later."""
+        """Return whether this memory has an index; one that is built later is noticed later."""
         name = f"{SCHEMA}.{index_of(fingerprint, self._tenant)}"
         known = self._session.shared.indexes.get(name)
         if known is None or known[1] < time.monotonic():

@@ -62,7 +62,7 @@ class View:
     """What a scope sees of a segment."""
 
     mask: Mask | None
-    """None is all of its chunks."""
+    """Mask over its chunks; None is all of them."""
     chunks: int
     length: int
     """Body terms in them."""
@@ -238,9 +238,9 @@ class _HiddenFacts:
     """The chunks of facts that an audience may not see, and for how long that is so."""
 
     chunks: npt.NDArray[np.int64]
-    """In order."""
+    """Chunks in order."""
     key: bytes
-    """The same, to compare."""
+    """The chunks in a form to compare."""
     since: str
     until: str | None
     """Moments, in the stored form; None is never."""

@@ -1,6 +1,6 @@
 """Which texts have no vector yet, without looking at all of them.
 
-Whoever has looked leaves a mark for the space: all chunks up to the newest one have a vector, but
+Each full scan stores a mark for each space: all chunks up to the newest one have a vector, but
 for a few that are named. Chunks never change and their numbers ascend, so a mark stays true as
 chunks come and go; only deleted vectors could make it false. Those are deleted together with the
 codes of their space, and new codes have another number (see `codes`): a mark counts only beside the

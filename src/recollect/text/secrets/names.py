@@ -39,7 +39,7 @@ _ASSIGNED = re.compile(
     r"|[:=：→](?:[=>]|\*\*)?|->|\((?=[\"']))[ \t\r\n]{0,4}"
 )
 _PAIR = re.compile(r"\\?[\"']?\s{0,4},?\s{0,20}\\?[\"']?[Vv]alue\\?[\"']?\s{0,2}[:=]\s{0,2}")
-"""In a list of settings: `{"name": "DB_PASSWORD", "value": …}`."""
+"""Joint in a list of settings: `{"name": "DB_PASSWORD", "value": …}`."""
 _TAG = re.compile(r">(?=[^<>\s]{1,256}</)")
 _CELL = re.compile(r"[ *`]{1,4}\|[ *]{1,4}")
 _SPACE = re.compile(r"[ \t]{1,4}(?!-)")

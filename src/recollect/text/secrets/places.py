@@ -65,7 +65,7 @@ _COMMANDS = {
     "SecureString": (("SecureString", re.compile(r"[ ](?:-String[ ])?(?=[\"'])")),),
     "IDENTIFIED BY": (("IDENTIFIED BY", re.compile(r"[ ](?=[\"'])")),),
 }
-"""By what is in every such text: commands, and what stands between them and a password."""
+"""Commands, and what stands between them and a password, by a word in every such text."""
 _PHRASES = tuple(
     re.compile(
         rf"{word}\b[^\n:=]{{0,24}}[:=]?\s{{0,4}}[\"'`]?"

@@ -11,6 +11,6 @@ class Secret(NamedTuple):
     start: int
     end: int
     kind: str
-    """For people: `GitHub token`, `password`."""
+    """Kind in words for people: `GitHub token`, `password`."""
     is_key: bool = False
     """True for a key of a known format: its ends tell people which key it is."""

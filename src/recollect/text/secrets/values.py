@@ -23,9 +23,9 @@ class Name(Enum):
     """A password, but also a verb: counts only in front of `:` or `=`."""
     KEY = 3
     WORD = 4
-    """Also used in ordinary sentences."""
+    """A word that ordinary sentences use, too."""
     NEAR = 5
-    """With words between name and value, as in `the token for staging …`."""
+    """A name with words before its value, as in `the token for staging …`."""
     BEARER = 6
 
     @property
@@ -64,7 +64,7 @@ _LEAST_TIGHT_CHARS = {**_LEAST_CHARS, Name.PASSWORD: 3, Name.PASS: 3, Name.WORD:
 _LONG_CHARS = 16
 """Too long for a word: counts as random even without a digit."""
 _IRREGULAR_SHARE = 0.3
-"""Of neighbouring characters of different class (a, A, 1): 0.6 in random keys, 0.1 in names."""
+"""Share of neighbours of different class (a, A, 1): 0.6 in random keys, 0.1 in names."""
 
 _OPENING = re.compile(r"\\{0,4}[\"'`]|[“‘「]")
 _CLOSING_OF = {"“": "”", "‘": "’", "「": "」"}
@@ -176,7 +176,7 @@ def _is_password(value: str, *, is_tight: bool, is_quoted: bool) -> bool:
 
 
 def _is_passphrase(value: str) -> bool:
-    """Tell whether a value is three or more words joined by hyphens that describe nothing."""
+    """Return whether a value is three or more words joined by hyphens that describe nothing."""
     words = value.lower().split("-")
     is_joined = len(words) >= _PHRASE_WORDS and all(
         len(word) >= _PHRASE_WORD_CHARS and word.isalpha() for word in words
@@ -185,7 +185,7 @@ def _is_passphrase(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Tell whether a value stands for another one: a variable, a placeholder, a word."""
+    """Return whether a value stands for another one: a variable, a placeholder, a word."""
     return (
         value.lower().lstrip("$").rstrip("?") in _ORDINARY_WORDS
         or "..." in value
@@ -196,13 +196,13 @@ def is_reference(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Tell whether a value is too irregular for words and numbers."""
+    """Return whether a value is too irregular for words and numbers."""
     has_letter = any(map(str.isalpha, value))
     return (_has_digit(value) and has_letter) or (_is_mixed(value) and len(value) >= _LONG_CHARS)
 
 
 def is_irregular(value: str) -> bool:
-    """Tell whether a value changes between letters and digits as often as random ones do."""
+    """Return whether a value changes between letters and digits as often as random ones do."""
     classes = value.translate(_CLASSES)
     changes = sum(left != right for left, right in pairwise(classes))
     return "1" in classes and changes >= _IRREGULAR_SHARE * len(value)
@@ -213,5 +213,5 @@ def _has_digit(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Tell whether a value has capitals, and not only the first or all letters."""
+    """Return whether a value has capitals, and not only the first or all letters."""
     return value[1:] != value[1:].lower() and value != value.upper()
