@@ -157,3 +157,66 @@ LATER_DIFFERENT = (
     ("Backups are kept before a deploy", "Backups are kept after a deploy"),
     ("The index is smaller than the notes", "The notes are smaller than the index"),
 )
+
+# The following were written before the rule learned about equal meanings. The pairs at even places
+# shaped it; those at odd places were looked at once, after it stood.
+
+REWORDED = (
+    ("The NAS is reachable at nas.local port 5001.", "The NAS can be reached at nas.local on port 5001."),
+    ("The router reboots every night at 4:00", "Every night at 4:00 the router restarts"),
+    ("Maria prefers green tea", "Maria's favourite tea is green tea"),
+    ("The warranty of the dishwasher ends in June 2027", "The dishwasher's warranty expires in June 2027"),
+    ("The invoices are sent by email on the first of the month", "Invoices go out by email on the first of each month"),
+    ("The CI pipeline uses GitHub Actions", "CI runs on GitHub Actions"),
+    ("The garage door code is 4471", "To open the garage door, enter the code 4471"),
+    ("Jonas is responsible for payroll", "Jonas is in charge of payroll"),
+    ("The meeting starts at 9:15", "The meeting begins at 9:15"),
+    ("Docker images are stored in the registry at registry.lan:5000", "The registry at registry.lan:5000 holds the Docker images"),
+    ("The car needs winter tyres from October", "From October on, winter tyres are needed on the car"),
+    ("The API is limited to 100 requests per minute", "The API allows at most 100 requests per minute"),
+    ("Oma lives in Bremen", "Oma's home is in Bremen"),
+    ("Production logs are shipped to Loki", "We send the production logs to Loki"),
+    ("The cat must not be given milk", "Do not give the cat milk"),
+    ("The backup disk holds 8 TB", "The backup disk has a capacity of 8 TB"),
+    ("Passwords are kept in KeePass", "We use KeePass for passwords"),
+    ("Priya moved from Pune to Berlin in 2021", "In 2021 Priya relocated from Pune to Berlin"),
+    ("Pull requests require one review", "Each pull request needs one review"),
+    ("The recipe needs 300 g of flour", "300 g of flour are required for the recipe"),
+    ("The heating is serviced by Firma Kruse", "Firma Kruse services the heating"),
+    ("The web app talks to the database through PgBouncer", "PgBouncer sits between the web app and the database"),
+    ("Sofia can't stand coriander", "Sofia hates coriander"),
+    ("Tickets are tracked in Linear", "We track our tickets with Linear"),
+    ("The rent is 980 euros per month", "We pay 980 euros of rent per month"),
+    ("The test suite takes about 6 minutes", "Running the test suite takes around 6 minutes"),
+)
+"""Each pair says the same."""
+
+NEAR_MISSES = (
+    ("The NAS is reachable at nas.local port 5001.", "The NAS is reachable at nas.local port 5000."),
+    ("The router reboots every night at 4:00", "The router reboots every week at 4:00"),
+    ("Maria prefers green tea", "Maria prefers black tea"),
+    ("The warranty of the dishwasher ends in June 2027", "The warranty of the dryer ends in June 2027"),
+    ("The invoices are sent by email", "The invoices are received by email"),
+    ("The CI pipeline uses GitHub Actions", "The CI pipeline no longer uses GitHub Actions"),
+    ("The garage door code is 4471", "The front door code is 4471"),
+    ("Jonas is responsible for payroll", "Jonas is responsible to payroll"),
+    ("The meeting starts at 9:15", "The meeting ends at 9:15"),
+    ("Docker images are pushed to registry.lan:5000", "Docker images are pulled from registry.lan:5000"),
+    ("The car needs winter tyres from October", "The car needs winter tyres until October"),
+    ("The API is limited to 100 requests per minute", "The API is limited to 100 requests per hour"),
+    ("Oma lives in Bremen", "Opa lives in Bremen"),
+    ("Production logs are shipped to Loki", "Staging logs are shipped to Loki"),
+    ("The cat must not be given milk", "The cat must be given milk"),
+    ("The disk is encrypted", "The disk is unencrypted"),
+    ("Passwords are kept in KeePass", "Passkeys are kept in KeePass"),
+    ("Priya moved from Pune to Berlin in 2021", "Priya moved from Berlin to Pune in 2021"),
+    ("Pull requests require one review", "Pull requests require one approval and one review"),
+    ("The recipe needs 300 g of flour", "The recipe needs 300 g of sugar"),
+    ("The kitchen wall is painted blue", "The kitchen wall is painted green"),
+    ("Caching is turned on", "Caching is turned off"),
+    ("Sofia hates coriander", "Sofia loves coriander"),
+    ("Upload limit: at least 20 MB", "Upload limit: at most 20 MB"),
+    ("The rent is paid by Lukas", "The rent is paid by Hanna"),
+    ("The key opens the shed", "The key locks the shed"),
+)
+"""Each pair says two different things."""
