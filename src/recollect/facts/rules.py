@@ -13,7 +13,8 @@ The rules, in order; the first match decides:
    a person decides. So an extracted fact never supersedes an explicit one.
 6. Same entity, key and value, and it is extracted: known; models vary their wording.
 7. It says in other words what a valid fact of the same scope says (`likeness`): known if that is
-   sure. If it is only likely, the fact is added and the other one is named as its duplicate.
+   sure, or if it is extracted: its file says it anyway. An explicit fact for which that is only
+   likely is added, and the other one is named as its duplicate.
 
 Scopes are compared as a whole: a fact of one user never contradicts a fact of another.
 """
@@ -180,7 +181,7 @@ def _in_other_words(fact: Fact, peers: list[Fact], shares: Mapping[str, float]) 
         and (likeness := confirm(words, share=shares.get(each.id))) is not None
     ]
     for each, likeness in found:
-        if likeness.is_sure:
+        if likeness.is_sure or fact.provenance not in EXPLICIT:
             return Decision(Verdict.EXISTING, (each,), f"it says {likeness.reason}")
     duplicates = tuple(Duplicate(each, likeness.reason) for each, likeness in found)
     return Decision(Verdict.ADD, duplicates=duplicates)

@@ -158,8 +158,7 @@ LATER_DIFFERENT = (
     ("The index is smaller than the notes", "The notes are smaller than the index"),
 )
 
-# The following were written before the rule learned about equal meanings. The pairs at even places
-# shaped it; those at odd places were looked at once, after it stood.
+# The following were written before the rule learned about words of one meaning, and shaped it.
 
 REWORDED = (
     ("The NAS is reachable at nas.local port 5001.", "The NAS can be reached at nas.local on port 5001."),
@@ -220,3 +219,59 @@ NEAR_MISSES = (
     ("The key opens the shed", "The key locks the shed"),
 )
 """Each pair says two different things."""
+
+UNSEEN_REWORDED = (
+    ("The deploy script lives in ops/deploy.sh", "The script for deploying is at ops/deploy.sh"),
+    ("Set LOG_LEVEL=debug to get verbose output", "Verbose output is enabled with LOG_LEVEL=debug"),
+    ("The staging database is refreshed every Monday", "Every Monday the staging database gets refreshed"),
+    ("Use pnpm instead of npm", "pnpm is used instead of npm"),
+    ("The VPN endpoint is vpn.example.org:1194", "VPN connections go to vpn.example.org:1194"),
+    ("Sessions expire after 20 minutes", "A session ends after 20 minutes"),
+    ("The greenhouse is watered twice a day", "The greenhouse gets watered two times a day"),
+    ("Noor is studying medicine in Leiden", "Noor studies medicine in Leiden"),
+    ("The boiler was installed in 2019", "The boiler has been installed in 2019"),
+    ("The bakery opens at 6:30", "Opening time of the bakery is 6:30"),
+    ("Uploads are limited to 25 MB", "The maximum upload size is 25 MB"),
+    ("The queue is backed by Redis", "Redis is the backend of the queue"),
+    ("Theo drives to work by bike", "Theo cycles to work"),
+    ("Metrics are scraped every 15 seconds", "Every 15 seconds the metrics are collected"),
+    ("The guest network is called Blackbird", "The name of the guest network is Blackbird"),
+    ("Our accountant is Mrs. Lindqvist", "Mrs. Lindqvist does our accounts"),
+    ("The package is built with hatchling", "hatchling is used to build the package"),
+    ("The dog gets insulin at 8:00", "At 8:00 the dog is given insulin"),
+    ("Certificates are renewed automatically by certbot", "certbot renews the certificates automatically"),
+    ("The book club meets at Ingrid's place", "The book club meets at Ingrid's house"),
+    ("The sensor sends data over MQTT", "The sensor transmits its data via MQTT"),
+    ("The lease runs until 30 April 2028", "The lease is valid until 30 April 2028"),
+    ("Feature branches are merged by squash", "We squash feature branches when merging"),
+    ("Ravi is allergic to penicillin", "Ravi has a penicillin allergy"),
+)
+"""Each pair says the same. Written before the rule stood, and looked at once, afterwards."""
+
+UNSEEN_NEAR_MISSES = (
+    ("The deploy script lives in ops/deploy.sh", "The rollback script lives in ops/deploy.sh"),
+    ("Set LOG_LEVEL=debug to get verbose output", "Set LOG_LEVEL=info to get verbose output"),
+    ("The staging database is refreshed every Monday", "The staging database is wiped every Monday"),
+    ("Use pnpm instead of npm", "Use npm instead of pnpm"),
+    ("The VPN endpoint is vpn.example.org:1194", "The VPN gateway was vpn.example.org:1194"),
+    ("Sessions expire after 20 minutes", "Sessions never expire after 20 minutes"),
+    ("The greenhouse is watered twice a day", "The greenhouse is watered twice a week"),
+    ("Noor is studying medicine in Leiden", "Noor is teaching medicine in Leiden"),
+    ("The bakery opens at 6:30", "The bakery closes at 6:30"),
+    ("Uploads are limited to 25 MB", "Downloads are limited to 25 MB"),
+    ("The queue is backed by Redis", "The cache is backed by Redis"),
+    ("Metrics are scraped every 15 seconds", "Metrics are scraped every 15 minutes"),
+    ("The guest network is called Blackbird", "The office network is called Blackbird"),
+    ("Our accountant is Mrs. Lindqvist", "Our landlady is Mrs. Lindqvist"),
+    ("The package is built with hatchling", "The package was built with hatchling"),
+    ("The dog gets insulin at 8:00", "The cat gets insulin at 8:00"),
+    ("Certificates are renewed automatically", "Certificates are renewed manually"),
+    ("The sensor sends data over MQTT", "The sensor receives data over MQTT"),
+    ("The lease runs until 30 April 2028", "The lease runs from 30 April 2028"),
+    ("Ravi is allergic to penicillin", "Ravi's daughter is allergic to penicillin"),
+    ("The window on the left is stuck", "The window on the right is stuck"),
+    ("Debug mode is active in development", "Debug mode is inactive in development"),
+    ("The new tenants pay in cash", "The old tenants pay in cash"),
+    ("Two of the lamps are broken", "Three of the lamps are broken"),
+)
+"""Each pair says two different things. Written with the former."""
