@@ -62,15 +62,25 @@ def test_the_same_words_in_another_form_are_known_before_any_index_was_written(
     assert ["The deploy runs on Friday"] == valid(memory)
 
 
-def test_two_wordings_of_a_model_are_both_kept_and_the_second_names_the_first(
-    memory: Memory,
-) -> None:
+def test_a_second_wording_of_a_model_is_known(memory: Memory) -> None:
     first = memory.facts.remember(KNOWN, provenance=Provenance.INGEST)
 
     second = memory.facts.remember(REWORDED, provenance=Provenance.INGEST)
 
-    assert [first.fact] == [each.fact for each in second.decision.duplicates]
-    assert [KNOWN, REWORDED] == valid(memory)
+    assert first.fact == second.fact
+    assert [KNOWN] == valid(memory)
+
+
+def test_words_of_one_meaning_make_no_second_fact_but_another_number_does(memory: Memory) -> None:
+    memory.facts.remember("The NAS is reachable at nas.local port 5001.")
+
+    memory.facts.remember("The NAS can be reached at nas.local on port 5001.")
+    memory.facts.remember("The NAS can be reached at nas.local on port 5000.")
+
+    assert [
+        "The NAS is reachable at nas.local port 5001.",
+        "The NAS can be reached at nas.local on port 5000.",
+    ] == valid(memory)
 
 
 def test_words_alone_do_not_make_a_duplicate_if_the_meaning_is_far(memory: Memory) -> None:

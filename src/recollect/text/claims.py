@@ -1,8 +1,8 @@
 """Tells whether two sentences claim the same, by their words.
 
 Both must have the same words that matter, or words of one meaning, numbers and names in the same
-order, as many denials and the same tense. Vectors cannot tell a claim from its denial, from the past, or from the same claim
-about someone else: docs/decisions/0013 and 0018. It knows no facts and no files.
+order, as many denials and the same tense. Vectors cannot tell a claim from its denial, from the
+past, or from the same claim about someone else. It knows no facts and no files.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ _FILLERS = _BE | _listed(
 )
 """Words that do not change a claim."""
 _PREPOSITIONS = _listed("in on at for to with by as from into onto")
-_OPPOSITES = (frozenset({"to", "from"}), frozenset({"into", "from"}), frozenset({"onto", "from"}))
+_OPPOSITES = tuple(map(_listed, ("to from", "into from", "onto from", "to for")))
+_COMPARING = _listed("than instead before after until unlike versus")
 _LIGHT_WORDS = (
-    "located keep kept store stored place placed found call called name named set put turn turned"
-    " happen run use used get every each all listens made done"
+    "located keep kept store stored save contain hold place placed found call called name named set"
+    " put turn turned happen run use used get every each all listens made done"
 )
 """Words that mostly say only that something is so."""
 _TENSES = _listed(
@@ -57,30 +58,49 @@ _DAYS = _listed(
 )
 """Written like names, but it does not matter what they come after."""
 _ONE_MEANING = (
-    "begin start commence|need require|reach reachable accessible|prefer favourite"
-    " favorite|hate detest|love adore|live reside|send dispatch|buy purchase|repair fix|big large|small little|fast quick|show display|delete remove erase|choose"
-    " select pick|help assist|allow permit|forbid prohibit|contain hold|car automobile|bike bicycle"
-    "|phone telephone|flat apartment|film movie|photo photograph|doctor physician|child children kid"
-    "|mother mum mom|father dad|sofa couch|holiday vacation|lawyer attorney|television tv|maximum max|minimum min|daily everyday|yearly annual"
-    " annually|repository repo|database db|documentation docs|application app|configuration config"
-    "|folder directory|administrator admin|production prod|postgres postgresql|kubernetes k8s"
-    "|javascript js|licence license|colour color|centre center|grey gray|tyre tire|programme program"
+    "begin start commence|end finish expire conclude|need require|reach reachable accessible|"
+    "prefer favourite favorite|hate detest loathe|love adore|live reside|send ship transmit "
+    "dispatch|buy purchase acquire|own possess|receive obtain|give provide supply|repair fix|"
+    "restart reboot|move relocate|happen occur|show display|delete remove erase|choose select "
+    "pick|change modify alter|replace substitute|increase raise|decrease reduce lower|join "
+    "connect|leave depart|close shut|watch monitor observe|check verify|collect gather|answer "
+    "reply respond|notify inform alert|learn study|teach instruct|speak talk|help assist|allow "
+    "permit|forbid prohibit ban|operate function|big large|small little|fast quick rapid|cheap "
+    "inexpensive|expensive costly|main primary principal|whole entire|broken defective|sick ill|"
+    "responsible accountable|usually normally typically generally|often frequently|rarely seldom|"
+    "almost nearly|about around approximately roughly|via through|maximum max|minimum min|yearly "
+    "annual annually|car automobile|bike bicycle|phone telephone|mobile cellphone smartphone|"
+    "flat apartment|house home|film movie|photo photograph picture|doctor physician|child "
+    "children kid|mother mum mom|father dad|boss manager supervisor|colleague coworker|company "
+    "firm|sofa couch|holiday vacation|lawyer attorney|television tv|lift elevator|rubbish "
+    "garbage trash|email e-mail|website site|computer pc|repository repo|database db|"
+    "documentation docs|application app|configuration config|folder directory|administrator "
+    "admin|production prod|postgres postgresql|kubernetes k8s|javascript js|licence license|"
+    "colour color|centre center|grey gray|tyre tire|programme program"
 )
-"""Words of facts that may replace each other, by meaning. Vectors cannot tell them from opposites."""
+"""Words that may replace each other in a fact; to a model, opposites are as near as these."""
 _IRREGULAR = (
-    "built build|sent send|kept keep|held hold|given give|shown show|written write|taken take|bought"
-    " buy|paid pay|made make|chosen choose|begun begin|met meet|taught teach|driven drive"
+    "built build|sent send|kept keep|held hold|given give|shown show|written write|taken take"
+    "|bought buy|paid pay|made make|chosen choose|begun begin|met meet|taught teach|driven drive"
 )
 _NUMERALS = "one two three four five six seven eight nine ten eleven twelve"
-_PHRASES = (
-    (re.compile(r"\bcan be\b", re.IGNORECASE), "is"),
-    (re.compile(r"\b(?:can['’]?t|cannot) stand\b", re.IGNORECASE), "hates"),
-    (re.compile(r"\b(?:every|each|per|once a) day\b", re.IGNORECASE), "daily"),
-    (re.compile(r"\b(?:every|each|per|once a) week\b", re.IGNORECASE), "weekly"),
-    (re.compile(r"\b(?:every|each|per|once a) month\b", re.IGNORECASE), "monthly"),
-    (re.compile(r"\b(?:every|each|per|once a) year\b", re.IGNORECASE), "yearly"),
-    (re.compile(r"\bis able to\b", re.IGNORECASE), "can"),
-    (re.compile(r"\bgo(?:es)? out\b", re.IGNORECASE), "are sent"),
+_PHRASES = tuple(
+    (re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), word)
+    for phrase, word in (
+        ("can be", "is"),
+        ("(?:can['’]?t|cannot) stand", "hates"),
+        ("(?:every|each|per|once a) day", "daily"),
+        ("(?:every|each|per|once a) week", "weekly"),
+        ("(?:every|each|per|once a) month", "monthly"),
+        ("(?:every|each|per|once a) year", "yearly"),
+        ("in charge of", "responsible for"),
+        ("goe?s? out", "is sent"),
+        ("take place", "happen"),
+        ("takes place", "happens"),
+        ("(?:have|has) to", "must"),
+        ("at most|no more than|up to|limited to", "maximum"),
+        ("at least|no less than", "minimum"),
+    )
 )
 _SUFFIX = re.compile(r"(?:(?<=...)(?:ment|ion|ten|en|er|or)|(?<=....)[iey])\Z")
 """Distinguishes words of one root: owner, own; allergy, allergic."""
@@ -237,14 +257,21 @@ def _agree(first: _Statement, second: _Statement) -> bool:
 
 
 def _swapped(first: _Statement, second: _Statement) -> bool:
-    """Tell whether subject and object changed places: the client calls the server."""
+    """Tell whether two things changed places: the client calls the server, X instead of Y."""
     ends = first.words[:1] + first.words[-1:]
-    return (
+    is_turned = (
         len(first.words) > len(ends)
         and ends == second.words[-1:] + second.words[:1]
         and {*first.words} == {*second.words}
         and not first.prepositions | second.prepositions
     )
+    return is_turned or _compared_with(first) != _compared_with(second)
+
+
+def _compared_with(claim: _Statement) -> list[str]:
+    """Return what something is compared with: the word after `than`."""
+    following = zip(claim.words, claim.words[1:], strict=False)
+    return [word for before, word in following if before in _COMPARING]
 
 
 def _apart(first: _Statement, second: _Statement) -> tuple[frozenset[str], frozenset[str]]:

@@ -161,18 +161,36 @@ LATER_DIFFERENT = (
 # The following were written before the rule learned about words of one meaning, and shaped it.
 
 REWORDED = (
-    ("The NAS is reachable at nas.local port 5001.", "The NAS can be reached at nas.local on port 5001."),
+    (
+        "The NAS is reachable at nas.local port 5001.",
+        "The NAS can be reached at nas.local on port 5001.",
+    ),
     ("The router reboots every night at 4:00", "Every night at 4:00 the router restarts"),
     ("Maria prefers green tea", "Maria's favourite tea is green tea"),
-    ("The warranty of the dishwasher ends in June 2027", "The dishwasher's warranty expires in June 2027"),
-    ("The invoices are sent by email on the first of the month", "Invoices go out by email on the first of each month"),
+    (
+        "The warranty of the dishwasher ends in June 2027",
+        "The dishwasher's warranty expires in June 2027",
+    ),
+    (
+        "The invoices are sent by email on the first of the month",
+        "Invoices go out by email on the first of each month",
+    ),
     ("The CI pipeline uses GitHub Actions", "CI runs on GitHub Actions"),
     ("The garage door code is 4471", "To open the garage door, enter the code 4471"),
     ("Jonas is responsible for payroll", "Jonas is in charge of payroll"),
     ("The meeting starts at 9:15", "The meeting begins at 9:15"),
-    ("Docker images are stored in the registry at registry.lan:5000", "The registry at registry.lan:5000 holds the Docker images"),
-    ("The car needs winter tyres from October", "From October on, winter tyres are needed on the car"),
-    ("The API is limited to 100 requests per minute", "The API allows at most 100 requests per minute"),
+    (
+        "Docker images are stored in the registry at registry.lan:5000",
+        "The registry at registry.lan:5000 holds the Docker images",
+    ),
+    (
+        "The car needs winter tyres from October",
+        "From October on, winter tyres are needed on the car",
+    ),
+    (
+        "The API is limited to 100 requests per minute",
+        "The API allows at most 100 requests per minute",
+    ),
     ("Oma lives in Bremen", "Oma's home is in Bremen"),
     ("Production logs are shipped to Loki", "We send the production logs to Loki"),
     ("The cat must not be given milk", "Do not give the cat milk"),
@@ -182,7 +200,10 @@ REWORDED = (
     ("Pull requests require one review", "Each pull request needs one review"),
     ("The recipe needs 300 g of flour", "300 g of flour are required for the recipe"),
     ("The heating is serviced by Firma Kruse", "Firma Kruse services the heating"),
-    ("The web app talks to the database through PgBouncer", "PgBouncer sits between the web app and the database"),
+    (
+        "The web app talks to the database through PgBouncer",
+        "PgBouncer sits between the web app and the database",
+    ),
     ("Sofia can't stand coriander", "Sofia hates coriander"),
     ("Tickets are tracked in Linear", "We track our tickets with Linear"),
     ("The rent is 980 euros per month", "We pay 980 euros of rent per month"),
@@ -191,18 +212,30 @@ REWORDED = (
 """Each pair says the same."""
 
 NEAR_MISSES = (
-    ("The NAS is reachable at nas.local port 5001.", "The NAS is reachable at nas.local port 5000."),
+    (
+        "The NAS is reachable at nas.local port 5001.",
+        "The NAS is reachable at nas.local port 5000.",
+    ),
     ("The router reboots every night at 4:00", "The router reboots every week at 4:00"),
     ("Maria prefers green tea", "Maria prefers black tea"),
-    ("The warranty of the dishwasher ends in June 2027", "The warranty of the dryer ends in June 2027"),
+    (
+        "The warranty of the dishwasher ends in June 2027",
+        "The warranty of the dryer ends in June 2027",
+    ),
     ("The invoices are sent by email", "The invoices are received by email"),
     ("The CI pipeline uses GitHub Actions", "The CI pipeline no longer uses GitHub Actions"),
     ("The garage door code is 4471", "The front door code is 4471"),
     ("Jonas is responsible for payroll", "Jonas is responsible to payroll"),
     ("The meeting starts at 9:15", "The meeting ends at 9:15"),
-    ("Docker images are pushed to registry.lan:5000", "Docker images are pulled from registry.lan:5000"),
+    (
+        "Docker images are pushed to registry.lan:5000",
+        "Docker images are pulled from registry.lan:5000",
+    ),
     ("The car needs winter tyres from October", "The car needs winter tyres until October"),
-    ("The API is limited to 100 requests per minute", "The API is limited to 100 requests per hour"),
+    (
+        "The API is limited to 100 requests per minute",
+        "The API is limited to 100 requests per hour",
+    ),
     ("Oma lives in Bremen", "Opa lives in Bremen"),
     ("Production logs are shipped to Loki", "Staging logs are shipped to Loki"),
     ("The cat must not be given milk", "The cat must be given milk"),
@@ -223,7 +256,10 @@ NEAR_MISSES = (
 UNSEEN_REWORDED = (
     ("The deploy script lives in ops/deploy.sh", "The script for deploying is at ops/deploy.sh"),
     ("Set LOG_LEVEL=debug to get verbose output", "Verbose output is enabled with LOG_LEVEL=debug"),
-    ("The staging database is refreshed every Monday", "Every Monday the staging database gets refreshed"),
+    (
+        "The staging database is refreshed every Monday",
+        "Every Monday the staging database gets refreshed",
+    ),
     ("Use pnpm instead of npm", "pnpm is used instead of npm"),
     ("The VPN endpoint is vpn.example.org:1194", "VPN connections go to vpn.example.org:1194"),
     ("Sessions expire after 20 minutes", "A session ends after 20 minutes"),
@@ -239,7 +275,10 @@ UNSEEN_REWORDED = (
     ("Our accountant is Mrs. Lindqvist", "Mrs. Lindqvist does our accounts"),
     ("The package is built with hatchling", "hatchling is used to build the package"),
     ("The dog gets insulin at 8:00", "At 8:00 the dog is given insulin"),
-    ("Certificates are renewed automatically by certbot", "certbot renews the certificates automatically"),
+    (
+        "Certificates are renewed automatically by certbot",
+        "certbot renews the certificates automatically",
+    ),
     ("The book club meets at Ingrid's place", "The book club meets at Ingrid's house"),
     ("The sensor sends data over MQTT", "The sensor transmits its data via MQTT"),
     ("The lease runs until 30 April 2028", "The lease is valid until 30 April 2028"),
@@ -251,7 +290,10 @@ UNSEEN_REWORDED = (
 UNSEEN_NEAR_MISSES = (
     ("The deploy script lives in ops/deploy.sh", "The rollback script lives in ops/deploy.sh"),
     ("Set LOG_LEVEL=debug to get verbose output", "Set LOG_LEVEL=info to get verbose output"),
-    ("The staging database is refreshed every Monday", "The staging database is wiped every Monday"),
+    (
+        "The staging database is refreshed every Monday",
+        "The staging database is wiped every Monday",
+    ),
     ("Use pnpm instead of npm", "Use npm instead of pnpm"),
     ("The VPN endpoint is vpn.example.org:1194", "The VPN gateway was vpn.example.org:1194"),
     ("Sessions expire after 20 minutes", "Sessions never expire after 20 minutes"),

@@ -132,15 +132,9 @@ def test_the_same_words_are_known_unless_the_meaning_is_far() -> None:
     assert Verdict.ADD == verdict(fact, stored, share=0.8)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        Fact(id=B, text="On Friday we run the deploys"),
-        Fact(id=B, text="Every deployment happens on Friday", provenance=Provenance.INGEST),
-    ],
-)
-def test_other_words_are_stored_and_the_known_fact_is_named(other: Fact) -> None:
+def test_other_words_are_stored_and_the_known_fact_is_named() -> None:
     stored = Fact(id=A, text="Deploys run on Friday")
+    other = Fact(id=B, text="On Friday we run the deploys")
 
     decision = decide(other, by_id(stored), now=NOW, shares={A: 0.9})
     doubted = decide(other, by_id(stored), now=NOW, shares={A: 0.8})

@@ -59,8 +59,6 @@ class Extracted:
     """Facts that were forgotten before and therefore not stored."""
     contradicting: tuple[Remembered, ...] = ()
     """Stored facts that contradict others: a person has to decide."""
-    duplicates: tuple[Remembered, ...] = ()
-    """Stored facts that may repeat others in other words."""
     suspicious: int = 0
     """Facts that read like instructions or are in no file; not stored."""
     skipped: int = 0
@@ -214,7 +212,6 @@ def _report(
         # By text, because blocks overlap.
         forgotten=tuple({each.fact.text: each.fact for each in forgotten}.values()),
         contradicting=tuple(having(Verdict.CONTRADICTS)),
-        duplicates=tuple(each for each in stored if each.decision.duplicates),
         suspicious=sum(bool(fact.suspicion) for result in results for fact in result.facts),
         skipped=sum(result.skipped for result in results),
         failures=tuple(result.failure for result in results if result.failure is not None),

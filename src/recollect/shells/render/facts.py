@@ -416,16 +416,6 @@ def extracted_json(done: Extracted, *, program: str) -> Json:
         "contradictions": [
             contradiction_json(each, program=program) for each in done.contradicting
         ],
-        "duplicates": [
-            {
-                "fact": fact_json(each.fact),
-                "others": [
-                    _duplicate_json(other, kept=each.fact, program=program, merges_new=True)
-                    for other in each.decision.duplicates
-                ],
-            }
-            for each in done.duplicates
-        ],
         "suspicious": done.suspicious,
         "skipped": done.skipped,
         "failed": [{"reason": each.reason, "action": each.action} for each in done.failures],
@@ -446,11 +436,6 @@ def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
         yield f"{len(done.contradicting)} contradict stored facts; decide which are right:", ""
     for each in done.contradicting:
         yield from remembered_text(each, program=program)
-    if done.duplicates:
-        yield f"{len(done.duplicates)} may repeat facts in other words:", ""
-        for each in done.duplicates:
-            yield f"  {each.fact.id}  {each.fact.text}", "dim"
-        yield f"  → `{program} facts consolidate` shows and merges them.", "yellow"
     if done.suspicious:
         why = "they read like instructions, or their file does not say that"
         yield f"{done.suspicious} left out: {why}.", ""
