@@ -30,9 +30,9 @@ export function statusLines({ agentId, recollect: told, notice }) {
     ...sources.map(([name, counts]) => `  ${name} · ${counted(counts)}`),
     `Vector store: ${vectorState(legs?.vector, provider)}`,
     ...(provider?.dimensions ? [`Vector dims: ${provider.dimensions}`] : []),
-    "FTS: ready",
+    `Keyword index: ${told.legs?.keyword?.chunks ?? 0} chunks`,
     ...(cache ? [`Embedding cache: enabled (${cache.vectors ?? 0} entries)`] : []),
-    ...Object.entries(provider?.skipped ?? {}).map(([name, reason]) => `Fallback: ${name}: ${reason}`),
+    ...Object.entries(provider?.skipped ?? {}).map(([name, why]) => `Fallback: ${name}: ${said(why)}`),
     ...(told.notices ?? []).map((each) => `Notice: ${each}`),
     ...(notice ? [`Notice: ${notice}`] : []),
   ];
@@ -47,8 +47,11 @@ export function indexLine(agentId, told, report) {
 
 // Why a leg did not run, and what to do.
 export function degradedLines(answer) {
-  const legs = Object.values(answer?.degraded?.legs ?? {});
-  return legs.map(({ reason, action }) => [reason, action].filter(Boolean).join(" "));
+  return Object.values(answer?.degraded?.legs ?? {}).map(said);
+}
+
+function said({ reason, action }) {
+  return [reason, action].filter(Boolean).join(" ");
 }
 
 function counted(counts) {

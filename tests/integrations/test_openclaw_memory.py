@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -100,9 +101,21 @@ def test_status_and_index_are_told_in_openclaws_lines(run: Any) -> None:
     assert "Memory Search (main)" == status[0]
     assert "Provider: local (requested: auto)" == status[1]
     assert "Embeddings: ready" in status
+    assert any(re.fullmatch(r"Keyword index: [1-9]\d* chunks", line) for line in status)
     assert labels[:8] == [
         "Provider", "Model", "Sources", "Indexed", "Dirty", "Store", "Workspace", "Embeddings",
     ]  # fmt: skip
+
+
+def test_why_a_provider_was_skipped_is_told_in_words(run: Any) -> None:
+    [line] = run("""
+        const openai = { reason: "No key.", action: "Set one." };
+        const told = { workspace: "/w", provider: { name: "local", skipped: { openai } } };
+        const lines = render.statusLines({ agentId: "main", recollect: told });
+        print(lines.filter((line) => line.startsWith("Fallback")));
+    """)
+
+    assert "Fallback: openai: No key. Set one." == line
 
 
 def test_settings_of_openclaw_that_do_not_act_yet_are_named_with_the_command(

@@ -206,6 +206,37 @@ def test_a_fact_is_remembered_edited_and_forgotten_and_each_is_undone(tab: Tab) 
     expect(statements).to_have_count(0)
 
 
+def test_editing_the_text_of_a_fact_edits_its_value_too(tab: Tab, sample_server: Server) -> None:
+    def press(name: str) -> None:
+        tab.page.get_by_role("button", name=name, exact=True).click()
+
+    def values() -> list[str]:
+        facts = sample_server.ask("/api/facts")["facts"]
+        return [each["value"] for each in facts if "lathe" in each["text"]]
+
+    tab.open("facts", text="lathe")
+    press("Remember a fact")
+    tab.page.get_by_label("What to remember").fill("The lathe is called Hilda now")
+    tab.page.get_by_text("Details").click()
+    for name, given in (("About", "lathe"), ("Property", "name"), ("Value", "Hilda")):
+        tab.page.get_by_label(name, exact=True).fill(given)
+    press("Remember")
+    statements = tab.find(".statements li a[data-id]")
+    expect(statements).to_have_text("The lathe is called Hilda now")
+    press("Edit")
+    tab.page.get_by_label("What is right").fill("The lathe is called Berta now")
+    press("Save")
+    expect(statements).to_have_text("The lathe is called Berta now")
+
+    assert ["Berta"] == values()
+    press("Edit")
+    tab.page.get_by_label("What is right").fill("Nobody named the lathe")
+    press("Save")
+    expect(statements).to_have_text("Nobody named the lathe")
+    assert [""] == values()
+    press("Forget")
+
+
 def test_health_tells_what_is_indexed_and_by_whom(tab: Tab, sample_server: Server) -> None:
     status = sample_server.ask("/api/status")
     tab.open("health")

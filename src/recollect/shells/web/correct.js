@@ -68,6 +68,15 @@ export async function apply(change, { place, shown }) {
   }
 }
 
+// What a fact's value is in another wording: what stands in its place; nothing if that cannot be told.
+function valueIn(text, { text: before, value }) {
+  if (text.includes(value) || text === before) return value;
+  const at = before.indexOf(value);
+  const [start, end] = [before.slice(0, at), before.slice(at + value.length)];
+  const isFramed = at >= 0 && text.startsWith(start) && text.endsWith(end);
+  return isFramed ? text.slice(start.length, text.length - end.length).trim() : "";
+}
+
 // A form for a new fact, or for another wording of a known one.
 export function factForm(fact, { submit, cancel }) {
   const text = h("textarea", { rows: "2", required: true, maxlength: "2000", dir: "auto" });
@@ -77,6 +86,9 @@ export function factForm(fact, { submit, cancel }) {
     input.value = fact?.[name] ?? "";
     return [name, input];
   }));
+  text.addEventListener("input", () => {
+    if (fact?.value) inputs.value.value = valueIn(text.value, fact);
+  });
   const scope = h("input", { type: "text", size: "14", placeholder: "global" });
   const onSubmit = (event) => {
     event.preventDefault();
