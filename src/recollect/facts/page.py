@@ -13,7 +13,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recollect.facts.entry import BULLET, Entry, EntryError, format_entry, parse_entry, rewritten
+from recollect.facts.entry import (
+    BULLET,
+    Entry,
+    EntryError,
+    format_entry,
+    parse_entry,
+    plain_entry,
+    rewritten,
+)
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, derive_id
 from recollect.facts.scope import FactScope, is_visible
 from recollect.records import dataclass
@@ -124,12 +132,14 @@ def parse_page(name: str, text: str, *, derive: Callable[[str], str]) -> Page:
         if flaw is not None:
             problems.append(Problem(name, first + 1, *flaw))
             continue
+        raw, category = "".join(lines[first:end]), category_of_file(name)
+        entry: Entry | None
         try:
-            raw = "".join(lines[first:end])
-            entry = parse_entry(raw, category=category_of_file(name), derive=derive)
+            entry = parse_entry(raw, category=category, derive=derive)
         except EntryError as error:
             problems.append(Problem(name, first + 1, str(error), _FIX))
-        else:
+            entry = plain_entry(raw, category=category, derive=derive)
+        if entry is not None:
             entries.append(Placed(entry, first, end))
     return Page(name, lines, tuple(entries), tuple(problems))
 

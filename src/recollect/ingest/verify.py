@@ -39,7 +39,12 @@ def verify(
     for source in sources:
         own, failures = source.find()
         found += [(source, each) for each in own]
-        differences += [Difference(each.path, each.reason, each.action) for each in failures]
+        # A line that cannot be read is a mistake in a file: the index is not to blame.
+        differences += [
+            Difference(each.path, each.reason, each.action)
+            for each in failures
+            if not each.is_entry
+        ]
     for done, (source, each) in enumerate(found):
         progress(Step("read", done, len(found)))
         differences += _compared(each, source=source, store=store)
