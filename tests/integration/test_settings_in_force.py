@@ -42,6 +42,19 @@ def test_with_the_endpoint_down_the_keyword_leg_answers_even_at_weight_zero(
 
 
 @pytest.mark.parametrize("fusion", ["calibrated", "weighted", "rrf"])
+def test_ten_notes_with_the_word_make_six_hits_by_keyword_alone(
+    workspace: Path, environ: dict[str, str], write: Write, fusion: str
+) -> None:
+    environ |= {"RECOLLECT_PROVIDER": "none"}
+    for number in range(10):
+        write(f"memory/{number}.md", f"A zebra of herd {number} {'grazed ' * number}.\n")
+
+    found = answer(workspace, environ, "search", "zebra", "--fusion", fusion)
+
+    assert 6 == len(found["results"])
+
+
+@pytest.mark.parametrize("fusion", ["calibrated", "weighted", "rrf"])
 def test_a_min_score_of_the_user_shows_no_hit_below_it(
     workspace: Path, environ: dict[str, str], write: Write, fusion: str
 ) -> None:

@@ -35,9 +35,7 @@ def test_whatever_the_weights_the_legs_that_ran_answer(
     name: str, ran: tuple[Leg, ...], vector_weight: float, text_weight: float
 ) -> None:
     legs = {leg: ALL[leg] for leg in ran}
-    options = FusionOptions(
-        fusion=name, vector_weight=vector_weight, text_weight=text_weight, min_score=0.0
-    )
+    options = FusionOptions(fusion=name, vector_weight=vector_weight, text_weight=text_weight)
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -48,7 +46,7 @@ def test_whatever_the_weights_the_legs_that_ran_answer(
     assert 1.0 == pytest.approx(sum(heard.values()))
     assert np.isfinite(fused.scores).all()
     assert ((fused.scores >= 0) & (fused.scores <= 1 + 1e-12)).all()
-    assert fused.eligible[found].all()
+    assert (fused.scores[found] > 0).all()
     assert fused.scores == pytest.approx(np.sum(list(fused.contributions.values()), axis=0))
 
 

@@ -145,9 +145,10 @@ def _favour_newer(
 def _kept(
     fused: Fused, scores: Floats, is_exact: npt.NDArray[np.bool_], options: FusionOptions
 ) -> npt.NDArray[np.bool_]:
-    """Return what is shown: the fusion's floor is for the legs, the user's for the whole score."""
-    kept = fused.eligible | is_exact
-    return kept if options.min_score is None else kept & (scores >= options.min_score)
+    """Return what is shown: a floor of the user's takes the place of the fusion's."""
+    if options.min_score is None:
+        return fused.eligible | is_exact
+    return ((fused.scores > 0) | is_exact) & (scores >= options.min_score)
 
 
 def _best_first(scores: Floats, among: npt.NDArray[np.bool_], *, loaded: Loaded) -> list[int]:

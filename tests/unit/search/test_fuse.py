@@ -87,6 +87,17 @@ def test_a_vector_hit_at_045_survives_a_keyword_leg_that_missed_it() -> None:
     assert [True, True] == fused.eligible.tolist()
 
 
+@pytest.mark.parametrize("cosines", [None, (0.1, 0.1, 0.1, 0.1)])
+def test_the_floor_of_the_blend_drops_no_keyword_match(cosines: tuple[float, ...] | None) -> None:
+    legs = {KEYWORD: keyword(9.0, 7.0, 5.0, 0.0)}
+    if cosines is not None:
+        legs[VECTOR] = vector(*cosines)
+
+    fused = fuse(legs, options=FusionOptions(fusion="weighted"))
+
+    assert [True, True, True, False] == fused.eligible.tolist()
+
+
 def test_rank_text_scores_are_one_half_third() -> None:
     leg = keyword(*range(24, 0, -1))
 
@@ -236,7 +247,7 @@ def test_scores_stay_between_zero_and_one(name: str) -> None:
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
-@pytest.mark.parametrize("name", ["calibrated", "rrf"])
+@pytest.mark.parametrize("name", FUSIONS)
 def test_silence_of_the_other_leg_costs_nothing(name: str) -> None:
     options = FusionOptions(fusion=name)
     alone = fuse({VECTOR: vector(0.7, 0.3)}, options=options)
@@ -251,15 +262,6 @@ def test_in_calibrated_fusion_a_silent_leg_leaves_the_score_as_it_is() -> None:
     beside = fuse({KEYWORD: keyword(0.0), VECTOR: vector(0.7)}, options=FusionOptions())
 
     assert alone.scores.tolist() == beside.scores.tolist()
-
-
-@pytest.mark.parametrize("name", FUSIONS)
-def test_a_min_score_of_the_user_replaces_the_fusions_own_floor(name: str) -> None:
-    legs = {KEYWORD: keyword(9.0, 0.01), VECTOR: vector(0.9, -0.1)}
-
-    fused = fuse(legs, options=FusionOptions(fusion=name, min_score=0.99))
-
-    assert not fused.eligible[1]
 
 
 def worded(raw: list[float], words: list[float]) -> LegScores:

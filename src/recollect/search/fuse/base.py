@@ -84,6 +84,6 @@ class Fused:
     contributions: Mapping[Leg, Floats]
     """Add up to the scores."""
     eligible: npt.NDArray[np.bool_]
-    """What the floor lets through, decided before decay."""
+    """What the formula's own floor lets through, decided before decay."""
     confidence: float
     """How sure it is that one of them answers the question, 0 to 1."""

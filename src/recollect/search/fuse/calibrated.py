@@ -76,6 +76,7 @@ def evidence_of(scores: Floats) -> Floats:
 
 def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     """Return 1 − e^(−rate·Σ evidence) over the legs that ran."""
+    del options  # it has no weights
     evidence = {
         name: np.where(leg.present, _EVIDENCE[name](leg), 0.0) for name, leg in legs.items()
     }
@@ -86,8 +87,6 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
     scores = -np.expm1(-RATE * total)
     shares = scores / np.where(total > 0, total, 1.0)
     floor = FLOOR_BY_WORDS if words_compared else FLOOR
-    if options.min_score is not None:
-        floor = options.min_score
     confidence = answer_probability(
         evidence,
         unknown=max((leg.unknown for leg in legs.values()), default=0.0),
@@ -97,7 +96,7 @@ def calibrated(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fuse
         scores=scores,
         normalised=evidence,
         contributions={name: own * shares for name, own in evidence.items()},
-        eligible=(scores >= floor) & (scores > 0),
+        eligible=scores >= floor,
         confidence=confidence,
     )
 

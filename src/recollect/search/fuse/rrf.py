@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from recollect.search.options import FusionOptions
     from recollect.types import Leg
 
-DEFAULT_FLOOR = 0.0
 _FIRST_EVERYWHERE = 1.0 - 1e-9  # shares may add up to a little less than 1
 
 
@@ -33,7 +32,6 @@ def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
         for name, leg in legs.items()
     }
     scores = np.sum(list(contributions.values()), axis=0)
-    floor = DEFAULT_FLOOR if options.min_score is None else options.min_score
     return Fused(
         scores=scores,
         normalised={
@@ -41,7 +39,7 @@ def rrf(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
             for name, leg in legs.items()
         },
         contributions=contributions,
-        eligible=(scores > 0) & (scores >= floor),
+        eligible=scores > 0,
         # Ranks cannot tell noise from a match; that both legs agree on the first is all there is.
         confidence=float(bool(len(scores)) and float(scores.max()) >= _FIRST_EVERYWHERE),
     )

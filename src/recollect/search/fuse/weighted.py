@@ -1,8 +1,8 @@
 """The weighted blend that OpenClaw users know: vectorWeight·cosine + textWeight·text.
 
-A leg that did not run drops out and the weights renormalise. A hit is kept when the blend or
-either leg's own score reaches the default floor, so a silent leg cannot push a good hit below it.
-A floor of the user's is for the blend alone: it is the score they see.
+A leg that did not run drops out and the weights renormalise. The floor is for the cosine: a text
+score may be a mere rank, so every chunk that shares a word with the question is kept, whether or
+not the vector leg ran.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.search.fuse.base import VECTOR, Fused, LegScores, shares
+from recollect.search.fuse.base import KEYWORD, VECTOR, Fused, LegScores, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recollect.search.options import FusionOptions
     from recollect.types import Leg
 
-DEFAULT_FLOOR = 0.35
+COSINE_FLOOR = 0.35
 _SIGMOID_MIDDLE = 2.0
 
 
@@ -73,11 +73,9 @@ def weighted(legs: Mapping[Leg, LegScores], *, options: FusionOptions) -> Fused:
     }
     contributions = {name: share_of[name] * own for name, own in normalised.items()}
     scores = np.sum(list(contributions.values()), axis=0)
-    if options.min_score is None:
-        reached = np.max([scores, *normalised.values()], axis=0) >= DEFAULT_FLOOR
-    else:
-        reached = scores >= options.min_score
-    eligible = reached & (scores > 0)
+    floors = {KEYWORD: 0.0, VECTOR: COSINE_FLOOR}
+    kept = [(contributions[name] > 0) & (own >= floors[name]) for name, own in normalised.items()]
+    eligible = np.any(kept, axis=0)
     return Fused(
         scores=scores,
         normalised=normalised,
