@@ -68,12 +68,8 @@ def search(  # noqa: PLR0913 - the parts of an answer
         question, spelled = _respelled(query, written, pools=pools, store=store)
         if question is not written:
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)
-        # Another form of a word is known; a guessed spelling is not.
-        unknown = (
-            unknown_share(written.terms, stop=written.stop, corpus=known)
-            if spelled
-            else unknown_share(question.terms, stop=question.stop, corpus=pools.keyword.corpus)
-        )
+        # A guessed spelling is not a known word.
+        unknown = unknown_share(written.terms, stop=written.stop, corpus=known)
         if not pools.keys and (characters := character_question(query.text)).terms:
             question = characters
             pools = propose_again(pools, query=query, question=question, store=store, pool=pool)

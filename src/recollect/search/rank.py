@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.records import dataclass
-from recollect.search.decay import decay_factor, favour_newer
+from recollect.search.decay import decay_factor
 from recollect.search.exact import exactness, lift
 from recollect.search.fuse import Fused, fuse
-from recollect.search.fuse.base import DATE
 from recollect.search.importance import weigh_importance
 from recollect.search.mmr import mmr
-from recollect.search.options import CALIBRATED
 from recollect.search.rerank import Reranked, Standing, ceilings_of, rerank
 from recollect.search.sources import keep_quota, weigh_sources
-from recollect.text.date_words import asks_for_now
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -49,7 +46,7 @@ class Ranking:
 
     fused: Fused
     weighed: Floats
-    """After source weights, importance, and recency if the question asks for the current state."""
+    """After source weights and importance."""
     lifted: Floats
     """After exact matches."""
     aged: Floats
@@ -87,7 +84,6 @@ def rank(
     loaded = evidence.loaded
     weighed = weigh_sources(fused.scores, sources=loaded.sources, options=options.sources)
     weighed = weigh_importance(weighed, importance=loaded.importance)
-    weighed = _favour_newer(text, weighed, evidence=evidence, options=options.fusion, today=today)
     lifted = lift(weighed, tiers)
     is_exact = tiers > 0
     of_day = {
@@ -127,19 +123,6 @@ def rank(
         confidence=1.0 if is_exact.any() or looked.is_sure else fused.confidence,
         degradation=looked.degradation,
     )
-
-
-def _favour_newer(
-    text: str, scores: Floats, *, evidence: Evidence, options: FusionOptions, today: date
-) -> Floats:
-    """Return the scores with the newer ones first, if the question asks for the current state.
-
-    One that names days wants those days. Other fusions do not tell what is comparable.
-    """
-    asked = options.fusion == CALIBRATED and DATE not in evidence.legs
-    if not asked or not asks_for_now(text, evidence.question):
-        return scores
-    return favour_newer(scores, days=evidence.loaded.days, today=today)
 
 
 def _kept(

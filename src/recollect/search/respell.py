@@ -1,6 +1,5 @@
-"""Finds the form or spelling that memory knows for a word that occurs nowhere in it.
+"""Finds the spelling that memory knows for a word that occurs nowhere in it.
 
-Another form of the word (`search/forms.py`) comes first; a spelling is a guess.
 The index keeps terms as hashes, so there is no list of words to compare with. Instead every stem
 one edit away is made and looked up, as Norvig's corrector does (norvig.com/spell-correct.html):
 some four hundred, of which hardly any occurs. The first letter stays, because people seldom get it
@@ -13,7 +12,6 @@ from dataclasses import replace
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from recollect.search.forms import forms_of
 from recollect.text.patterns import deferred
 from recollect.text.scripts import fold, stem
 from recollect.text.terms import terms
@@ -43,7 +41,7 @@ def respell(
     frequencies: Mapping[str, int],
     look_up: Callable[[Sequence[str]], Mapping[str, int]],
 ) -> tuple[QueryTerms, dict[str, str]]:
-    """Return the question with known forms and spellings, and the terms for misspelled words.
+    """Return the question in known spellings, and the terms for misspelled words.
 
     Args:
         text: the question.
@@ -55,10 +53,9 @@ def respell(
     if len(question.terms) > _MOST_TERMS:
         return question, {}
     unknown = [word for word in _WORD.findall(text) if not any(map(frequencies.get, terms(word)))]
-    new_terms = _known_forms(unknown, look_up)
-    misspelled = (word for word in unknown if new_terms.keys().isdisjoint(terms(word)))
+    new_terms: dict[str, str] = {}
     spelled: dict[str, str] = {}
-    for word in list(_respellable(misspelled))[:_MOST_WORDS]:
+    for word in list(_respellable(unknown))[:_MOST_WORDS]:
         root = stem(word)
         if len(root) < _MIN_STEM_CHARS:
             continue
@@ -82,20 +79,6 @@ def as_written(term: str, texts: Iterable[str]) -> str:
 
 def _kept(question: QueryTerms, new_terms: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(term for term in question.identifiers if term not in new_terms)
-
-
-def _known_forms(
-    unknown: Sequence[str], look_up: Callable[[Sequence[str]], Mapping[str, int]]
-) -> dict[str, str]:
-    """Return for the terms of unknown words the most frequent of their other forms."""
-    others = {word: sorted(forms_of(word)) for word in unknown[:_MOST_TERMS]}
-    found = look_up([form for forms in others.values() for form in forms]) if others else {}
-    known: dict[str, str] = {}
-    for word, forms in others.items():
-        best = max(forms, key=lambda form: found.get(form, 0), default="")
-        if found.get(best, 0):
-            known |= dict.fromkeys(terms(word), best)
-    return known
 
 
 def _respellable(words: Iterable[str]) -> Iterator[str]:

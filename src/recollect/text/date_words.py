@@ -100,20 +100,14 @@ _NOT_WITHIN = r"(?<![-\w.,:])"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
 _YEAR_AND_MONTH = rf"{_NOT_WITHIN}{_YEAR}-{_NUMBERED_MONTH}(?![-\w]|\.[0-9])"
-_NOW = deferred(
-    r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|now|nowadays|these days|at the moment"
-    r"|so far|up to date|aktuell\w*|derzeit|zurzeit|jetzt|neueste[nrsm]?|inzwischen|actualmente"
-    r"|actuellement|attualmente|сейчас|последн\w+)\b|最新|目前|现在|現在|현재|최신|지금",
-    re.IGNORECASE,
-)
 _SIGNS = {"yesterday", "today", "tonight", "tomorrow", "ago", "last", "past", "previous", "next"}
 _SIGNS |= {"this", *_WEEKDAYS, *_MONTHS}
 """Words of which every reading in Latin letters needs one, unless it has the number of a month."""
 _EASTERN_SIGNS = frozenset("天日い周週期月제늘주달월일")
 _LATIN_WORD = deferred("[A-Za-z]+")
 _HYPHENATED_YEAR = deferred("(?:19|20)[0-9]{2}-")
-_MOST_TERMS = 24
-"""Of a question for the current state: a longer message says "now" or "this year" in passing."""
+_MOST_WORDS = 24
+"""Of a question for this week or month: a longer message says "this year" in passing."""
 
 
 def window(text: str, *, today: date) -> Window | None:
@@ -159,11 +153,6 @@ def _is_open_ended(found: re.Match[str]) -> bool:
     if said.startswith("since") or before.lower().endswith("since"):
         return True
     return said.startswith("from") and bool(_ONWARDS.match(found.string, found.end()))
-
-
-def asks_for_now(text: str, question: QueryTerms) -> bool:
-    """Tell whether a question asks for the current state of something."""
-    return len(question.terms) <= _MOST_TERMS and _NOW.search(text) is not None
 
 
 def asks_for_days(question: QueryTerms) -> bool:
@@ -213,7 +202,7 @@ def _calendar_unit(found: re.Match[str], today: date) -> Window | None:
     """
     unit = found["unit"].lower()
     back = 0 if found["which"].lower() == "this" else 1
-    if not back and len(found.string.split()) > _MOST_TERMS:
+    if not back and len(found.string.split()) > _MOST_WORDS:
         return None
     if unit == "week":
         first = today - timedelta(days=today.weekday() + 7 * back)

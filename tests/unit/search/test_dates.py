@@ -14,7 +14,7 @@ from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
 from recollect.stores.ram import RamStore
 from recollect.text import date_phrases, date_words
-from recollect.text.date_words import Window, asks_for_days, asks_for_now, first_day, window
+from recollect.text.date_words import Window, asks_for_days, first_day, window
 from recollect.text.terms import query_terms
 from recollect.types import Chunk, Document, Leg, Query, Results, SourceKind, Stat, digest_of
 
@@ -366,38 +366,6 @@ def test_days_are_found_beside_any_letters(text: str) -> None:
 def test_letters_that_only_look_alike_make_no_date(text: str) -> None:
     assert window(text, today=TODAY) is None
     assert first_day(text, today=TODAY) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "is_asked"),
-    [
-        ("Where do I currently keep my sneakers?", True),
-        ("the latest price of the rent", True),
-        ("Wer ist jetzt zuständig?", True),
-        ("现在的规则", True),
-        ("Which songs does she know?", False),
-        ("the currents of the river", False),
-        (f"so now I wonder: {' '.join(f'word{number}' for number in range(24))}", False),
-    ],
-)
-def test_some_words_of_a_short_question_ask_for_the_current_state(
-    text: str, *, is_asked: bool
-) -> None:
-    assert is_asked == asks_for_now(text, query_terms(text))
-
-
-def test_what_holds_now_comes_before_what_held_then() -> None:
-    notes = {
-        "aspen.md": ("The team meets in room Aspen for the planning.", day(1, 5)),
-        "birch.md": ("The team meets in room Birch for the planning.", day(3, 9)),
-    }
-
-    def first(question: str) -> str:
-        return answer(question, notes).hits[0].path
-
-    assert "aspen.md" == first("the room where the team meets")
-    assert "birch.md" == first("the room where the team meets now")
-    assert "aspen.md" == first("the current room of the team in January"), "days that it names"
 
 
 @given(st.data())

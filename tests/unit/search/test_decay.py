@@ -1,13 +1,12 @@
-"""Ageing, by the half-life table, and what is newer than another."""
+"""Ageing, by the half-life table."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
 
-import numpy as np
 import pytest
 
-from recollect.search.decay import decay_factor, favour_newer
+from recollect.search.decay import decay_factor
 from recollect.search.options import DecayOptions
 
 TODAY = date(2026, 6, 1)
@@ -37,28 +36,3 @@ def test_the_future_is_not_a_bonus() -> None:
 
 def test_nothing_ages_unless_it_is_switched_on() -> None:
     assert 1.0 == decay_factor(date(2000, 1, 1), today=TODAY, options=DecayOptions())
-
-
-OLD, NEW = date(2026, 1, 5), date(2026, 3, 9)
-
-
-def test_the_newest_of_nearly_equal_hits_comes_first_and_an_undated_one_stays() -> None:
-    evidence = np.array([1.0, 1.0, 0.91, 0.8])
-    scores = 1 - np.exp(-evidence)
-
-    favoured = favour_newer(scores, days=[OLD, None, NEW, date(2026, 5, 1)], today=TODAY)
-
-    wanted = [1.0, 1.0, 0.91 / 0.9, 0.8]
-    assert wanted == pytest.approx((-np.log1p(-favoured)).tolist())
-
-
-LATER = TODAY + timedelta(days=9)
-
-
-@pytest.mark.parametrize(
-    "days", [[None, None], [OLD, OLD], [OLD, None], [TODAY, LATER], [LATER, date(2027, 1, 1)]]
-)
-def test_without_two_days_nothing_is_newer(days: list[date | None]) -> None:
-    scores = np.array([0.5, 0.4])
-
-    assert scores.tolist() == favour_newer(scores, days=days, today=TODAY).tolist()
