@@ -561,6 +561,19 @@ def test_an_answer_is_unsure_if_most_of_its_question_was_respelled(
     assert [True, False, False] == [found.confident for found in asked]
 
 
+@pytest.mark.parametrize("asked", ["irigation", "irrigaton", "Lisbn", "trelis"])
+def test_a_misspelled_word_alone_finds_its_note_by_keyword(
+    workspace: Path, environ: dict[str, str], write: Callable[[str, str], Path], asked: str
+) -> None:
+    write("memory/a.md", "The irrigation of the trellis in Lisbon is broken.\n")
+    write("memory/b.md", "The glazier came and put in the new pane.\n")
+
+    with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
+        found = memory.search(asked)
+
+    assert ["memory/a.md"] == [hit.path for hit in found.hits]
+
+
 def test_a_guessed_spelling_beside_another_word_of_the_question_is_no_guess(
     memory: Memory, write: Callable[[str, str], Path]
 ) -> None:

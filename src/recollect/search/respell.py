@@ -1,9 +1,9 @@
 """Finds the spelling that memory knows for a word that occurs nowhere in it.
 
-The index keeps terms as hashes, so there is no list of words to compare with. Instead every stem
-one edit away is made and looked up, as Norvig's corrector does (norvig.com/spell-correct.html):
-some four hundred, of which hardly any occurs. The first letter stays, because people seldom get it
-wrong and names would become other names.
+The index keeps terms as hashes, so there is no list of words to compare with. Instead every word
+one edit away is made and its stem is looked up, as Norvig's corrector does
+(norvig.com/spell-correct.html): some four hundred, of which hardly any occurs. The first letter
+stays, because people seldom get it wrong and names would become other names.
 """
 
 from __future__ import annotations
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 _WORD = deferred(r"[^\W\d_]+")
 _MIN_CHARS = 7
+_MIN_CHARS_ALONE = 5
+"""If the question has no word that occurs: otherwise there would be nothing to search for."""
 _MIN_CHANGED_CHARS = 8
 """From here on a letter may be another one. Shorter words have too many neighbours: `winner` would
 become `winter`."""
 _MIN_STEM_CHARS = 6
 """`washing` is long enough, but its stem `wash` has as many neighbours as any short word."""
+_LONG_CHARS, _MIN_STEM_CHARS_OF_LONG = 10, 5
+"""`irrigation` has a short stem and few neighbours."""
 _MAX_CHARS = 24
 _MOST_TERMS = 12
 """A longer text is a prompt, in which a strange word is not the point."""
@@ -55,13 +59,12 @@ def respell(
     unknown = [word for word in _WORD.findall(text) if not any(map(frequencies.get, terms(word)))]
     new_terms: dict[str, str] = {}
     spelled: dict[str, str] = {}
-    for word in list(_respellable(unknown))[:_MOST_WORDS]:
-        root = stem(word)
-        if len(root) < _MIN_STEM_CHARS:
-            continue
-        near = sorted(_neighbours(root, may_change=len(word) >= _MIN_CHANGED_CHARS))
+    is_lost = not any(frequencies.get(term) for term in question.terms if term not in question.stop)
+    least = _MIN_CHARS_ALONE if is_lost else _MIN_CHARS
+    for word in list(_respellable(unknown, least=least))[:_MOST_WORDS]:
+        near = sorted(_terms_near(word))
         found = look_up(near)
-        best = max(near, key=lambda term: found.get(term, 0))
+        best = max(near, key=lambda term: found.get(term, 0), default="")
         if found.get(best, 0):
             spelled[word] = best
             new_terms |= dict.fromkeys(terms(word), best)
@@ -81,21 +84,24 @@ def _kept(question: QueryTerms, new_terms: Mapping[str, str]) -> tuple[str, ...]
     return tuple(term for term in question.identifiers if term not in new_terms)
 
 
-def _respellable(words: Iterable[str]) -> Iterator[str]:
+def _respellable(words: Iterable[str], *, least: int) -> Iterator[str]:
     """Yield the words that may be respelled, as terms are: folded and in lower case."""
     for word in words:
         lower = fold(word).casefold()
-        if _MIN_CHARS <= len(lower) <= _MAX_CHARS and lower.isascii():
+        if least <= len(lower) <= _MAX_CHARS and lower.isascii():
             yield lower
 
 
-def _neighbours(word: str, *, may_change: bool) -> set[str]:
-    """Return what is one edit away: a letter more or less, two exchanged, or one changed."""
+def _terms_near(word: str) -> set[str]:
+    """Return the terms of the words one edit away that are too long to be met by chance."""
     splits = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
-    found = {head + tail[1:] for head, tail in splits if tail}
-    found |= {head + tail[1] + tail[0] + tail[2:] for head, tail in splits if len(tail) > 1}
-    found |= {head + letter + tail for head, tail in splits for letter in ascii_lowercase}
-    if may_change:
+    near = {head + tail[1:] for head, tail in splits if tail}
+    near |= {head + tail[1] + tail[0] + tail[2:] for head, tail in splits if len(tail) > 1}
+    near |= {head + letter + tail for head, tail in splits for letter in ascii_lowercase}
+    roots = {stem(each) for each in near if len(each) >= _LONG_CHARS}
+    found = {root for root in roots if len(root) >= _MIN_STEM_CHARS_OF_LONG}
+    if len(word) >= _MIN_CHANGED_CHARS:
         changed = ((head, tail[1:]) for head, tail in splits if tail)
-        found |= {head + letter + rest for head, rest in changed for letter in ascii_lowercase}
-    return found - {word}
+        near |= {head + letter + rest for head, rest in changed for letter in ascii_lowercase}
+    found |= {root for root in map(stem, near) if len(root) >= _MIN_STEM_CHARS}
+    return found - {stem(word)}

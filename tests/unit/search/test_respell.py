@@ -7,7 +7,9 @@ import pytest
 from recollect.search.respell import as_written, respell
 from recollect.text.terms import query_terms, terms
 
-KNOWN = dict.fromkeys(terms("a restaurant in Lisbon with the winter passphrase, alfama, rust"), 3)
+KNOWN = dict.fromkeys(
+    terms("a restaurant in Lisbon with the winter passphrase, alfama, rust, irrigation"), 3
+)
 
 
 def spelled(text: str) -> dict[str, str]:
@@ -25,6 +27,10 @@ def spelled(text: str) -> dict[str, str]:
     [
         ("Lisabon resturant", {"lisabon": "lisbon", "resturant": "restaur"}),
         ("my pasphrase?", {"pasphrase": "passphras"}),
+        ("irigation", {"irigation": "irrig"}),
+        ("winter irrigaton", {"irrigaton": "irrig"}),  # the edit is in the ending
+        ("where is Lisbn", {"lisbn": "lisbon"}),
+        ("Lisbn in winter", {}),  # short, and there is something else to search for
         ("restaurants in Lisbon", {}),
         ("the winner", {}),  # a word of its own, and too short
         ("nothing like it", {}),
