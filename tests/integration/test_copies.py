@@ -54,7 +54,7 @@ def test_a_note_that_says_the_old_claim_in_another_order_is_marked(
 
 
 def test_a_note_is_not_marked_by_what_only_others_may_know(memory: Memory, write: Write) -> None:
-    write("memory/move.md", "The office is in Porto.\n")
+    write("memory/move.md", "We had lunch. The office is in Porto.\n")
     remember(memory, "Porto", BEGINS, scope="user:ann")
     new = remember(memory, "Lisbon", LATER, scope="user:ann")
 
@@ -63,7 +63,7 @@ def test_a_note_is_not_marked_by_what_only_others_may_know(memory: Memory, write
 
 
 def test_a_look_back_does_not_mark_what_still_held_then(memory: Memory, write: Write) -> None:
-    write("memory/move.md", "The office is in Porto.\n")
+    write("memory/move.md", "We had lunch. The office is in Porto.\n")
     remember(memory, "Porto", BEGINS)
     new = remember(memory, "Lisbon", LATER)
 
@@ -74,7 +74,7 @@ def test_a_look_back_does_not_mark_what_still_held_then(memory: Memory, write: W
 def test_a_note_is_no_longer_marked_when_the_old_claim_holds_again(
     memory: Memory, write: Write
 ) -> None:
-    write("memory/move.md", "The office is in Porto.\n")
+    write("memory/move.md", "We had lunch. The office is in Porto.\n")
     remember(memory, "Porto", BEGINS)
     new = remember(memory, "Lisbon", LATER)
     before = mark(memory)
@@ -89,7 +89,7 @@ def test_recall_leaves_out_what_a_newer_fact_replaced_and_says_so(
 ) -> None:
     for number in range(30):
         write(f"memory/{number}.md", f"Something else happened {number} times.\n")
-    write("memory/move.md", "The office is in Porto.\n")
+    write("memory/move.md", "We had lunch. The office is in Porto.\n")
     remember(memory, "Porto", BEGINS)
     remember(memory, "Lisbon", LATER)
 
@@ -99,3 +99,18 @@ def test_recall_leaves_out_what_a_newer_fact_replaced_and_says_so(
     assert "Porto" not in recalled.block
     assert "memory/move.md" in [hit.path for hit in recalled.results.hits]
     assert "a newer fact replaced what they say: 1 of the hits." in recalled.results.notices[-1]
+
+
+def test_a_note_that_only_repeats_a_superseded_fact_is_left_out_and_takes_no_place(
+    memory: Memory, write: Write
+) -> None:
+    write("memory/move.md", "# Office\n\nThe office is in Porto.\n")
+    remember(memory, "Porto", BEGINS)
+    remember(memory, "Lisbon", LATER)
+
+    usual = memory.search("is the office in Porto", max_results=1)
+    every = memory.search("is the office in Porto", include_superseded=True)
+
+    assert ["The office is in Lisbon"] == [hit.snippet for hit in usual.hits]
+    assert "1 note was left out" in usual.notices[-1]
+    assert "memory/move.md" in [hit.path for hit in every.hits]

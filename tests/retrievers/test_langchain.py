@@ -134,7 +134,7 @@ def test_an_empty_answer_that_is_degraded_says_so_in_the_log(
 def test_a_fact_and_what_is_outdated_are_told_apart(
     memory: Memory, write: Callable[[str, str], Path]
 ) -> None:
-    write("memory/old.md", "The printer is called Caxton.\n")
+    write("memory/old.md", "Ink is on order. The printer is called Caxton.\n")
     for name in ("Caxton", "Gutenberg"):
         text = f"The printer is called {name}."
         memory.facts.remember(text, entity="printer", key="name", value=name)

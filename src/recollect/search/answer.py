@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Store
     from recollect.types import Degradation, Progress, Query, Results, Scope, SearchRequest
 
+_SPARE = 4  # hits in place of those that repeat superseded facts
 _BY_WORKER = "A worker of the server embeds it: ask again later, or ask its operator."
 _SESSIONS_NOT_INDEXED = (
     'Transcripts are not indexed: set sources = ["memory", "sessions"] in your settings.'
@@ -156,6 +157,10 @@ class Searcher:
         """Search and mark copies: everything that reads the store."""
         options, serving = started.options, embedded.serving
         query = at_this_moment(embedded.query, started.request)
+        wanted = query.max_results
+        superseded = self.store.superseded(query.scope)
+        if superseded:
+            query = replace(query, max_results=wanted + _SPARE)
 
         def answer_by(asked: AskedVectors | None) -> Results:
             return search(
@@ -173,7 +178,12 @@ class Searcher:
             assert serving.second is not None  # noqa: S101 - tested above
             results = answer_by(embed_question(query, serving.second))
         notices = (serving.notice(self.store), self._unread_notice(started, embedded, results))
-        results = self._without_superseded(results, query)
+        if superseded:
+            from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
+
+            results = mark_copies(
+                results, superseded=superseded, keep=query.scope.with_superseded, most=wanted
+            )
         told = tuple(notice for notice in notices if notice is not None)
         return replace(results, notices=(*told, *results.notices)) if told else results
 
@@ -192,14 +202,6 @@ class Searcher:
         if across is None or not across.waiting():
             return None
         return _NOT_COMPARED_YET if across.is_begun or across.is_mixed() else _NOT_COMPARED
-
-    def _without_superseded(self, results: Results, query: Query) -> Results:
-        superseded = self.store.superseded(query.scope)
-        if not superseded:
-            return results
-        from recollect.search.copies import mark_copies  # noqa: PLC0415 - slow to load
-
-        return mark_copies(results, superseded=superseded)
 
     def _notices(
         self, request: SearchRequest, results: Results, *, scope: Scope, earlier: tuple[str, ...]

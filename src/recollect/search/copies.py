@@ -1,7 +1,7 @@
-"""Marks notes that repeat a superseded fact.
+"""Leaves out notes that say nothing but a superseded fact, and marks those that also say it.
 
-A correction is written once; the old claim may be in several notes. Hiding those would hide what
-else they say, so they are marked with the fact that replaced the claim.
+A correction is written once; the old claim may be in several notes. What else they say may be the
+answer, so such notes are marked with the fact that replaced the claim.
 
 A note repeats a claim if it contains the claim's words in order, or a sentence of nothing but its
 words in any order and inflection: the old value, the subject, and words that change nothing. A note
@@ -23,7 +23,7 @@ from recollect.text.terms import terms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recollect.types import Results, SupersededFact
+    from recollect.types import Hit, Results, SupersededFact
 
 _STEM_CHARS = 3  # first characters of a word, which its inflections share
 _OWN_LINE = re.compile(r"\s*(?:[-*+>#]|[0-9]+[.)]\s|$)")  # entry, quote, heading, or nothing
@@ -35,18 +35,38 @@ _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 _ASKS = re.compile("[?？]")
 
 
-def mark_copies(results: Results, *, superseded: Sequence[SupersededFact]) -> Results:
-    """Return the results with a mark on every hit that repeats a superseded fact."""
-    if not superseded or all(hit.fact is not None for hit in results.hits):
-        return results
+def mark_copies(
+    results: Results, *, superseded: Sequence[SupersededFact], keep: bool, most: int
+) -> Results:
+    """Return the results with a mark on every hit that repeats a superseded fact.
+
+    Args:
+        results: what was found.
+        superseded: the facts, at least one.
+        keep: whether hits that say nothing else stay.
+        most: the most hits to return.
+
+    """
     claims = list(_claims(superseded))
-    hits = tuple(
+    hits = [
         hit
         if hit.fact is not None
-        else replace(hit, superseded_by=_repeated_in(hit.text or hit.snippet, claims))
+        else replace(hit, superseded_by=_repeated_in(_text(hit), claims))
         for hit in results.hits
+    ]
+    kept = [hit for hit in hits if keep or not (hit.superseded_by and _is_copy(hit, claims))]
+    shown = replace(results, hits=tuple(kept[:most]))
+    if len(kept) == len(hits):
+        return shown
+    count = len(hits) - len(kept)
+    left_out = "1 note was" if count == 1 else f"{count} notes were"
+    notice = f"{left_out} left out: superseded facts, and nothing else. Include superseded ones"
+    return replace(
+        shown,
+        notices=(*results.notices, f"{notice} to see {'it' if count == 1 else 'them'}."),
+        confident=results.confident and bool(kept),
+        confidence=results.confidence if kept else 0.0,
     )
-    return replace(results, hits=hits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +156,21 @@ def _repeated_in(text: str, claims: Sequence[_Claim]) -> str | None:
         if is_quoted or any(map(gist.is_said_by, near)):
             return claim.by
     return None
+
+
+def _is_copy(hit: Hit, claims: Sequence[_Claim]) -> bool:
+    """Return whether a note says nothing but claims, apart from headings."""
+    said = (each for each in _sentences(_text(hit)) if not _HEADING.match(each))
+    gists = [(claim.words, gist) for claim in claims if (gist := _gist(claim)).required]
+    return all(
+        any(_words(each) == words or gist.is_said_by(_sentence(each)) for words, gist in gists)
+        for each in said
+        if _words(each).strip()
+    )
+
+
+def _text(hit: Hit) -> str:
+    return hit.text or hit.snippet
 
 
 def _sentence(text: str) -> _Sentence:

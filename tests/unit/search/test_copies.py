@@ -48,8 +48,12 @@ def results_of(*texts: str, fact: FactMark | None = None) -> Results:
 
 
 def mark(text: str, *facts: SupersededFact) -> str | None:
-    [hit] = mark_copies(results_of(text), superseded=facts or [superseded()]).hits
+    [hit] = marked(results_of(text), *facts).hits
     return hit.superseded_by
+
+
+def marked(results: Results, *facts: SupersededFact, keep: bool = True, most: int = 9) -> Results:
+    return mark_copies(results, superseded=facts or [superseded()], keep=keep, most=most)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_facts_that_supersede_each_other_in_a_circle_end_somewhere() -> None:
     first, second = superseded(by="f-2"), superseded(NEW, name="f-2", by="f-1", instead=OLD)
 
     assert mark("Something else", first, second) is None
-    assert mark_copies(results_of(OLD), superseded=[first, second]).hits
+    assert marked(results_of(OLD), first, second).hits
 
 
 def test_where_the_new_claim_says_all_of_the_old_one_nothing_is_marked() -> None:
@@ -141,10 +145,30 @@ def test_languages_without_spaces_are_compared_whole() -> None:
 def test_a_fact_is_not_a_copy_of_itself() -> None:
     own = results_of(OLD, fact=FactMark("f-1", superseded_by="f-2"))
 
-    assert own == mark_copies(own, superseded=[superseded()])
+    assert own == marked(own, keep=False)
 
 
-def test_where_nothing_was_superseded_the_results_are_returned_as_they_are() -> None:
-    results = results_of(OLD)
+@pytest.mark.parametrize(
+    ("note", "is_left_out"),
+    [
+        (OLD, True),
+        (f"# Ports\n\n{OLD}.\n", True),
+        (f"- {OLD}\n- The API's port is 8080\n", True),
+        (f"{OLD}. Paul calls the bank.", False),
+        ("Note: *the api listens on port 8080*, says Ada.", False),
+        (f"{NEW}.", False),
+    ],
+)
+def test_a_note_that_says_nothing_but_the_claim_is_left_out(
+    note: str, *, is_left_out: bool
+) -> None:
+    found = marked(results_of(note, "Paul calls the bank."), keep=False)
 
-    assert results is mark_copies(results, superseded=[])
+    assert (1 if is_left_out else 2) == len(found.hits)
+    assert is_left_out == bool(found.notices)
+
+
+def test_without_any_hit_left_no_answer_is_confident() -> None:
+    found = marked(results_of(OLD), keep=False)
+
+    assert ((), False) == (found.hits, found.confident)
