@@ -571,7 +571,7 @@ def test_notes_that_new_extra_paths_leave_out_are_told(
     assert told[0].startswith("1 note is no longer searched, because of `extra_paths` or `exclude`")
 
 
-def test_notes_that_a_new_memory_file_leaves_out_are_told(
+def test_notes_that_a_new_memory_file_excludes_are_reported(
     cli: Cli, workspace: Path, write: Callable[[str, str], Path]
 ) -> None:
     (workspace / "memory").rmdir()

@@ -46,7 +46,7 @@ def test_a_command_prints_and_ends_alike(
     assert real.stderr == forked.stderr
 
 
-def test_what_a_variable_of_the_interpreter_says_is_heard(environ: dict[str, str]) -> None:
+def test_variables_of_the_interpreter_are_respected(environ: dict[str, str]) -> None:
     environ["PYTHONUTF8"] = "not a number"
 
     done = subprocess.run(

@@ -72,7 +72,7 @@ def test_a_wait_is_between_half_of_and_the_whole_of_the_longest(
     requested=st.floats(0.001, 1e6),
     chance=CHANCES,
 )
-def test_what_is_asked_for_is_waited_and_not_much_more_than_that_or_the_own_wait(
+def test_a_retry_waits_at_least_as_long_as_the_server_asks(
     patience: Patience, attempt: int, requested: float, chance: random.Random
 ) -> None:
     wait = wait_seconds(patience, attempt=attempt, requested=requested, chance=chance)
