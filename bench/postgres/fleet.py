@@ -38,7 +38,7 @@ from tests.support.servers import SUPERUSER, Server, add_role, adopt
 
 from recollect.hosting.host import MemoryHost
 from recollect.hosting.tokens import create_token
-from recollect.stores.postgres.schema import SCHEMA, SERVER_ROLE
+from recollect.stores.postgres.schema import SCHEMA, server_role
 from recollect.stores.pushed import PushedChange
 
 if TYPE_CHECKING:
@@ -460,7 +460,7 @@ def main() -> None:
             )
             server.add_tables()
             with psycopg.connect(server.address(user=SUPERUSER), autocommit=True) as connection:
-                add_role(connection, HOST, group=SERVER_ROLE)
+                add_role(connection, HOST, group=server_role)
         everyone = [*fleet.names, *fleet.small_names]
         is_filled = memories_of(server).issuperset(everyone)
         for names in [everyone] if is_filled else [everyone[:_FEW], everyone]:

@@ -1,31 +1,37 @@
 -- The roles of a database for memories, each with no more than it needs. As superuser, in that
--- database: psql -d memories -f roles.sql, then `recollect store init` as recollect_owner.
+-- database: psql -d memories -f roles.sql, then `recollect store init` as memories_owner. All names
+-- begin with or contain that of the database, because a role is known to all databases of a server.
 -- Give the roles that log in their passwords with \password, or certificates.
+
+\set owner :DBNAME _owner
+\set operator :DBNAME _operator
+\set agents :DBNAME _agents
+\set servers :DBNAME _servers
+\set monitor :DBNAME _monitor
+\set agent_group recollect_agent_ :DBNAME
+\set server_group recollect_server_ :DBNAME
 
 CREATE EXTENSION IF NOT EXISTS vector;
 
 -- Groups: agents see the rows of the tenant they name; servers also tokens and the queue.
-CREATE ROLE recollect_agent NOLOGIN NOBYPASSRLS;
-CREATE ROLE recollect_server NOLOGIN NOBYPASSRLS IN ROLE recollect_agent;
+CREATE ROLE :"agent_group" NOLOGIN NOBYPASSRLS;
+CREATE ROLE :"server_group" NOLOGIN NOBYPASSRLS IN ROLE :"agent_group";
 
 -- Owns the tables: `store init` and `store migrate`. Policies hold for it as well.
-CREATE ROLE recollect_owner LOGIN;
-DO $$ BEGIN
-    EXECUTE format('GRANT CREATE ON DATABASE %I TO recollect_owner', current_database());
-    EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
-    EXECUTE format(
-        'GRANT CONNECT ON DATABASE %I TO recollect_owner, recollect_agent', current_database());
-END $$;
+CREATE ROLE :"owner" LOGIN;
 
 -- Sees all memories: `store index`, and backups with pg_dump.
-CREATE ROLE recollect_operator LOGIN BYPASSRLS IN ROLE recollect_owner;
+CREATE ROLE :"operator" LOGIN BYPASSRLS IN ROLE :"owner";
 
 -- Logins of agents and servers.
-CREATE ROLE memory_agents LOGIN CONNECTION LIMIT 200 IN ROLE recollect_agent;
-CREATE ROLE memory_servers LOGIN CONNECTION LIMIT 100 IN ROLE recollect_server;
+CREATE ROLE :"agents" LOGIN CONNECTION LIMIT 200 IN ROLE :"agent_group";
+CREATE ROLE :"servers" LOGIN CONNECTION LIMIT 100 IN ROLE :"server_group";
 
 -- Sees statistics, no rows.
-CREATE ROLE memory_monitor LOGIN IN ROLE pg_monitor;
-DO $$ BEGIN
-    EXECUTE format('GRANT CONNECT ON DATABASE %I TO memory_monitor', current_database());
-END $$;
+CREATE ROLE :"monitor" LOGIN IN ROLE pg_monitor;
+
+-- Nobody else may connect, and no agent may create temporary objects. A dump does not have these
+-- lines: after a restore into a new database, run them again.
+REVOKE ALL ON DATABASE :"DBNAME" FROM PUBLIC;
+GRANT CREATE ON DATABASE :"DBNAME" TO :"owner";
+GRANT CONNECT ON DATABASE :"DBNAME" TO :"owner", :"agent_group", :"monitor";

@@ -186,6 +186,12 @@ class DatabaseStatus:
     """How many this Recollect knows."""
     is_guarded: bool
     """False if this role sees every tenant, whatever the policies say."""
+    has_open_temp: bool
+    """Whether every role may create temporary objects."""
+    groups: Mapping[str, str]
+    """The roles that agents and servers of this database are granted."""
+    rows: Mapping[str, int]
+    """About how many memories, documents and chunks there are; empty on a Citus coordinator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ import psycopg
 import pytest
 from tests.support.notes import chunk_of, document_of
 from tests.support.postgres import server_of
-from tests.support.servers import Server
+from tests.support.servers import DATABASE, Server
 from tests.support.waiting import wait_until
 
-from recollect.errors import ConfigError, StoreError, StoreTooNewError
+from recollect.errors import ConfigError, StoreBusyError, StoreError, StoreTooNewError
 from recollect.shells.render.store import database_text
 from recollect.stores.postgres import open_database, schema
 from recollect.stores.postgres.admin import describe_database, prepare_database
@@ -148,10 +148,11 @@ def test_a_role_that_may_not_change_tables_is_told_who_may(address: str) -> None
 
 CITUS = """
 CREATE TABLE pg_dist_partition (logicalrelid regclass PRIMARY KEY, together text);
-CREATE FUNCTION create_distributed_table(
+ALTER TABLE pg_dist_partition SET SCHEMA pg_catalog;
+CREATE FUNCTION pg_catalog.create_distributed_table(
     relation regclass, column_name text, colocate_with text DEFAULT 'default'
 ) RETURNS void LANGUAGE sql AS
-$$ INSERT INTO public.pg_dist_partition VALUES (relation, colocate_with) $$;
+$$ INSERT INTO pg_catalog.pg_dist_partition VALUES (relation, colocate_with) $$;
 """
 """As much of Citus as is called, which refuses to distribute a table twice as it does."""
 
@@ -354,3 +355,32 @@ def test_many_writers_of_one_memory_lose_nothing(opened: Open, tenant: str) -> N
     assert 4 * 5 + 5 == len(store.known())
     assert 3 * 25 == store.keyword(["lamp"], scope=Scope(), limit=200).corpus.frequencies["lamp"]
     assert [] == store.audit()
+
+
+@pytest.mark.parametrize("writes", [4, 5, 6])
+def test_a_connection_that_saw_an_error_spoils_no_later_write(
+    address: str, tenant: str, writes: int
+) -> None:
+    """A statement is prepared when it is used often: also in a transaction that then fails."""
+    path = "memory/a.md"
+
+    def write(number: int) -> None:
+        store.put(document_of(path), [chunk_of(path, f"lamp {number}")], recipe="r")
+
+    def fail() -> None:
+        with psycopg.connect(server_of(address), dbname=DATABASE) as superuser:
+            superuser.execute("LOCK TABLE recollect.tenants")
+            with pytest.raises(StoreBusyError, match="Another process"), store.patience(0.01):
+                write(0)
+
+    # An address that no other test has, so that its pool holds one connection.
+    with open_database(f"{address}&connect_timeout={20 + writes}", tenant=tenant) as store:
+        assert store.is_empty()
+        fail()
+        for number in range(writes):
+            write(number)
+        fail()
+        for number in range(8):
+            write(number)
+
+        assert [] == store.audit()

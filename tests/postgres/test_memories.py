@@ -339,7 +339,7 @@ def test_a_role_that_may_not_serve_is_refused_at_the_start(
         MemoryHost.open(settings=settings, environ=environ)
 
     assert "The role agent" in raised.value.message
-    assert "GRANT recollect_server TO agent" in raised.value.action
+    assert "GRANT recollect_server_memories TO agent" in raised.value.action
 
 
 def test_behind_a_proxy_the_counters_are_not_for_everybody(host: MemoryHost) -> None:

@@ -55,21 +55,21 @@ def test_the_roles_of_the_script_suffice_and_none_has_more(server: Server) -> No
     server.execute(f"CREATE DATABASE {DATABASE}", database="postgres")
     server.run("psql", "-v", "ON_ERROR_STOP=1", "-d", server.address(user=SUPERUSER), "-f", ROLES)
 
-    prepare_database(server.address(user="recollect_owner"))
-    for user in ("memory_agents", "memory_servers"):
+    prepare_database(server.address(user="memories_owner"))
+    for user in ("memories_agents", "memories_servers"):
         with open_database(server.address(user=user), tenant=user) as store:
             put(store, "a.md", "lamp")
             assert 1 == len(store.keyword(["lamp"], scope=Scope(), limit=9).keys)
-    built = index_database(server.address(user="recollect_operator"))
+    built = index_database(server.address(user="memories_operator"))
 
     assert (0, 0) == (built.built, built.dropped)
-    assert describe_database(server.address(user="memory_agents")).is_guarded
-    for user in ("recollect_owner", "memory_agents", "memory_servers"):
+    assert describe_database(server.address(user="memories_agents")).is_guarded
+    for user in ("memories_owner", "memories_agents", "memories_servers"):
         with psycopg.connect(server.address(user=user)) as connection:
             seen = connection.execute("SELECT count(*) FROM recollect.documents").fetchone()
         assert (0,) == seen, user
     with (
-        psycopg.connect(server.address(user="memory_monitor")) as connection,
+        psycopg.connect(server.address(user="memories_monitor")) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute("SELECT 1 FROM recollect.documents")

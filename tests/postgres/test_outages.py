@@ -24,7 +24,7 @@ from recollect.hosting.host import MemoryHost
 from recollect.shells.http import many
 from recollect.stores.postgres import connect, open_database
 from recollect.stores.postgres.connect import MOST_CONNECTIONS, Session, patience
-from recollect.stores.postgres.schema import SERVER_ROLE
+from recollect.stores.postgres.schema import server_role
 from recollect.types import Scope, SourceKind
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def server() -> Iterator[Server]:
         server.create(max_connections="20")
         server.add_tables()
         with psycopg.connect(server.address(user=SUPERUSER), autocommit=True) as connection:
-            add_role(connection, HOST, group=SERVER_ROLE)
+            add_role(connection, HOST, group=server_role)
         yield server
     finally:
         server.close()
@@ -245,7 +245,7 @@ def test_a_wrong_password_is_told_and_not_shown(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = server.address(user="guarded")
-    server.execute("CREATE ROLE guarded LOGIN PASSWORD 'correct' IN ROLE recollect_agent")
+    server.execute("CREATE ROLE guarded LOGIN PASSWORD 'correct' IN ROLE recollect_agent_memories")
     rules = server.data / "pg_hba.conf"
     before = rules.read_text(encoding="utf-8")
     rules.write_text(f"host all guarded all scram-sha-256\n{before}", encoding="utf-8")

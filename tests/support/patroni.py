@@ -24,7 +24,7 @@ from tests.support.servers import (
 )
 from tests.support.waiting import wait_until
 
-from recollect.stores.postgres.schema import AGENT_ROLE, migrate
+from recollect.stores.postgres.schema import agent_role, migrate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +177,7 @@ class PatroniCluster:
             connection.execute(f"CREATE DATABASE {DATABASE}".encode())
         with psycopg.connect(self.address(user=SUPERUSER), autocommit=True) as connection:
             migrate(connection)
-            add_role(connection, AGENT, group=AGENT_ROLE)
+            add_role(connection, AGENT, group=agent_role)
 
     def restart(self, node: Node) -> None:
         """Start a node that was killed."""

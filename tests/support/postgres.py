@@ -18,7 +18,7 @@ from psycopg import sql
 from tests.support.servers import AGENT, add_role
 from tests.support.waiting import wait_until
 
-from recollect.stores.postgres.schema import AGENT_ROLE, SERVER_ROLE, migrate
+from recollect.stores.postgres.schema import agent_role, migrate, server_role
 
 HOST = "host"
 """A role as a server of many memories has it."""
@@ -67,8 +67,8 @@ def database(run: Path, name: str = "memories") -> str:
 def _cluster(superuser: str) -> str:
     with psycopg.connect(superuser, autocommit=True) as tables:
         migrate(tables, citus=True)
-        add_role(tables, AGENT, group=AGENT_ROLE)
-        add_role(tables, HOST, group=SERVER_ROLE)
+        add_role(tables, AGENT, group=agent_role)
+        add_role(tables, HOST, group=server_role)
     return superuser.replace(f"{psycopg.conninfo.conninfo_to_dict(superuser)['user']}@", "agent@")
 
 
@@ -90,8 +90,8 @@ def _create(connection: psycopg.Connection[tuple[object, ...]], name: str) -> No
     owner = psycopg.conninfo.make_conninfo(connection.info.dsn, dbname=name)
     with psycopg.connect(owner, autocommit=True) as tables:
         migrate(tables)
-        add_role(tables, AGENT, group=AGENT_ROLE)
-        add_role(tables, HOST, group=SERVER_ROLE)
+        add_role(tables, AGENT, group=agent_role)
+        add_role(tables, HOST, group=server_role)
 
 
 def server_of(address: str) -> str:

@@ -24,10 +24,10 @@ import psycopg
 from psycopg import sql
 from tests.support.waiting import wait_until
 
-from recollect.stores.postgres.schema import AGENT_ROLE, migrate
+from recollect.stores.postgres.schema import agent_role, migrate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 AGENT = "agent"
 """A role as an agent has it: it owns nothing."""
@@ -212,7 +212,7 @@ class Server:
         owner = self.address(user=SUPERUSER, database=database)
         with psycopg.connect(owner, autocommit=True) as connection:
             migrate(connection)
-            add_role(connection, AGENT, group=AGENT_ROLE)
+            add_role(connection, AGENT, group=agent_role)
 
     def copy(self, *, name: str) -> Server:
         """Return a streaming replica of this server, running."""
@@ -239,14 +239,15 @@ def address_of(
     return f"postgresql://{user}@{hosts}/{database}" + (f"?{more}" if more else "")
 
 
-def add_role(connection: psycopg.Connection[Any], name: str, *, group: str) -> None:
-    """Create a role in a group, unless there is one of that name."""
+def add_role(
+    connection: psycopg.Connection[Any], name: str, *, group: Callable[[str], str]
+) -> None:
+    """Let a role log in as a member of a group of this database, creating it if needed."""
+    role = sql.Identifier(name)
     if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,)).fetchone():
-        connection.execute(
-            sql.SQL("CREATE ROLE {} LOGIN IN ROLE {}").format(
-                sql.Identifier(name), sql.Identifier(group)
-            )
-        )
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
+    owner = sql.Identifier(group(connection.info.dbname))
+    connection.execute(sql.SQL("GRANT {} TO {}").format(owner, role))
 
 
 def _end_with_parent() -> None:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from recollect.reports import BuiltIndexes, CopiedMemory, DatabaseStatus
 
-_AGENT_ROLE = "recollect_agent"
-
 
 def database_json(status: DatabaseStatus) -> dict[str, object]:
     """Return the JSON of `store status`."""
@@ -24,6 +22,9 @@ def database_json(status: DatabaseStatus) -> dict[str, object]:
         "version": status.version,
         "newest": status.newest,
         "guarded": status.is_guarded,
+        "openTemp": status.has_open_temp,
+        "groups": dict(status.groups),
+        "rows": dict(status.rows),
     }
 
 
@@ -37,6 +38,12 @@ def database_text(status: DatabaseStatus) -> str:
         *(f"Not used:   {name}: {why}" for name, why in status.unused.items()),
         f"Tables:     version {status.version} of {status.newest}, {state}",
     ]
+    if status.rows:
+        counts = (f"{count:,} {what}" for what, count in status.rows.items())
+        lines.append(f"Rows:       about {', '.join(counts)}")
+    lines += [f"Group:      {role} for {who}" for who, role in status.groups.items()]
+    if status.has_open_temp:
+        lines.append("Warning:    any role may create temporary objects; roles.sql revokes that")
     if not status.is_guarded:
         lines.append("Role:       sees the memories of all agents; give agents another one")
     return "\n".join(lines)
@@ -50,7 +57,7 @@ def prepared_json(status: DatabaseStatus, applied: Sequence[str]) -> dict[str, o
 def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
     """Return the lines of `store init` and `store migrate`."""
     done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
-    role = f"Agents need their own role: CREATE ROLE … LOGIN IN ROLE {_AGENT_ROLE}"
+    role = f"Agents need their own role: CREATE ROLE … LOGIN IN ROLE {status.groups['agents']}"
     return f"{done}\n{role}\n{database_text(status)}"
 
 

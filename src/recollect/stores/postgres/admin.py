@@ -10,7 +10,15 @@ from recollect.errors import StoreError
 from recollect.reports import BuiltIndexes, DatabaseStatus
 from recollect.stores.postgres.connect import connected, shown, translated
 from recollect.stores.postgres.near import build_indexes
-from recollect.stores.postgres.schema import MIGRATIONS, migrate, require_server, version_of
+from recollect.stores.postgres.schema import (
+    MIGRATIONS,
+    SCHEMA,
+    agent_role,
+    migrate,
+    require_server,
+    server_role,
+    version_of,
+)
 
 _EXTENSIONS = "SELECT extname, extversion FROM pg_extension WHERE extname = ANY(%s) ORDER BY 1"
 _OURS = ("vector", "citus")
@@ -20,7 +28,17 @@ _UNUSED = {"pg_textsearch": "before 1.3 it", "pg_search": "an older one"}
 """Extensions for keywords, and which versions cannot be trusted."""
 _HOLD = "SELECT pg_advisory_xact_lock(%s)"
 _IS_FREE = "SELECT pg_try_advisory_xact_lock(%s)"
-_ROLE = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_ROLE = """
+    SELECT rolsuper OR rolbypassrls, has_database_privilege('public', current_database(), 'TEMP')
+    FROM pg_roles WHERE rolname = current_user
+"""
+# Of all tenants, for any role. The one is lost by a crash, the other comes with the first ANALYZE.
+_ROWS = """
+    SELECT relname, greatest(s.n_live_tup, c.reltuples::bigint)
+    FROM pg_stat_all_tables s JOIN pg_class c USING (relname)
+    WHERE c.oid = s.relid AND s.schemaname = %s
+"""
+_COUNTED = {"memories": "tenants", "documents": "documents", "chunks": "chunks"}
 
 
 def prepare_database(address: str, *, citus: bool = False) -> list[str]:
@@ -89,7 +107,10 @@ def describe_database(address: str) -> DatabaseStatus:
         require_server(connection)
         names = [*_OURS, *_UNUSED]
         found: dict[str, str] = dict(connection.execute(_EXTENSIONS, (names,)).fetchall())
-        unguarded = connection.execute(_ROLE).fetchone()
+        unguarded, open_temp = connection.execute(_ROLE).fetchone() or (False, False)
+        stored = [] if "citus" in found else connection.execute(_ROWS, (SCHEMA,)).fetchall()
+        rows: dict[str, int] = dict(stored)
+        database = connection.info.dbname
         return DatabaseStatus(
             location=shown(address),
             server=connection.info.parameter_status("server_version") or "unknown",
@@ -101,5 +122,8 @@ def describe_database(address: str) -> DatabaseStatus:
             },
             version=version_of(connection),
             newest=len(MIGRATIONS),
-            is_guarded=not (unguarded and unguarded[0]),
+            is_guarded=not unguarded,
+            has_open_temp=open_temp,
+            groups={"agents": agent_role(database), "servers": server_role(database)},
+            rows={what: rows[table] for what, table in _COUNTED.items() if table in rows},
         )

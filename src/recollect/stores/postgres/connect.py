@@ -14,11 +14,12 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from psycopg import errors, sql
+from psycopg import errors, pq, sql
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recollect.errors import (
     ConfigError,
+    RecollectError,
     StoreBusyError,
     StoreError,
     StoreFullError,
@@ -256,11 +257,9 @@ class Session:
                 version = connection.execute(VERSION.encode())
                 rows = run(connection, statement, values)
                 connection.execute(b"COMMIT", prepare=False)
-        except BaseException as error:
-            _roll_back(connection)
-            if isinstance(error, psycopg.Error):
-                return None  # one after the other, it says what is wrong
-            raise
+        except psycopg.Error:
+            connection.close()
+            return None  # one after the other, it says what is wrong
         require_version(_last_number(version), location=self.location)
         return rows.fetchall()
 
@@ -298,9 +297,8 @@ class Session:
                 require_version(version, location=self.location)
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException as error:
-                _roll_back(connection)
-                if isinstance(error, psycopg.OperationalError) and connection.closed:
+            except psycopg.OperationalError as error:
+                if connection.closed:
                     raise _lost(self.location, error) from error
                 raise
             finally:
@@ -349,6 +347,9 @@ class Session:
                 ) from None
         try:
             yield connection
+        except BaseException as error:
+            _end(connection, error)
+            raise
         finally:
             pool.putconn(connection)
 
@@ -381,8 +382,8 @@ def translated(location: str) -> Iterator[None]:
     except errors.InsufficientPrivilege as error:
         raise StoreError(
             f"The role of this address may not use {location} ({_first_line(error)}).",
-            action="Grant it the role recollect_agent, or recollect_server for a server of many "
-            "memories: see the guide for operators.",
+            action="Grant it the group of agents of this database, or that of servers: "
+            "`recollect store status` names them.",
         ) from error
     except psycopg.OperationalError as error:
         raise _unreachable(location, error) from error
@@ -412,10 +413,17 @@ def _lost(location: str, error: Exception) -> StoreError:
     )
 
 
-def _roll_back(connection: Connection) -> None:
-    if not connection.closed:
-        with contextlib.suppress(psycopg.OperationalError):  # it is lost: so is the transaction
-            connection.execute("ROLLBACK")
+def _end(connection: Connection, error: BaseException) -> None:
+    """Roll back what the server has accepted so far; close a connection that saw a failure.
+
+    psycopg may believe that a statement was prepared which came after one that failed. Every later
+    use of it would fail on this connection.
+    """
+    is_intact = connection.info.transaction_status is pq.TransactionStatus.INTRANS
+    if isinstance(error, RecollectError) and is_intact:
+        connection.execute("ROLLBACK")
+    else:
+        connection.close()
 
 
 def _last_number(told: Cursor) -> int:

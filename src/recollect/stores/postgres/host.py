@@ -6,7 +6,7 @@ from recollect.errors import StoreError
 from recollect.stores.postgres.connect import Session, connected, shown, translated
 from recollect.stores.postgres.pushed import PostgresPushed
 from recollect.stores.postgres.queue import PostgresQueue
-from recollect.stores.postgres.schema import SCHEMA, SERVER_ROLE
+from recollect.stores.postgres.schema import SCHEMA, server_role
 from recollect.stores.postgres.store import PostgresStore, require_tables
 from recollect.stores.postgres.tokens import PostgresTokens
 from recollect.stores.pushed import MemoryLimits, StoreHost
@@ -62,10 +62,11 @@ def _require_rights(address: str) -> None:
     tables = [f"{SCHEMA}.{name}" for name in ("tokens", "queue")]
     with translated(location), connected(address) as connection:
         row = connection.execute(_MAY_SERVE, (tables,)).fetchone()
+        group = server_role(connection.info.dbname)
     role, may_serve = row or ("", False)
     if not may_serve:
         raise StoreError(
             f"The role {role} of {location} may not use the tokens and the queue of memories.",
-            action=f"Grant it {SERVER_ROLE}, as superuser: GRANT {SERVER_ROLE} TO {role}; or use "
+            action=f"Grant it {group}, as superuser: GRANT {group} TO {role}; or use "
             "the address of a role that has it.",
         )

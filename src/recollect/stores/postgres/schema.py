@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from psycopg import sql
+
 from recollect.errors import StoreError, StoreTooNewError
 
 if TYPE_CHECKING:
@@ -19,24 +21,12 @@ if TYPE_CHECKING:
     from recollect.types import Fingerprint
 
 SCHEMA = "recollect"
-AGENT_ROLE = "recollect_agent"
-"""Owns nothing and may not bypass policies; the roles that agents log in with are granted it."""
-SERVER_ROLE = "recollect_server"
-"""May also read the tokens of all memories and the queue of work; servers and workers have it."""
-_FIRST_TABLES = (
-    "tenants",
-    "documents",
-    "chunks",
-    "postings",
-    "facts",
-    "media",
-    "spaces",
-    "batches",
-    "meta",
-    "leases",
+TABLES = (
+    *("tenants", "documents", "chunks", "postings", "facts", "media", "spaces", "batches"),
+    *("meta", "leases", "pushed", "pushed_versions", "word_codes"),
 )
-TABLES = (*_FIRST_TABLES, "pushed", "pushed_versions", "word_codes")
 """Those with rows of one tenant each, by `tenant`."""
+_MOST_NAME_BYTES = 63  # of a role
 LEAST_SERVER = 150_000
 """PostgreSQL 15, as `server_version_num`."""
 LEAST_PGVECTOR = (0, 8)
@@ -47,7 +37,7 @@ BEGIN_WRITING = f"SELECT pg_advisory_xact_lock_shared({_WRITING})"
 VERSION = f"SELECT count(*) FROM {SCHEMA}.migrations"  # noqa: S608 - our own name
 """Returns how many migrations were applied."""
 
-_INITIAL = f"""
+_INITIAL = """
 CREATE TABLE tenants (
     tenant text PRIMARY KEY,
     chunks bigint NOT NULL DEFAULT 0,
@@ -150,50 +140,6 @@ CREATE TABLE leases (
     beat double precision NOT NULL,
     PRIMARY KEY (tenant, name)
 );
-
-CREATE FUNCTION guard(guarded regclass) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
-    EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
-    EXECUTE format(
-        'CREATE POLICY own_tenant ON %s
-         USING (tenant = current_setting(''recollect.tenant'', true))', guarded);
-    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO {AGENT_ROLE}', guarded);
-END $$;
-
--- Runs with the rights of its owner, so it takes nothing but a digest and a number.
-CREATE FUNCTION add_space(space text, dimensions integer) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = {SCHEMA}, public AS $$
-DECLARE
-    vectors text := 'vectors_' || space;
-BEGIN
-    IF space !~ '^[0-9a-f]{{16}}$' OR dimensions NOT BETWEEN 1 AND 16000 THEN
-        RAISE EXCEPTION 'not a space: % with % dimensions', space, dimensions;
-    END IF;
-    PERFORM pg_advisory_xact_lock({_LOCK});
-    IF to_regclass('{SCHEMA}.' || vectors) IS NULL THEN
-        EXECUTE format(
-            'CREATE TABLE {SCHEMA}.%I (tenant text NOT NULL, digest bytea NOT NULL,
-             vector vector(%s) NOT NULL, PRIMARY KEY (tenant, digest))', vectors, dimensions);
-        PERFORM guard(('{SCHEMA}.' || vectors)::regclass);
-        IF to_regclass('pg_dist_partition') IS NOT NULL THEN
-            EXECUTE format(
-                'SELECT create_distributed_table(
-                    %L, ''tenant'', colocate_with => ''{SCHEMA}.tenants'')
-                 WHERE EXISTS (SELECT 1 FROM pg_dist_partition)', '{SCHEMA}.' || vectors);
-        END IF;
-    END IF;
-END $$;
-"""  # noqa: S608 - our own names
-_GUARD_ALL = "; ".join(f"SELECT guard('{SCHEMA}.{table}')" for table in _FIRST_TABLES)
-
-# Tokens and the queue span tenants, so they are not for the role of agents.
-_HOSTING = f"""
-DO $$ BEGIN
-    IF to_regrole('{SERVER_ROLE}') IS NULL THEN
-        CREATE ROLE {SERVER_ROLE} NOLOGIN NOBYPASSRLS IN ROLE {AGENT_ROLE};
-    END IF;
-END $$;
 CREATE TABLE pushed (
     tenant text NOT NULL,
     path text NOT NULL,
@@ -214,7 +160,13 @@ CREATE TABLE pushed_versions (
     content bytea NOT NULL,
     PRIMARY KEY (tenant, path, version)
 );
-SELECT guard('{SCHEMA}.pushed'), guard('{SCHEMA}.pushed_versions');
+CREATE TABLE word_codes (
+    tenant text NOT NULL,
+    fingerprint text NOT NULL,
+    digest bytea NOT NULL,
+    codes bytea NOT NULL,
+    PRIMARY KEY (tenant, fingerprint, digest)
+);
 CREATE TABLE tokens (
     id text PRIMARY KEY,
     tenant text NOT NULL,
@@ -234,73 +186,96 @@ CREATE TABLE queue (
     claimed_until timestamptz
 );
 CREATE INDEX queue_by_due ON queue (due);
-GRANT USAGE ON SCHEMA {SCHEMA} TO {SERVER_ROLE};
-GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, queue TO {SERVER_ROLE};
 """
 
-# Several tenants may be the first of a space at once. The table that another transaction has just
-# created is not seen by `to_regclass`, lock or not: only creating it again tells.
-_ADD_SPACE = f"""
-CREATE OR REPLACE FUNCTION add_space(space text, dimensions integer) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = {SCHEMA}, public AS $$
-DECLARE
-    vectors text := '{SCHEMA}.vectors_' || space;
-BEGIN
-    IF space !~ '^[0-9a-f]{{16}}$' OR dimensions NOT BETWEEN 1 AND 16000 THEN
-        RAISE EXCEPTION 'not a space: % with % dimensions', space, dimensions;
-    END IF;
-    PERFORM pg_advisory_xact_lock({_LOCK});
-    BEGIN
-        EXECUTE format(
-            'CREATE TABLE %s (tenant text NOT NULL, digest bytea NOT NULL,
-             vector vector(%s) NOT NULL, PRIMARY KEY (tenant, digest))', vectors, dimensions);
-    EXCEPTION WHEN duplicate_table THEN
-        RETURN;
-    END;
-    PERFORM guard(vectors::regclass);
-    IF to_regclass('pg_dist_partition') IS NOT NULL THEN
-        EXECUTE format(
-            'SELECT create_distributed_table(
-                %L, ''tenant'', colocate_with => ''{SCHEMA}.tenants'')
-             WHERE EXISTS (SELECT 1 FROM pg_dist_partition)', vectors);
-    END IF;
-END $$;
-"""  # noqa: S608 - our own names
-
-_WORDED = f"""
-CREATE TABLE word_codes (
-    tenant text NOT NULL,
-    fingerprint text NOT NULL,
-    digest bytea NOT NULL,
-    codes bytea NOT NULL,
-    PRIMARY KEY (tenant, fingerprint, digest)
-);
-SELECT guard('{SCHEMA}.word_codes');
-"""
-
-MIGRATIONS: tuple[tuple[str, str], ...] = (
-    ("initial", f"{_INITIAL}; {_GUARD_ALL}"),
-    ("hosting", _HOSTING),
-    ("spaces created at once", _ADD_SPACE),
-    ("word codes", _WORDED),
-)
+MIGRATIONS: tuple[tuple[str, str], ...] = (("initial", _INITIAL),)
 """Named steps in order; `migrations` has those applied. Never edit one."""
 
+# A role is known to all databases of a server, so each database has groups of its own. An owner
+# that may not create roles or extensions finds them there.
 _PREPARE = f"""
 DO $$ BEGIN
-    IF to_regrole('{AGENT_ROLE}') IS NULL THEN  -- an owner that may not create roles finds it there
-        CREATE ROLE {AGENT_ROLE} NOLOGIN NOBYPASSRLS;
+    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = {{agent_name}}) THEN
+        CREATE ROLE {{agent}} NOLOGIN NOBYPASSRLS;
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = {{server_name}}) THEN
+        CREATE ROLE {{server}} NOLOGIN NOBYPASSRLS IN ROLE {{agent}};
+    END IF;
+    IF NOT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') THEN
+        CREATE EXTENSION vector;
     END IF;
 END $$;
-CREATE EXTENSION IF NOT EXISTS vector;
 CREATE SCHEMA IF NOT EXISTS {SCHEMA};
-GRANT USAGE ON SCHEMA {SCHEMA} TO {AGENT_ROLE};
 CREATE TABLE IF NOT EXISTS {SCHEMA}.migrations (
     version integer PRIMARY KEY,
     name text NOT NULL,
     applied timestamptz NOT NULL DEFAULT now()
 );
-GRANT SELECT ON {SCHEMA}.migrations TO {AGENT_ROLE};
+"""  # noqa: S608 - our own names
+
+# Replaced and granted by every run, so that a database that was restored has them too.
+#
+# `add_space` runs with the rights of the tables' owner, who may be the superuser, for any agent. An
+# agent's temporary objects come before all others unless the path has them last: then only names
+# in pg_catalog and names with a schema are found.
+_RIGHTS = f"""
+CREATE OR REPLACE FUNCTION guard(guarded regclass) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = guarded) THEN
+        EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
+        EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
+        EXECUTE format(
+            'CREATE POLICY own_tenant ON %s
+             USING (tenant = current_setting(''recollect.tenant'', true))', guarded);
+    END IF;
+    EXECUTE format(
+        'GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', guarded, {{agent_name}}::text);
+END $$;
+
+-- Takes nothing but a digest and a number. Several tenants may be the first of a space at once. The
+-- table that another transaction has just created is not seen by `to_regclass`, lock or not: only
+-- creating it again tells.
+CREATE OR REPLACE FUNCTION add_space(space text, dimensions integer) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    vectors pg_catalog.text := '{SCHEMA}.vectors_' || space;
+BEGIN
+    IF space !~ '^[0-9a-f]{{{{16}}}}$' OR dimensions NOT BETWEEN 1 AND 16000 THEN
+        RAISE EXCEPTION 'not a space: % with % dimensions', space, dimensions;
+    END IF;
+    PERFORM pg_advisory_xact_lock({_LOCK});
+    BEGIN
+        EXECUTE format(
+            'CREATE TABLE %s (tenant pg_catalog.text NOT NULL, digest pg_catalog.bytea NOT NULL,
+             vector %s(%s) NOT NULL, PRIMARY KEY (tenant, digest))',
+            vectors, {{vector}}::text, dimensions);
+    EXCEPTION WHEN duplicate_table THEN
+        RETURN;
+    END;
+    PERFORM {SCHEMA}.guard(vectors::regclass);
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE format(
+            'SELECT create_distributed_table(%L, ''tenant'', colocate_with => %L)
+             FROM pg_dist_partition WHERE logicalrelid = %L::regclass',
+            vectors, '{SCHEMA}.tenants', '{SCHEMA}.tenants');
+    END IF;
+END $$;
+
+REVOKE ALL ON FUNCTION guard, add_space FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION add_space TO {{agent}};
+GRANT USAGE ON SCHEMA {SCHEMA} TO {{agent}}, pg_monitor;
+GRANT SELECT ON migrations TO {{agent}}, pg_monitor;
+-- They span tenants, so they are not for the role of agents.
+GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, queue TO {{server}};
+"""  # noqa: S608 - our own names
+_GUARD_ALL = f"""
+    SELECT guard(oid) FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace
+    AND (relname = ANY(%s) OR starts_with(relname, 'vectors_')) AND relkind IN ('r', 'p')
+"""  # noqa: S608 - our own names
+_VECTOR_TYPE = """
+    SELECT format('%I.vector', nspname) FROM pg_extension
+    JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'
 """
 
 
@@ -310,6 +285,19 @@ _VECTOR_TABLES = """
     SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'p')
     AND starts_with(relname, 'vectors_') ORDER BY 1
 """
+
+
+def agent_role(database: str) -> str:
+    """Return the group of a database that agents are granted.
+
+    It owns nothing and may not bypass policies.
+    """
+    return f"recollect_agent_{database}"
+
+
+def server_role(database: str) -> str:
+    """Return the group of servers and workers: it also has the tokens and the queue."""
+    return f"recollect_server_{database}"
 
 
 def space_key(fingerprint: Fingerprint | str) -> str:
@@ -332,9 +320,10 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
         for lock in (_WRITING, _LOCK):
             connection.execute(f"SELECT pg_advisory_xact_lock({lock})".encode())
         require_pgvector(connection, "SELECT default_version FROM pg_available_extensions", "name")
-        connection.execute(_PREPARE.encode())
+        groups = _groups(connection.info.dbname)
+        connection.execute(sql.SQL(_PREPARE).format(**groups))
         require_pgvector(connection, "SELECT extversion FROM pg_extension", "extname")
-        connection.execute(f"SET LOCAL search_path = {SCHEMA}, public".encode())
+        connection.execute(f"SET LOCAL search_path = {SCHEMA}, pg_temp".encode())
         version = version_of(connection)
         if version > len(MIGRATIONS):
             raise StoreTooNewError(
@@ -346,10 +335,24 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
             connection.execute(statements.encode())
             connection.execute("INSERT INTO migrations VALUES (%s, %s)", (number, name))
             applied.append(name)
+        (vector,) = connection.execute(_VECTOR_TYPE).fetchone() or ("",)
+        connection.execute(sql.SQL(_RIGHTS).format(**groups, vector=sql.Literal(vector)))
+        connection.execute(_GUARD_ALL.encode(), (list(TABLES),))
         if citus or _is_distributed(connection):
             _require_citus(connection)
             _distribute(connection)
     return applied
+
+
+def _groups(database: str) -> dict[str, sql.Composable]:
+    agent, server = agent_role(database), server_role(database)
+    if len(server.encode()) > _MOST_NAME_BYTES:
+        raise StoreError(
+            f"The name of the database {database} is too long: {server} is its group of servers.",
+            action=f"Choose a shorter one: a role has up to {_MOST_NAME_BYTES} bytes.",
+        )
+    names = {"agent_name": sql.Literal(agent), "server_name": sql.Literal(server)}
+    return {**names, "agent": sql.Identifier(agent), "server": sql.Identifier(server)}
 
 
 def _require_citus(connection: psycopg.Connection[Any]) -> None:
