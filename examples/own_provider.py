@@ -39,7 +39,6 @@ class Trigrams:
     # How similar unrelated texts are. None: Recollect measures it once, with texts of its own.
     background: Background | None = None
     limits = Limits(texts=256, tokens=100_000, in_flight=1)
-    price: float | None = None
 
     def reads(self, text: str) -> float:
         """Return the share of a text that the model understands: all, in any script."""

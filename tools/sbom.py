@@ -88,8 +88,7 @@ def _model(manifest: Manifest) -> dict[str, object]:
                 "type": "file",
                 "bom-ref": f"{manifest.folder}/{file.name}",
                 "name": file.name,
-                # A file that is not pinned is known by its first download only.
-                "hashes": [{"alg": "SHA-256", "content": file.sha256}] if file.is_pinned else [],
+                "hashes": [{"alg": "SHA-256", "content": file.sha256}],
             }
             for file in manifest.files
         ],

@@ -38,7 +38,6 @@ class GivenVectors:
 
     background = _BACKGROUND
     limits = Limits(texts=512, tokens=1_000_000, in_flight=1)
-    price = None
     cpu = 0.0
     """Seconds spent here, to be left out."""
     question: np.ndarray | None = None

@@ -148,6 +148,7 @@ class AsyncMemory:
         self.overview = AsyncOverview(self, lambda memory: memory.overview)
 
     open = staticmethod(_opened(Memory.open))
+    open_setup = staticmethod(_opened(Memory.open_setup))
     sync = _awaited(Memory.sync)
     search = _awaited(Memory.search)
     answer = _awaited(Memory.answer)

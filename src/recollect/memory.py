@@ -47,7 +47,7 @@ from recollect.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -79,14 +79,20 @@ if TYPE_CHECKING:
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
     from recollect.stores.pushed import PushedDocuments
-    from recollect.types import Fingerprint, Progress, Results
+    from recollect.types import Fingerprint, Progress, Results, Sending
 
 
 class Models:
     """The models of a memory, which its readers and other memories may use as well."""
 
-    def __init__(self, config: Config, *, cache: Path) -> None:
-        self.chain = Chain(config.provider, cache=cache)
+    def __init__(
+        self,
+        config: Config,
+        *,
+        cache: Path,
+        may_send: Callable[[Sending], bool] = lambda _: True,
+    ) -> None:
+        self.chain = Chain(config.provider, cache=cache, may_send=may_send)
         self.chat = _open_chat(config.chat)
         self.wording_chat = _open_chat(
             replace(config.chat, model=config.wording.model or config.chat.model)
@@ -112,8 +118,8 @@ class Models:
 
 _INTERNAL = (
     "open_setup", "start_search", "embed_search", "finish_search", "recall_request", "recall_from",
-    "finish_in_background", "reader", "count_changes", "verify_models", "exposed", "verify_store",
-    "take_notices", "is_behind",
+    "finish_in_background", "reader", "count_changes", "verify_models", "exposed", "receivers",
+    "verify_store", "take_notices", "is_behind",
 )  # fmt: skip
 """What our own programs call, and nobody else needs."""
 
@@ -170,7 +176,7 @@ class Memory(metaclass=_WithoutInternal):
             is_hosted=pushed is not None,
         )
         self._owns_models = models is None
-        self._models = models or Models(config, cache=setup.places.models)
+        self._models = models or Models(config, cache=setup.places.models, may_send=setup.may_send)
         self._chain = self._models.chain
         self._changes = changes
         self._syncer = Syncer(
@@ -888,6 +894,10 @@ class Memory(metaclass=_WithoutInternal):
 
         sources = [each for each in self._syncer.sources if each.kind is not SourceKind.SESSIONS]
         return find_leaks(sources, progress=progress)
+
+    def receivers(self) -> Iterator[tuple[str, str | None]]:
+        """Yield each provider that may get notes and questions, with its address if known."""
+        return self._chain.servers()
 
     def exposed(self) -> Sequence[Path]:
         """Return the files and folders of the home that other users of the machine can read."""

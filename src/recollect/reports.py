@@ -73,8 +73,6 @@ class Report:
     """Texts whose vector was in the cache."""
     tokens: int = 0
     """Estimated tokens of the texts embedded."""
-    cost: float | None = None
-    """Estimated US dollars; None if nothing is paid or the price is unknown."""
     pending: int = 0
     """Chunks that still have no vector."""
     refused: int = 0
@@ -87,7 +85,6 @@ class Report:
 
     def after(self, earlier: Report) -> Report:
         """Return what this sync and an earlier one did together."""
-        costs = [each.cost for each in (earlier, self) if each.cost is not None]
         return replace(
             self,
             added=self.added + earlier.added,
@@ -98,7 +95,6 @@ class Report:
             embedded=self.embedded + earlier.embedded,
             reused=self.reused + earlier.reused,
             tokens=self.tokens + earlier.tokens,
-            cost=sum(costs) if costs else None,
             notices=tuple(dict.fromkeys((*earlier.notices, *self.notices))),
             took_ms=self.took_ms + earlier.took_ms,
         )
@@ -518,8 +514,6 @@ class Embedded:
     """Texts whose vector was in the cache."""
     tokens: int = 0
     """Estimated tokens of what was embedded."""
-    cost: float | None = None
-    """Estimated US dollars; None if nothing is paid or the price is unknown."""
     degradation: Degradation | None = None
     """Why texts were left without a vector."""
     refused: tuple[str, ...] = ()

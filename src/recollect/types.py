@@ -50,10 +50,6 @@ class Step:
     total: int
     tokens: int = 0
     """Estimated tokens embedded so far."""
-    cost: float | None = None
-    """Their estimated price in US dollars; None if nothing is paid or the price is unknown."""
-    note: str = ""
-    """A line for the user."""
 
 
 if TYPE_CHECKING:
@@ -286,6 +282,18 @@ class Fingerprint:
         prompts, _, endpoint = prompts.partition("@")
         count = None if dimensions == _NATIVE else int(dimensions)
         return cls(provider, model, count, prompts, endpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What is about to go to a server for the first time."""
+
+    provider: str
+    model: str
+    address: str | None
+    """None if only the package that offers the provider knows it."""
+    texts: int
+    """Texts that wait for vectors; 0 for a question or a test alone."""
 
 
 @dataclass(frozen=True, slots=True)

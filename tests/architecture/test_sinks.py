@@ -30,6 +30,7 @@ TERMINAL = {
     "__main__.py: sys.stderr": 1,  # flushed
     "__main__.py: sys.stdout": 2,
     "shells/cli/__init__.py: sys.stdout": 1,
+    "shells/cli/consent.py: sys.stderr": 1,
     "shells/cli/shared.py: sys.stderr": 2,
     "shells/mcp/http.py: sys.stderr": 2,
     # The protocol's own pipe: JSON, whose texts are neutralised where results are made.

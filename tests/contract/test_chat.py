@@ -32,7 +32,7 @@ from recollect.errors import (
     QuotaError,
     RequestRefusedError,
 )
-from recollect.providers.base import Completion, Price
+from recollect.providers.base import Completion
 from recollect.providers.keys import Variables
 from recollect.providers.options import ChatOptions
 from recollect.providers.registry import CHAT_NAMES, open_chat
@@ -427,28 +427,11 @@ def test_closing_ends_a_wait_at_once(
 # Choosing
 
 
-def test_every_vendor_has_a_model_of_its_own_and_a_price_at_its_own_address_only(
-    connect: Connect, vendor: KnownChat
-) -> None:
-    own, other = connect(None), connect("http://127.0.0.1:1")
+def test_every_vendor_has_a_model_of_its_own(connect: Connect, vendor: KnownChat) -> None:
+    own = connect(None)
 
     assert vendor.name == own.name
     assert own.model
-    assert (own.price is None) == (vendor.name == "ollama")
-    assert other.price is None
-
-
-def test_a_dated_model_costs_what_its_name_does(connect: Connect) -> None:
-    chat = connect(None)
-
-    assert chat.price == connect(None, model=f"{chat.model}-20261007").price
-
-
-def test_a_price_is_for_a_million_tokens_in_and_out() -> None:
-    # 2,000,000 × 0.10 + 500,000 × 0.50, a million tokens each
-    assert pytest.approx(0.45) == Price(0.10, 0.50).of(
-        input_tokens=2_000_000, output_tokens=500_000
-    )
 
 
 def test_nothing_that_can_be_printed_holds_the_key(connect: Connect) -> None:

@@ -684,11 +684,6 @@ def test_what_moves_vectors_makes_another_space(
     assert vendor.open("http://one").fingerprint != vendor.open("http://one", **change).fingerprint
 
 
-def test_a_price_is_known_for_the_vendors_own_address_only(vendor: KnownVendor) -> None:
-    assert (vendor.open(None).price is None) == (vendor.name == "ollama")
-    assert vendor.open("http://one").price is None
-
-
 def test_nothing_that_can_be_printed_holds_the_key(vendor: KnownVendor) -> None:
     provider = vendor.open("http://one")
 

@@ -101,9 +101,7 @@ def test_a_setting_that_a_workspace_may_not_make_names_the_command_and_the_file(
     assert "openai" in after.stdout
 
 
-def test_a_dry_run_knows_the_price_before_there_is_a_key_and_a_failed_run_has_none(
-    run: Run, workspace: Path
-) -> None:
+def test_a_dry_run_needs_no_key_and_a_failed_run_stores_nothing(run: Run, workspace: Path) -> None:
     (workspace / "TOOLS.md").write_text("The saw hangs in the shed.\n", encoding="utf-8")
 
     plan = run("ingest", "--dry-run", RECOLLECT_LLM_PROVIDER="openai")
@@ -116,7 +114,6 @@ def test_a_dry_run_knows_the_price_before_there_is_a_key_and_a_failed_run_has_no
     unset = run("ingest")
 
     assert "1 request would be sent: about" in plan.stdout
-    assert "less than a cent" in plan.stdout
     assert (1, "0 facts stored, 0 already known (1 file, 0 unchanged)\n") == (
         failed.returncode, failed.stdout
     )  # fmt: skip

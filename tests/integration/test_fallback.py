@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOTES = 12
 ORDER = {"RECOLLECT_PROVIDER": "local", "RECOLLECT_FALLBACK": "openai,gemini"}
-AUTO = {"RECOLLECT_PROVIDER": "auto"}
+AUTO = {"RECOLLECT_PROVIDER": "auto", "RECOLLECT_FALLBACK": "openai,gemini"}
 NO_LOCAL_MODEL = {"RECOLLECT_LOCAL_MODEL_PATH": "/nowhere"}
 
 
@@ -78,13 +78,18 @@ LEVELS = {
     "1 local": Level("local", ORDER),
     "2 openai": Level("openai", ORDER | NO_LOCAL_MODEL, reason="nowhere"),
     "3 gemini, as the key is refused": Level("gemini", ORDER | NO_LOCAL_MODEL, openai=401),
-    "3 gemini, as openai is down": Level("gemini", ORDER | NO_LOCAL_MODEL, openai=500),
+    "3 gemini, as openai is down": Level(
+        "gemini", ORDER | NO_LOCAL_MODEL, openai=500, reason="openai: openai"
+    ),
     "3 gemini, as openai is overloaded": Level("gemini", ORDER | NO_LOCAL_MODEL, openai=503),
     "3 gemini, as openai refuses": Level("gemini", ORDER | NO_LOCAL_MODEL, openai=400),
     "3 gemini, as there is no key": Level("gemini", ORDER | NO_LOCAL_MODEL, openai="no key"),
     "3 gemini, as nothing answers": Level("gemini", ORDER | NO_LOCAL_MODEL, openai="gone"),
     "3 gemini, through auto": Level("gemini", AUTO | NO_LOCAL_MODEL, openai=500),
     "4 keywords": Level(None, ORDER | NO_LOCAL_MODEL, openai=401, gemini=403, reason="nowhere"),
+    "4 keywords, and gemini's reason": Level(
+        None, ORDER | NO_LOCAL_MODEL, openai=401, gemini=403, reason="gemini: gemini"
+    ),
     "other order": Level(
         "gemini", {"RECOLLECT_PROVIDER": "gemini", "RECOLLECT_FALLBACK": "openai,local"}
     ),
@@ -121,7 +126,7 @@ def test_the_levels_of_the_fallback_chain(
         assert answer["degraded"] is None
         told = " ".join(report["notices"])
         is_first = level.provider == level.settings["RECOLLECT_PROVIDER"]
-        assert is_first or told.startswith(f"{level.provider} embeds your texts: ")
+        assert is_first or told.startswith(f"{level.provider} embeds your texts. ")
     assert level.reason is None or level.reason in told
     by = {"openai": notes_of(vendors.openai), "gemini": notes_of(vendors.gemini)}
     for name, notes in by.items():
@@ -187,6 +192,8 @@ def test_a_fallback_that_embedded_the_index_keeps_it_when_the_first_is_back(
     assert ("hybrid", "gemini", None) == (found["mode"], found["provider"], found["degraded"])
     assert asked == len(vendors.openai.requests)
     assert "out of `fallback`" in status["provider"]["skipped"]["openai"]["action"]
+    why = status["provider"]["skipped"]["openai"]["reason"]
+    assert "Not used: the index has vectors of gemini." == why
     assert "take gemini out of `fallback`" in failed["degraded"]["legs"]["vector"]["action"]
 
 

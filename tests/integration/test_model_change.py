@@ -251,7 +251,7 @@ def test_auto_stays_with_the_provider_of_a_complete_index(
     assert "keyword" == results.mode
 
 
-def test_auto_takes_the_next_of_the_chain_for_a_new_index_and_says_why(
+def test_a_named_fallback_embeds_a_new_index_and_says_why(
     tmp_path: Path, workspace: Path, environ: dict[str, str], server: VendorServer
 ) -> None:
     write_notes(workspace, 5)
@@ -259,6 +259,7 @@ def test_auto_takes_the_next_of_the_chain_for_a_new_index_and_says_why(
     offline = {
         **environ,
         "RECOLLECT_LOCAL_MODEL_PATH": str(tmp_path / "nowhere"),
+        "RECOLLECT_FALLBACK": "openai,gemini",
         "OPENAI_API_KEY": KEY,
         "OPENAI_BASE_URL": f"{server.url}/v1",
     }
@@ -269,7 +270,7 @@ def test_auto_takes_the_next_of_the_chain_for_a_new_index_and_says_why(
 
     assert 5 == report.embedded
     assert "openai" == status.provider
-    assert ["local", "gemini", "voyage", "mistral"] == list(status.skipped)
+    assert ["local", "gemini"] == list(status.skipped)
     assert "cannot be" in status.skipped["local"].reason
     assert any("openai" in notice for notice in report.notices)
 

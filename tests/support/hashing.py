@@ -28,7 +28,6 @@ class HashingProvider:
     fingerprint = Fingerprint(NAME, "words", DIMENSIONS, "-")
     background = Background(0.05, 0.1)
     limits = Limits(texts=64, tokens=100_000, in_flight=1)
-    price = None
 
     def reads(self, text: str) -> float:
         """Return 1: every text has words."""

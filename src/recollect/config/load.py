@@ -28,9 +28,10 @@ from recollect.records import dataclass
 from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from recollect.ingest.layout import Layout
+    from recollect.types import Sending
 
 ENVIRONMENT = "environment"
 ARGUMENTS = "arguments"
@@ -112,6 +113,8 @@ class Setup:
     """Never shown, because it holds keys."""
     scopes: frozenset[str] | None = None
     """The scopes of facts that may be seen; None is all of them. A query can only narrow it."""
+    may_send: Callable[[Sending], bool] = lambda _: True
+    """Asked before the first texts of an index go to a server that the settings name."""
     is_above: bool = False
     """Whether the workspace is above the current folder, chosen because it is indexed."""
 
@@ -322,7 +325,7 @@ def _check_provider(values: Mapping[str, object], origins: Mapping[str, str]) ->
         if values[key] is not None:
             raise ConfigError(
                 f"{origins[key]}: `{key}` is set, but `provider` is not.",
-                action="Set `provider` too: with `auto`, any provider may be used.",
+                action="Set `provider` too: `auto` is the local model.",
             )
 
 

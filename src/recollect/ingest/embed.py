@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 from recollect.ingest.media import load_media
 from recollect.ingest.requests import EmbedRequest, RequestPacker, RequestSizes, WorkerPool
-from recollect.providers.base import Charge, EmbedsMedia, EmbedsPatiently, word_reader
+from recollect.providers.base import EmbedsMedia, EmbedsPatiently, word_reader
 from recollect.records import dataclass
 from recollect.reports import Embedded
 from recollect.stores.base import Missing
@@ -177,7 +177,7 @@ class _Embeddings:
     texts: tuple[Missing, ...]
     vectors: Vectors | None
     """None if there was nothing to ask for."""
-    charge: Charge
+    tokens: int
     words: list[bytes] | None = None
     """Word codes, if the model has them."""
 
@@ -206,7 +206,6 @@ class _EmbedRun:
         self._returned: collections.deque[EmbedRequest] = collections.deque()
         self._unanswered = 0
         self._refused: list[Missing] = []
-        self._dollars: float | None = 0.0
         self._left_out: ProviderError | None = None
         self._end: ProviderError | None = None
         self._is_late = False
@@ -318,12 +317,12 @@ class _EmbedRun:
         reader = word_reader(self._provider)
         if reader is not None and self._role is Role.DOCUMENT:
             vectors, words = reader.embed_worded(texts)
-            return _Embeddings(request.texts, vectors, self._charge(request), words)
+            return _Embeddings(request.texts, vectors, request.tokens, words)
         if isinstance(self._provider, EmbedsPatiently):
             vectors = self._provider.embed_patiently(texts, role=self._role)
         else:
             vectors = self._provider.embed(texts, role=self._role)
-        return _Embeddings(request.texts, vectors, self._charge(request))
+        return _Embeddings(request.texts, vectors, request.tokens)
 
     def ask_media(
         self, provider: EmbedsMedia, roots: tuple[Path, ...], request: EmbedRequest
@@ -332,20 +331,11 @@ class _EmbedRun:
         loaded = [(missing, load_media(missing, roots=roots)) for missing in request.texts]
         held = [(missing, media) for missing, media in loaded if media is not None]
         files = [media for _, media in held]
-        charges = [provider.charge(media) for media in files]
-        dollars = [charge.dollars for charge in charges if charge.dollars is not None]
         return _Embeddings(
             texts=tuple(missing for missing, _ in held),
             vectors=provider.embed_media(files) if files else None,
-            charge=Charge(
-                tokens=sum(charge.tokens for charge in charges),
-                dollars=sum(dollars) if len(dollars) == len(charges) else None,
-            ),
+            tokens=sum(provider.media_tokens(media) for media in files),
         )
-
-    def _charge(self, request: EmbedRequest) -> Charge:
-        price = self._provider.price
-        return Charge(request.tokens, None if price is None else request.tokens * price / 1e6)
 
     def _take(self, request: EmbedRequest, outcome: _Embeddings | BaseException) -> None:
         if isinstance(outcome, ProviderBusyError):
@@ -357,13 +347,13 @@ class _EmbedRun:
         elif isinstance(outcome, BaseException):
             raise outcome
         elif outcome.vectors is not None:
-            self._store(outcome.texts, outcome.vectors, outcome.charge, words=outcome.words)
+            self._store(outcome.texts, outcome.vectors, outcome.tokens, words=outcome.words)
 
     def _store(
         self,
         texts: tuple[Missing, ...],
         vectors: Vectors,
-        charge: Charge,
+        tokens: int,
         *,
         words: list[bytes] | None = None,
     ) -> None:
@@ -371,11 +361,7 @@ class _EmbedRun:
         self._unanswered = 0
         self._sizes.taken(len(texts))
         self._report.done += len(texts)
-        self._report.tokens += charge.tokens
-        # One unknown price makes the sum unknown, whatever else was paid.
-        if self._dollars is not None:
-            self._dollars = None if charge.dollars is None else self._dollars + charge.dollars
-        self._report.cost = self._dollars
+        self._report.tokens += tokens
 
     def _take_unanswered(self, request: EmbedRequest, error: ProviderBusyError) -> None:
         """Send the request again later: it may be a bad moment, or a bad server."""
@@ -406,7 +392,7 @@ class _EmbedRun:
         except ProviderError as failure:
             self._end = failure
         else:
-            self._store(request.texts, vector[np.newaxis], self._charge(request))
+            self._store(request.texts, vector[np.newaxis], request.tokens)
 
     def _leave_out(self, refused: Missing, error: ProviderError) -> None:
         self._refused.append(refused)
@@ -417,7 +403,7 @@ class _EmbedRun:
         done = report.done + report.reused
         total = max(self._pending, done)
         if total:
-            self._progress(Step("embed", done, total, report.tokens, report.cost))
+            self._progress(Step("embed", done, total, report.tokens))
 
 
 def _left_out_sentence(refused: list[Missing]) -> str:

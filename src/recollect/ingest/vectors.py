@@ -69,7 +69,6 @@ class Embedding:
             embedded=self.embedded.done,
             reused=self.embedded.reused,
             tokens=self.embedded.tokens,
-            cost=self.embedded.cost,
             pending=self.pending,
             refused=self.refused,
             second_pending=self.second_pending,
@@ -155,7 +154,7 @@ class Embedder:
         is_second_due = across and second and across.is_due(is_hurried=is_hurried)
         if not (is_due or is_second_due) or max_texts == 0 or not may_embed():
             return self._embedding(expected, Embedded(), coverage, second=second)
-        choice = self.chain.choose(held, progress=progress, retry=retry)
+        choice = self.chain.choose(held, progress=progress, retry=retry, texts=coverage.chunks)
         if choice.provider is None or not coverage.chunks:
             none = Embedded(degradation=choice.degradation)
             return self._embedding(expected, none, coverage, second=second)

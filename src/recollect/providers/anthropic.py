@@ -1,6 +1,6 @@
 """Anthropic: chat.
 
-Format: platform.claude.com/docs/en/api/messages, …/api/errors. Models and prices:
+Format: platform.claude.com/docs/en/api/messages, …/api/errors. Models:
 platform.claude.com/docs/en/models/haiku-5-5/overview, …/about-claude/pricing. Sampling parameters
 are refused from Claude 4.7 on, and thinking, which counts into the token limit, is on unless
 disabled: …/models/haiku-5-5/migration-guide.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recollect.providers.base import Completion, Price
+from recollect.providers.base import Completion
 from recollect.providers.remote.chat import (
     ChatService,
     DeclinedError,
@@ -49,13 +49,6 @@ CHAT = ChatService(
         url_of=_url_with_version,
     ),
     default_model="claude-haiku-5-5",
-    prices={
-        # For prompts of up to 100,000 tokens; ours are shorter.
-        "claude-haiku-5-5": Price(0.10, 0.50),
-        "claude-haiku-4-5": Price(1.0, 5.0),
-        "claude-sonnet-5-5": Price(2.0, 10.0),
-        "claude-opus-5-5": Price(4.0, 20.0),
-    },
 )
 
 

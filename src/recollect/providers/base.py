@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
 
 
-_MILLION = 1e6
 READS_ENOUGH = 0.5
 """Below this, most of a text is noise to a model."""
 
@@ -45,10 +44,6 @@ class Provider(Protocol):
     @property
     def limits(self) -> Limits:
         """Return how much may be sent at once."""
-
-    @property
-    def price(self) -> float | None:
-        """Return US dollars per million tokens; None if it is free or the price is unknown."""
 
     def reads(self, text: str) -> float:
         """Return how much of a text the model understands, from 0 to 1."""
@@ -173,15 +168,6 @@ class Media:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What embedding something costs."""
-
-    tokens: int
-    dollars: float | None
-    """None if it is free or the price is unknown."""
-
-
 @runtime_checkable
 class EmbedsMedia(Protocol):
     """A provider that embeds images and recordings into the same space as texts."""
@@ -195,8 +181,8 @@ class EmbedsMedia(Protocol):
 
         """
 
-    def charge(self, media: Media) -> Charge:
-        """Return the published cost of embedding a file, as far as it is known."""
+    def media_tokens(self, media: Media) -> int:
+        """Return how many tokens a file counts, as far as that is known."""
 
 
 class Reranker(Protocol):
@@ -285,18 +271,6 @@ class BatchApi(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars per million tokens, as published in autumn 2026: an estimate, not a bill."""
-
-    input: float
-    output: float
-
-    def of(self, *, input_tokens: int, output_tokens: int) -> float:
-        """Return the US dollars for this many tokens."""
-        return (self.input * input_tokens + self.output * output_tokens) / _MILLION
-
-
-@dataclass(frozen=True, slots=True)
 class Completion:
     """What a language model wrote."""
 
@@ -319,10 +293,6 @@ class Chat(Protocol):
     @property
     def model(self) -> str:
         """Return the model's name."""
-
-    @property
-    def price(self) -> Price | None:
-        """Return the price; None if it is free or unknown."""
 
     def prepare(self) -> None:
         """Check that the model can be asked; nothing is sent.

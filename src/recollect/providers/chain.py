@@ -1,5 +1,8 @@
 """Chooses the first provider that works, and reports why the others were not chosen.
 
+Only providers that the settings name are asked: `auto` is the local model, and a key in the
+environment names none. Before the first texts of an index go to a server, `may_send` is asked.
+
 Only an index without vectors moves on to the next provider. Once an index has vectors of a provider
 in the chain, it keeps that provider: its failures are reported with how to change to another, and
 no other takes over by itself, because vectors of two models cannot be compared.
@@ -15,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
 from recollect.providers.base import READS_ENOUGH, ChecksFiles, EmbedsPatiently
-from recollect.providers.registry import AUTO, AUTO_CHAIN, NONE, open_provider
+from recollect.providers.registry import AUTO, LOCAL, NONE, ON_THIS_MACHINE, open_provider
 from recollect.records import dataclass
 from recollect.reports import Probe
-from recollect.types import Degradation, Role, silent
+from recollect.types import Degradation, Role, Sending, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from recollect.providers.base import Provider, Supplement
@@ -50,8 +53,8 @@ class Choice:
         if self.provider is not None or not self.skipped:
             return None
         first, *others = self.skipped.values()
-        none_else = " No other provider can be used either." if others else ""
-        return self.with_switch(Degradation(first.reason + none_else, first.action))
+        reason = _reasons(self.skipped) if others else first.reason
+        return self.with_switch(Degradation(reason, first.action))
 
     def with_switch(self, why: Degradation) -> Degradation:
         """Return the same with how to change to another provider."""
@@ -61,9 +64,26 @@ class Choice:
 class Chain:
     """The providers of one memory: the current one, and previous ones whose vectors still serve."""
 
-    def __init__(self, options: ProviderOptions, *, cache: Path) -> None:
+    def __init__(
+        self,
+        options: ProviderOptions,
+        *,
+        cache: Path,
+        may_send: Callable[[Sending], bool] = lambda _: True,
+    ) -> None:
+        """Store the arguments.
+
+        Args:
+            options: name the providers.
+            cache: the folder of downloaded models.
+            may_send: asked once per provider before texts of an index that has no vectors of its
+                server are sent there.
+
+        """
         self._options = options
         self._cache = cache
+        self._may_send = may_send
+        self._answers: dict[str, bool] = {}
         self._choosing = threading.RLock()  # one thread opens and tries a provider, others wait
         self._choice: Choice | None = None
         self._previous: dict[Fingerprint, Provider | Degradation] = {}
@@ -79,6 +99,13 @@ class Chain:
         for name in self._order():
             with contextlib.suppress(ProviderError):  # `choose` reports the reason
                 yield self._open(name).fingerprint
+
+    def servers(self) -> Iterator[tuple[str, str | None]]:
+        """Yield each provider that may get texts, in order, with its address as far as known."""
+        for name in self._order():
+            if name not in ON_THIS_MACHINE:
+                with contextlib.suppress(ProviderError):  # it cannot be used, so nothing is sent
+                    yield name, _address(self._open(name))
 
     def expected(self, held: Fingerprint | None) -> Fingerprint | None:
         """Return the space to embed texts in, without preparing anything.
@@ -97,14 +124,24 @@ class Chain:
         except ProviderError:
             return None  # `choose` reports the reason
 
-    def choose(self, held: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
-        """Return the first provider that can embed now; `retry` repeats a failed choice."""
+    def choose(
+        self, held: Fingerprint | None, *, progress: Progress, retry: bool, texts: int = 0
+    ) -> Choice:
+        """Return the first provider that can embed now.
+
+        Args:
+            held: the space that the index has vectors in.
+            progress: called with each step of a download.
+            retry: repeat a failed choice.
+            texts: how many texts wait for vectors.
+
+        """
         choice = self._choice
         if choice is not None and not (retry and choice.provider is None):
             return choice
         with self._choosing:
             if self._choice is choice:
-                self._choice = self._choose(held, progress=progress, retry=retry)
+                self._choice = self._choose(held, progress=progress, retry=retry, texts=texts)
             assert self._choice is not None  # noqa: S101 - nothing takes a choice back
             return self._choice
 
@@ -190,28 +227,28 @@ class Chain:
         wanted = self._options.provider
         if wanted == NONE:
             return ()
-        first = AUTO_CHAIN if wanted == AUTO else (wanted,)
-        return tuple(dict.fromkeys((*first, *self._options.fallback)))
+        first = LOCAL if wanted == AUTO else wanted
+        return tuple(dict.fromkeys((first, *self._options.fallback)))
 
     def _names(self, held: Fingerprint | None) -> tuple[str, ...]:
         """Return the providers to try, in order."""
         order = self._order()
         if held is None:
             return order
-        if held.provider in order:
-            return (held.provider,)
-        return order if self._options.provider == AUTO else order[:1]
+        return (held.provider,) if held.provider in order else order[:1]
 
     def _open(self, name: str) -> Provider:
         """Open a provider; one that is not `provider` itself has its own model and address."""
         options = self._options
-        if options.provider not in (name, AUTO):
+        if name != self._order()[0]:
             options = replace(
                 _plain(options), provider=name, query_prefix=None, document_prefix=None
             )
         return open_provider(name, options, cache=self._cache)
 
-    def _choose(self, held: Fingerprint | None, *, progress: Progress, retry: bool) -> Choice:
+    def _choose(
+        self, held: Fingerprint | None, *, progress: Progress, retry: bool, texts: int
+    ) -> Choice:
         names = self._names(held)
         skipped: dict[str, Degradation] = {}
         chosen: Provider | None = None
@@ -221,6 +258,7 @@ class Chain:
             try:
                 provider = self._open(name)
                 provider.prepare(progress=progress, retry=retry)
+                self._ask_first(provider, held, texts=texts)
                 if held is None and len(names) > 1:
                     _try_out(provider)
             except ProviderError as error:
@@ -240,23 +278,43 @@ class Chain:
         if chosen is None:
             return Choice(None, skipped, switch=self._switch(held))
         name = chosen.fingerprint.provider
-        is_next = held is None and name != names[0]
         return Choice(
             chosen,
-            {**skipped, **self._not_tried(name, skipped, held)},
-            notice=f"{name} embeds your texts: {skipped[names[0]].reason}" if is_next else None,
+            {**skipped, **self._not_used(name, skipped, held)},
+            notice=f"{name} embeds your texts. {_reasons(skipped)}" if skipped else None,
             switch=self._switch(held),
         )
 
-    def _not_tried(
+    def _ask_first(self, provider: Provider, held: Fingerprint | None, *, texts: int) -> None:
+        """Ask whether the first texts may go to a server.
+
+        Raises:
+            ProviderSetupError: they may not.
+
+        """
+        space = provider.fingerprint
+        name = space.provider
+        is_first = held is None or (held.provider, held.endpoint) != (name, space.endpoint)
+        if name in ON_THIS_MACHINE or not is_first:
+            return
+        if name not in self._answers:
+            sending = Sending(name, space.model, _address(provider), texts)
+            self._answers[name] = self._may_send(sending)
+        if not self._answers[name]:
+            raise ProviderSetupError(
+                f"Nothing was sent to {name}: this memory has no permission for it yet.",
+                action="`recollect index` asks for it on a terminal.",
+            )
+
+    def _not_used(
         self, chosen: str, skipped: Mapping[str, Degradation], held: Fingerprint | None
     ) -> dict[str, Degradation]:
-        """Return why the other providers of the chain were not even tried."""
+        """Return why the other providers of the chain are passed over."""
         is_new = held is None or held.provider != chosen
         why = (
-            f"Not tried: {chosen} is first and works."
+            f"Not needed: {chosen} comes first and works."
             if is_new
-            else f"Not tried: the index has vectors of {chosen}."
+            else f"Not used: the index has vectors of {chosen}."
         )
         is_fallback = chosen in self._options.fallback
         others = [name for name in self._order() if name != chosen and name not in skipped]
@@ -291,6 +349,8 @@ class Chain:
             f"The settings no longer select {fingerprint}, which embedded this index.",
             action="Run `recollect index` to embed with the current provider.",
         )
+        if fingerprint.provider not in (*ON_THIS_MACHINE, *self._order()):
+            return why  # questions go only to servers that the settings still name
         for options in _variants(self._options, fingerprint):
             try:
                 provider = open_provider(fingerprint.provider, options, cache=self._cache)
@@ -327,6 +387,16 @@ def _plain(options: ProviderOptions) -> ProviderOptions:
         document_input_type=None,
     )
     return replace(options, model=None, dimensions=None, remote=remote)
+
+
+def _reasons(skipped: Mapping[str, Degradation]) -> str:
+    """Return why each provider cannot be used."""
+    return " ".join(f"{name}: {why.reason}" for name, why in skipped.items())
+
+
+def _address(provider: Provider) -> str | None:
+    address: str | None = getattr(provider, "address", None)
+    return address
 
 
 def _check_files(provider: Provider) -> None:

@@ -1,6 +1,6 @@
 """The reranker: a small cross-encoder on the CPU, which reads question and passage together.
 
-The default one was trained on English web questions (MS MARCO). Each pair is run alone, for the
+It was trained on English web questions (MS MARCO). Each pair is run alone, for the
 reason given in `providers/local.py`; pairs run in parallel threads. A long passage is cut to the
 part that shares most with the question, which may not be its start (docs/decisions/ranking.md).
 """
@@ -17,8 +17,7 @@ import numpy as np
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
 from recollect.providers.models.files import recheck, resolve
 from recollect.providers.models.integrity import ModelCache
-from recollect.providers.models.manifest import HUB_RERANKERS, MS_MARCO_MINILM, Manifest
-from recollect.providers.models.tokenizer_json import require_tokenizers
+from recollect.providers.models.manifest import MS_MARCO_MINILM, Manifest
 from recollect.text.scripts import latin_share
 from recollect.types import silent
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recollect.providers.models.ettin import EttinModel
     from recollect.providers.options import ProviderOptions
     from recollect.types import Progress
 
@@ -48,15 +46,13 @@ class CrossEncoder:
         self._cache = cache
         self._threads = threads
         self._folder: Path | None = None
-        self._model: _BertModel | EttinModel | None = None
+        self._model: _LoadedReranker | None = None
 
     def reads(self, text: str) -> float:
         return latin_share(text)
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         if self._folder is None:
-            if self._manifest.id in HUB_RERANKERS:
-                require_tokenizers()  # before the download
             self._folder = resolve(
                 self._manifest, configured=None, cache=self._cache, progress=progress, retry=retry
             )
@@ -87,16 +83,16 @@ class CrossEncoder:
     def close(self) -> None:
         self._model = None
 
-    def _load(self) -> _BertModel | EttinModel:
+    def _load(self) -> _LoadedReranker:
         if self._model is None:
             self.prepare(progress=silent, retry=False)
             assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-            self._model = _open_model(self._folder, self._manifest)
+            self._model = _LoadedReranker(self._folder)
         return self._model
 
 
-class _BertModel:
-    """A loaded reranker whose ONNX file gives the logit itself."""
+class _LoadedReranker:
+    """A loaded model."""
 
     def __init__(self, folder: Path) -> None:
         self.words = WordPiece.from_file(folder / "vocab.txt")
@@ -108,15 +104,7 @@ class _BertModel:
         return float(output[0, 0])
 
 
-def _open_model(folder: Path, manifest: Manifest) -> _BertModel | EttinModel:
-    if manifest.id not in HUB_RERANKERS:
-        return _BertModel(folder)
-    from recollect.providers.models.ettin import EttinModel  # noqa: PLC0415 - only if chosen
-
-    return EttinModel(folder)
-
-
-def _opinion(model: _BertModel | EttinModel, question: list[int], passage: list[int]) -> float:
+def _opinion(model: _LoadedReranker, question: list[int], passage: list[int]) -> float:
     """Return the probability that a passage answers a question."""
     words = model.words
     head = [words.cls_id, *question, words.sep_id]
@@ -140,5 +128,4 @@ def _best_window(ids: list[int], *, distinctive: set[int]) -> list[int]:
 def open_cross_encoder(options: ProviderOptions, *, cache: Path) -> CrossEncoder:
     """Return the reranker of the settings; nothing is loaded or downloaded yet."""
     models = ModelCache.of(options.model_cache, default=cache)
-    manifest = HUB_RERANKERS.get(options.rerank_model, MS_MARCO_MINILM)
-    return CrossEncoder(manifest, cache=models, threads=thread_count())
+    return CrossEncoder(MS_MARCO_MINILM, cache=models, threads=thread_count())

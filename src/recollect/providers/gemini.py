@@ -32,7 +32,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from recollect.providers.base import Charge, Completion, Price
+from recollect.providers.base import Completion
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.providers.registry import MEDIA_MODELS
 from recollect.providers.remote.batch import (
@@ -82,7 +82,6 @@ GEMINI = Vendor(
 _REQUEST_BYTES = 10_000_000
 """Of media files in a request, as base64: half of the documented limit, and cheap to lose."""
 _IMAGE_TOKENS = 258
-_IMAGE_PRICE = 0.45  # US dollars per million image tokens, for both models that accept images
 
 _TASKS = {Role.QUERY: "RETRIEVAL_QUERY", Role.DOCUMENT: "RETRIEVAL_DOCUMENT"}
 _TASKS_AS_TEXT = Prompts("task: search result | query: ", "title: none | text: ")
@@ -228,9 +227,9 @@ EMBEDDINGS = EmbeddingService(
     GEMINI,
     default_model="gemini-embedding-001",
     models={
-        "gemini-embedding-001": EmbeddingModel(3072, 0.15),
-        "gemini-embedding-2": EmbeddingModel(3072, 0.20),
-        "gemini-embedding-2-preview": EmbeddingModel(3072, 0.20),
+        "gemini-embedding-001": EmbeddingModel(3072),
+        "gemini-embedding-2": EmbeddingModel(3072),
+        "gemini-embedding-2-preview": EmbeddingModel(3072),
     },
     most_texts=100,
     batches=GeminiBatches,
@@ -250,17 +249,12 @@ class GeminiMediaProvider(RemoteProvider):
 
     def embed_media(self, media: Sequence[Media]) -> Vectors:
         call = self._media_api.media_request(media)
-        tokens = sum(self.charge(each).tokens for each in media)
+        tokens = sum(self.media_tokens(each) for each in media)
         return self._post(call, count=len(media), patience=FOR_INDEXING, tokens=tokens)
 
-    def charge(self, media: Media) -> Charge:
-        tokens = estimate_tokens(media.label)
-        if not media.mime.startswith("image/"):
-            return Charge(tokens, None)
-        dollars = None
-        if self.price is not None:
-            dollars = (tokens * self.price + _IMAGE_TOKENS * _IMAGE_PRICE) / 1e6
-        return Charge(tokens + _IMAGE_TOKENS, dollars)
+    def media_tokens(self, media: Media) -> int:
+        image = _IMAGE_TOKENS if media.mime.startswith("image/") else 0
+        return estimate_tokens(media.label) + image
 
 
 def open_gemini(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
@@ -287,11 +281,6 @@ def _knows_tasks(model: str) -> bool:
 CHAT = ChatService(
     GEMINI,
     default_model="gemini-3.5-flash-lite",
-    prices={
-        "gemini-3.5-flash-lite": Price(0.30, 2.50),
-        "gemini-3.1-flash-lite": Price(0.25, 1.50),
-        "gemini-2.5-flash-lite": Price(0.10, 0.40),
-    },
 )
 _ANSWERED = ("STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED", None)
 """Every other finish reason is a filter or a failure of the model."""

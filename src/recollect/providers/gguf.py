@@ -95,10 +95,6 @@ class GgufProvider:
         # With one slot, parallel requests would only wait.
         return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
-    @property
-    def price(self) -> None:
-        """Return None: it is free."""
-
     def reads(self, text: str) -> float:
         is_latin = self._header is not None and self._header.reads_latin_only
         return latin_share(text) if is_latin else 1.0

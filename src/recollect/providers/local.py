@@ -1,9 +1,9 @@
 """The default provider: a small model on this machine's CPU, through onnxruntime.
 
-It also runs a user's own ONNX model and models of the hub that were not measured here (decision
-0063); `providers/gguf.py` runs a GGUF file. Each text is run alone: the model's int8 activations
-are scaled per batch, so a text's vector would otherwise depend on its neighbours. Several texts run
-in parallel threads instead, which is also faster (docs/decisions/vectors.md).
+It also runs a user's own ONNX model; `providers/gguf.py` runs a GGUF file. Each text is run alone:
+the model's int8 activations are scaled per batch, so a text's vector would otherwise depend on its
+neighbours. Several texts run in parallel threads instead, which is also faster
+(docs/decisions/vectors.md).
 """
 
 from __future__ import annotations
@@ -27,22 +27,18 @@ from recollect.providers.models.bert import (
     token_output,
 )
 from recollect.providers.models.files import recheck, resolve
-from recollect.providers.models.first_seen import expected
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import (
     ARCTIC_S,
     GGUF_MODELS,
-    HUB_EMBEDDERS,
-    TOKENIZER,
     EmbeddingManifest,
 )
 from recollect.providers.models.onnx_folder import describe, is_own, weights_in
-from recollect.providers.models.tokenizer_json import JsonTokenizer, require_tokenizers
 from recollect.providers.prompts import Prompts
 from recollect.records import dataclass
 from recollect.text.scripts import latin_share
 from recollect.text.terms import query_terms
-from recollect.types import Fingerprint, Role, digest_of, silent
+from recollect.types import Fingerprint, Role, silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +79,7 @@ class LocalProvider:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        identity = self._identity or _identity_of(self._manifest)
+        identity = self._identity or self._manifest.files[0].sha256[:12]
         return Fingerprint("local", self._manifest.id, self._manifest.dimensions, identity)
 
     @property
@@ -95,17 +91,11 @@ class LocalProvider:
         # The texts of a request already run in parallel.
         return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
-    @property
-    def price(self) -> None:
-        """Return None: it is free."""
-
     def reads(self, text: str) -> float:
         return latin_share(text) if self._manifest.reads_latin_only else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         if self._folder is None:
-            if _has_tokenizer(self._manifest):
-                require_tokenizers()  # before the download
             self._folder = resolve(
                 self._manifest,
                 configured=self._configured,
@@ -113,7 +103,6 @@ class LocalProvider:
                 progress=progress,
                 retry=retry,
             )
-            self._manifest = expected(self._manifest, self._cache)
 
     def check_files(self) -> None:
         recheck(self._manifest, configured=self._configured, cache=self._cache)
@@ -237,7 +226,7 @@ class _LoadedModel:
 
     path: Path
     session: Any
-    words: WordPiece | JsonTokenizer
+    words: WordPiece
     inputs: frozenset[str]
     output: str
 
@@ -268,25 +257,8 @@ def _open_model(folder: Path, manifest: EmbeddingManifest) -> _LoadedModel:
     found = shapes[output][-1]
     if isinstance(found, int) and dimensions not in (None, found):
         raise _unusable(path, f"it gives {found} dimensions, not {dimensions}")
-    words = (
-        JsonTokenizer(folder / TOKENIZER)
-        if _has_tokenizer(manifest)
-        else WordPiece.from_file(folder / "vocab.txt")
-    )
+    words = WordPiece.from_file(folder / "vocab.txt")
     return _LoadedModel(path, session, words, inputs, output)
-
-
-def _has_tokenizer(manifest: EmbeddingManifest) -> bool:
-    return any(file.name == TOKENIZER for file in manifest.files)
-
-
-def _identity_of(manifest: EmbeddingManifest) -> str:
-    """Return the part of the fingerprint that changes with the weights."""
-    if manifest.files[0].is_pinned:
-        return manifest.files[0].sha256[:12]
-    hashes = " ".join(file.sha256 for file in manifest.files)
-    prompts = Prompts(manifest.query_prefix, manifest.document_prefix)
-    return f"{prompts.identity}-{digest_of(f'{manifest.folder} {hashes}'.encode())[:12]}"
 
 
 def _unusable(path: Path, reason: str) -> ModelUnavailableError:
@@ -317,10 +289,8 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
         return _provider(manifest, options, cache=cache, identity=identity)
     if options.model in GGUF_MODELS:
         return open_gguf(options, cache=cache)
-    if options.model in HUB_EMBEDDERS:
-        return _from_hub(HUB_EMBEDDERS[options.model], options, cache=cache)
     if options.model not in (None, ARCTIC_S.id):
-        known_models = ", ".join((ARCTIC_S.id, *GGUF_MODELS, *HUB_EMBEDDERS))
+        known_models = ", ".join((ARCTIC_S.id, *GGUF_MODELS))
         raise ProviderSetupError(
             f"There is no local model named {options.model}.",
             action=f"Choose {known_models}, or set local.model_path.",
@@ -333,18 +303,6 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
         options,
         cache=cache,
         identity=None if prompts == known else f"{prompts.identity}-{weights}",
-    )
-
-
-def _from_hub(
-    manifest: EmbeddingManifest, options: ProviderOptions, *, cache: Path
-) -> LocalProvider:
-    known = Prompts(manifest.query_prefix, manifest.document_prefix)
-    prompts = known.changed_by(options)
-    models = ModelCache.of(options.model_cache, default=cache)
-    manifest = replace(manifest, query_prefix=prompts.query, document_prefix=prompts.document)
-    return LocalProvider(
-        expected(manifest, models), configured=None, cache=models, threads=thread_count()
     )
 
 

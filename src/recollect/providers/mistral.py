@@ -25,8 +25,8 @@ EMBEDDINGS = EmbeddingService(
     Vendor(name="mistral", base_url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY"),
     default_model="mistral-embed",
     models={
-        "mistral-embed": EmbeddingModel(1024, 0.10),
-        "codestral-embed": EmbeddingModel(1536, 0.15),
+        "mistral-embed": EmbeddingModel(1024),
+        "codestral-embed": EmbeddingModel(1536),
     },
     # Not documented; more is answered with 400, "Too many inputs in request".
     most_texts=512,

@@ -97,10 +97,6 @@ class MultilingualProvider:
         # The texts of a request already run in parallel.
         return Limits(texts=_TEXTS, tokens=_UNLIMITED, in_flight=1)
 
-    @property
-    def price(self) -> None:
-        """Return None: it is free."""
-
     def reads(self, text: str) -> float:
         del text
         return 1.0  # the model knows every script in wide use

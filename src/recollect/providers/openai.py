@@ -7,7 +7,7 @@ hours, at half the price. A file holds at most 50,000 lines and 200 MB; files ar
 A batch that expires keeps the results it has; its other lines are in the error file as
 `batch_expired`.
 
-Chat: developers.openai.com/api/reference/resources/chat. Models and prices:
+Chat: developers.openai.com/api/reference/resources/chat. Models:
 developers.openai.com/api/docs/models/gpt-6-luna, …/models/gpt-5.6-luna, …/docs/pricing. gpt-6-luna
 replaces gpt-4o-mini, which ends on 14 January 2027 (…/docs/deprecations). Reasoning models take
 `max_completion_tokens` and no temperature, and count their thoughts into the limit; reasoning is
@@ -23,7 +23,7 @@ import re
 import struct
 from typing import TYPE_CHECKING
 
-from recollect.providers.base import Completion, Price
+from recollect.providers.base import Completion
 from recollect.providers.prompts import prompts_of
 from recollect.providers.remote.batch import (
     FileBatches,
@@ -178,9 +178,9 @@ EMBEDDINGS = EmbeddingService(
     OPENAI,
     default_model="text-embedding-3-small",
     models={
-        "text-embedding-3-small": EmbeddingModel(1536, 0.02),
-        "text-embedding-3-large": EmbeddingModel(3072, 0.13),
-        "text-embedding-ada-002": EmbeddingModel(1536, 0.10),
+        "text-embedding-3-small": EmbeddingModel(1536),
+        "text-embedding-3-large": EmbeddingModel(3072),
+        "text-embedding-ada-002": EmbeddingModel(1536),
     },
     most_texts=2048,
     batches=OpenAiBatches,
@@ -207,13 +207,6 @@ def open_openai(options: ProviderOptions, *, cache: Path) -> RemoteProvider:
 CHAT = ChatService(
     OPENAI,
     default_model="gpt-6-luna",
-    prices={
-        "gpt-6-luna": Price(0.10, 0.50),
-        "gpt-6-sol": Price(2.0, 10.0),
-        "gpt-5.6-luna": Price(0.20, 1.20),
-        "gpt-5.4-nano": Price(0.20, 1.25),
-        "gpt-4o-mini": Price(0.15, 0.60),
-    },
 )
 _REASONS = re.compile(r"^(o[0-9]|gpt-[5-9](?!.*-chat))")
 _EFFORTS = (

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.providers.keys import Variables, key_reference
-from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, NONE, RERANKERS, names
+from recollect.providers.registry import AUTO, CHAT_NAMES, NAMES, NONE, names
 from recollect.records import dataclass
 from recollect.text.setting import (
     number,
@@ -143,12 +143,6 @@ class ProviderOptions:
         True,
         switch,
         "compare questions with notes word by word: better ranking, up to 7 KB more per chunk",
-    )
-    rerank_model: str = user_setting(
-        "rerank.model",
-        RERANKERS[0],
-        one_of(RERANKERS),
-        f"model that rereads candidates: {', '.join(RERANKERS)}",
     )
     remote: RemoteOptions = field(default_factory=RemoteOptions)
     variables: Variables = field(default_factory=Variables)

@@ -22,7 +22,7 @@ from recollect.text.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from recollect.providers.base import BatchState, Charge, Limits, Media
+    from recollect.providers.base import BatchState, Limits, Media
     from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
 
 
@@ -53,11 +53,6 @@ class _Redacting(Provider):
         found: Limits = self._provider.limits
         return found
 
-    @property
-    def price(self) -> float | None:
-        found: float | None = self._provider.price
-        return found
-
     def reads(self, text: str) -> float:
         return float(self._provider.reads(redact(text)))
 
@@ -85,9 +80,8 @@ class _WithMedia(_Redacting):
         embedded: Vectors = self._provider.embed_media(hidden)
         return embedded
 
-    def charge(self, media: Media) -> Charge:
-        found: Charge = self._provider.charge(media)
-        return found
+    def media_tokens(self, media: Media) -> int:
+        return int(self._provider.media_tokens(media))
 
 
 class _WithBatches(_Redacting):

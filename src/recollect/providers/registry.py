@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 NONE = "none"
 AUTO = "auto"
-AUTO_CHAIN = ("local", "openai", "gemini", "voyage", "mistral")
-"""Tried in this order when the provider is `auto`."""
+"""The local model; no other provider unless `fallback` names it."""
+LOCAL = "local"
+ON_THIS_MACHINE = (LOCAL, "multilingual")
+"""Providers that send no text anywhere."""
 ENTRY_POINTS = "recollect.providers"
 
 _PROVIDERS = {
-    "local": "recollect.providers.local:open_local",
+    LOCAL: "recollect.providers.local:open_local",
     "multilingual": "recollect.providers.multilingual:open_multilingual",
     "openai": "recollect.providers.openai:open_openai",
     "gemini": "recollect.providers.gemini:open_gemini",
@@ -43,8 +45,6 @@ _CHATS = {
 
 NAMES = (AUTO, *_PROVIDERS, NONE)
 CHAT_NAMES = tuple(_CHATS)
-RERANKERS = ("ms-marco-MiniLM-L-12-v2", "ettin-reranker-17m", "ettin-reranker-32m")
-"""The models that can reread candidates; the default first."""
 MEDIA_MODELS = {"gemini": ("gemini-embedding-2", "gemini-embedding-2-preview")}
 """Models that embed media files, by provider; the recommended one first."""
 

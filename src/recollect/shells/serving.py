@@ -48,8 +48,6 @@ _NOT_FIXED_BY_REOPENING = (
     StoreTooNewError,
     StoreUnreachableError,
 )
-_FREE_PROVIDERS = ("auto", "local", "multilingual")
-"""Providers that cost nothing, so that a server may ask them before anyone has a question."""
 _FIRST_SYNC_SECONDS = 5.0  # how long a question waits for the first sync of a small memory
 _FRESHEN_SECONDS = 8.0  # how long a question waits for what changed to be read
 QUESTION_SECONDS = 12.0
@@ -362,7 +360,7 @@ async def within(seconds: float, work: Awaitable[Answer]) -> Answer | None:
 
 
 def _warm_up(memory: Memory) -> tuple[str, ...] | None:
-    """Load everything a search needs, if that is free, and return its notices.
+    """Load everything a search needs, if that sends nothing, and return its notices.
 
     Returns None if nothing is indexed yet. A search shows its notices once, and this one has no
     reader, so they are kept for the first question.
@@ -370,6 +368,6 @@ def _warm_up(memory: Memory) -> tuple[str, ...] | None:
     if not memory.paths():
         return None
     config = memory.config
-    if config.provider.provider not in _FREE_PROVIDERS or config.wording.wanted:
+    if next(memory.receivers(), None) is not None or config.wording.wanted:
         return ()
     return memory.search("memory", max_results=1, sync=False, rerank=False).notices

@@ -282,7 +282,13 @@ def test_no_provider_stays_ours_unless_something_belongs_to_it(translated: Impor
     bound = translated(search(model="text-embedding-3-large"))
     auto = translated(search(provider="auto", outputDimensionality=256))
 
+    chain = translated(search(provider="auto"))
+    single = translated(search(provider="auto", fallback="gemini"))
+
     assert "provider" not in untouched.changes
+    assert {"fallback": ["openai", "gemini"]} == chain.changes
+    assert "notes and questions go to these two" in str(chain.carried[0].how)
+    assert {"provider": "auto", "fallback": ["gemini"]} == single.changes
     assert "config set provider openai" in untouched.remarks[0]
     assert {"provider": "openai", "model": "text-embedding-3-large"} == bound.changes
     assert {"provider": "openai", "dimensions": 256} == auto.changes

@@ -33,7 +33,7 @@ from recollect.facts.extract.plan import (
     digest_of_text,
     plan_extraction,
 )
-from recollect.providers.base import Completion, Price
+from recollect.providers.base import Completion
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class ScriptedChat:
     answers: list[str | Completion | ProviderError]
     name: str = "scripted"
     model: str = "scripted-1"
-    price: Price | None = None
     prompts: list[str] = field(default_factory=list)
     told: list[dict[str, Any]] = field(default_factory=list)
 
@@ -164,22 +163,20 @@ def test_new_and_changed_files_are_planned_and_unchanged_ones_are_not() -> None:
     assert [("AGENTS.md", "new.md")] == [batch.paths for batch in plan.batches]
 
 
-def test_files_that_are_all_done_make_an_empty_plan_of_no_cost() -> None:
+def test_files_that_are_all_done_make_an_empty_plan() -> None:
     state = {path: digest_of_text(text) for path, text in FILES.items()}
-    plan = plan_extraction(FILES, state, ExtractOptions(price=Price(1.0, 5.0)))
+    plan = plan_extraction(FILES, state, ExtractOptions())
 
-    assert ((), 0, 0.0) == (plan.batches, plan.input_tokens, plan.cost)
+    assert ((), 0) == (plan.batches, plan.input_tokens)
 
 
-def test_the_cost_is_estimated_from_what_is_told_and_half_as_much_back() -> None:
-    plan = plan_extraction({"AGENTS.md": AGENTS}, {}, ExtractOptions(price=Price(2.0, 10.0)))
+def test_tokens_are_estimated_from_what_is_told_and_half_as_much_back() -> None:
+    plan = plan_extraction({"AGENTS.md": AGENTS}, {}, ExtractOptions())
     [batch] = plan.batches
     tokens = estimate_tokens(SYSTEM) + estimate_tokens(batch.prompt)
     back = estimate_tokens(AGENTS) // 2 + 1
 
     assert (tokens, back) == (plan.input_tokens, plan.output_tokens)
-    assert pytest.approx((2 * tokens + 10 * back) / 1e6) == plan.cost
-    assert plan_extraction(FILES, {}, ExtractOptions()).cost is None
 
 
 def test_batches_keep_to_the_budget_and_files_that_fit_stay_whole() -> None:

@@ -32,10 +32,15 @@ if TYPE_CHECKING:
 CACHE = Path("models")
 
 
-def chain(tmp_path: Path, *, provider: str = "auto", **variables: str) -> Chain:
+def chain(
+    tmp_path: Path, *, provider: str = "auto", fallback: tuple[str, ...] = (), **variables: str
+) -> Chain:
     """A chain whose local model cannot be had."""
     options = ProviderOptions(
-        provider=provider, model_path=tmp_path, variables=Variables(variables)
+        provider=provider,
+        fallback=fallback,
+        model_path=tmp_path,
+        variables=Variables(variables),
     )
     return Chain(options, cache=tmp_path)
 
@@ -46,6 +51,7 @@ def test_the_first_that_has_what_it_needs_is_taken_and_every_other_has_a_reason(
     with VendorServer(GeminiFormat()) as server:
         found = chain(
             tmp_path,
+            fallback=("openai", "gemini", "mistral"),
             GEMINI_API_KEY="k" * 20,
             GOOGLE_GEMINI_BASE_URL=server.url,
             MISTRAL_API_KEY="k" * 20,
@@ -55,34 +61,33 @@ def test_the_first_that_has_what_it_needs_is_taken_and_every_other_has_a_reason(
 
     assert choice.provider is not None
     assert "gemini" == choice.provider.fingerprint.provider
-    assert ["local", "openai", "voyage", "mistral"] == list(choice.skipped)
+    assert ["local", "openai", "mistral"] == list(choice.skipped)
     assert "OPENAI_API_KEY" in choice.skipped["openai"].reason
-    assert "Not tried: gemini is first and works" in choice.skipped["mistral"].reason
+    assert "Not needed: gemini comes first and works" in choice.skipped["mistral"].reason
     assert choice.notice is not None
-    assert choice.notice.startswith("gemini embeds your texts:")
+    assert choice.notice.startswith("gemini embeds your texts. local: ")
+    assert " openai: openai needs a key" in choice.notice
 
 
-def test_with_nothing_to_take_the_first_reason_is_told(tmp_path: Path) -> None:
-    choice = chain(tmp_path).choose(None, progress=silent, retry=True)
+def test_with_nothing_to_take_every_reason_is_told(tmp_path: Path) -> None:
+    alone = chain(tmp_path).choose(None, progress=silent, retry=True).degradation
+    named = chain(tmp_path, fallback=("openai", "gemini")).choose(None, progress=silent, retry=True)
 
-    assert choice.provider is None
-    assert choice.degradation is not None
-    assert "cannot be used" in choice.degradation.reason
-    assert "No other provider" in choice.degradation.reason
+    assert alone is not None
+    assert "cannot be used" in alone.reason
+    assert named.degradation is not None
+    assert all(f"{name}: " in named.degradation.reason for name in ("local", "openai", "gemini"))
+    assert "GEMINI_API_KEY" in named.degradation.reason
 
 
 def test_a_complete_index_is_not_given_to_another_provider(tmp_path: Path) -> None:
     published = Fingerprint("gemini", "gemini-embedding-001", 3072, "plain")
-    found = chain(tmp_path, OPENAI_API_KEY="k" * 20)
+    found = chain(tmp_path, fallback=("openai", "gemini"), OPENAI_API_KEY="k" * 20)
 
     choice = found.choose(published, progress=silent, retry=True)
 
     assert choice.provider is None
     assert ["gemini"] == list(choice.skipped)
-
-
-def test_ollama_is_never_taken_by_itself() -> None:
-    assert "ollama" not in registry.AUTO_CHAIN
 
 
 def test_a_previous_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Path) -> None:
@@ -93,7 +98,7 @@ def test_a_previous_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Pat
         variables=Variables({"OPENAI_API_KEY": "k" * 20}),
     )
     published = open_openai(options, cache=CACHE).fingerprint
-    now = chain(tmp_path, provider="voyage", OPENAI_API_KEY="k" * 20)
+    now = chain(tmp_path, provider="voyage", fallback=("openai",), OPENAI_API_KEY="k" * 20)
 
     previous = now.previous(published)
 
@@ -104,7 +109,7 @@ def test_a_previous_space_is_found_by_the_names_in_its_fingerprint(tmp_path: Pat
 def test_a_previous_space_at_another_address_is_not_looked_for(tmp_path: Path) -> None:
     elsewhere = Fingerprint("openai", "text-embedding-3-small", 1536, "plain", "12345678")
 
-    previous = chain(tmp_path, OPENAI_API_KEY="k" * 20).previous(elsewhere)
+    previous = chain(tmp_path, provider="openai", OPENAI_API_KEY="k" * 20).previous(elsewhere)
 
     assert isinstance(previous, Degradation)
     assert "no longer select" in previous.reason
@@ -149,8 +154,8 @@ class Mine:
     def embed_media(self, media):
         self.seen += [each.label for each in media]
 
-    def charge(self, media):
-        return None
+    def media_tokens(self, media):
+        return 0
 
     def batches(self):
         return self

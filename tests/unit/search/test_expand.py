@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.vendors.server import Fault, Request
 
-    from recollect.providers.base import Chat, Price
+    from recollect.providers.base import Chat
 
 QUESTION = "When do we cut releases?"
 ANSWER = "Releases are cut every Thursday morning."
@@ -38,7 +38,6 @@ class Scripted:
     act: Callable[[], str | Completion]
     name: str = "scripted"
     model: str = "scripted-1"
-    price: Price | None = None
     told: list[dict[str, Any]] = field(default_factory=list)
 
     def prepare(self) -> None:

@@ -47,7 +47,6 @@ class Compass:
     fingerprint: Fingerprint = SPACE
     background: Background | None = field(default_factory=lambda: Background(0.0, 0.1))
     limits: Limits = field(default_factory=lambda: Limits(10, 1000, 1))
-    price: float | None = None
     asked: list[list[str]] = field(default_factory=list)
 
     def reads(self, text: str) -> float:

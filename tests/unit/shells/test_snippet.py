@@ -76,11 +76,3 @@ def test_without_a_terminal_progress_is_a_line_every_few_seconds() -> None:
     assert "Embedding 300 texts …" == told[0]
     assert "Embedding: 50 of 300 (16 %), 10 per second, about 25 s left" == told[1]
     assert 6 == len(told)
-
-
-def test_a_note_of_a_step_is_a_line_of_its_own() -> None:
-    told: list[str] = []
-
-    ProgressLines(told.append)(Step("fetch", 3_000_000, 3_000_000, note="recorded sha256 ab"))
-
-    assert ["recorded sha256 ab", "Downloading a model (3 MB) …"] == told

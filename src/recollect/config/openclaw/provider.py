@@ -89,6 +89,11 @@ _NOT_OPENAI = (
     "OpenClaw embeds with openai if no provider is set; Recollect starts with its local model, "
     "so no text leaves the machine. `recollect config set provider openai` keeps OpenAI."
 )
+_AUTO_CHAIN = (_OPENAI, "gemini")
+_HOW_AUTO = (
+    "`auto` tried the local model, OpenAI and Gemini: the local model stays first, and notes and "
+    "questions go to these two if it fails on a new index; unset `fallback` to keep them here"
+)
 _NO_ADDRESS = "It has no remote.baseUrl: set `provider` to `openai` and `remote.base_url`."
 _NO_PROVIDER = (
     "Recollect has no such provider: leave `provider` out for the local model, or choose one of "
@@ -103,8 +108,10 @@ def map_provider(keys: Keys, *, tree: Table, mapper: KeyMapper) -> str | None:
     wanted = str(named.value).strip() if named else ""
     if named is None or wanted in _UNSET:
         if not bound:
-            if named:
+            if named and "fallback" in keys:
                 mapper.map_to(named, "provider", registry.AUTO)
+            elif named:
+                mapper.map_to(named, "fallback", list(_AUTO_CHAIN), how=_HOW_AUTO)
             return _NOT_OPENAI
         prefix = bound[0].path.removesuffix(bound[0].name)
         named = named or OpenClawKey(f"{prefix}provider", "provider", None)

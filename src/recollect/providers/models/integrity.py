@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from recollect.providers.models.manifest import ModelFile
 
 _RECORD = "verified.json"
-_FIRST_SEEN = "first-seen.json"
 _MOST_RECORD_BYTES = 1 << 20  # thousands of files; a larger one was not written here
 _SAMPLES = 16
 _SAMPLE_BYTES = 1 << 16
@@ -34,11 +33,6 @@ class ModelCache:
     folder: Path
     record: Path | None = None
     """Record of checked files; None hashes every file whenever it is used."""
-
-    @property
-    def first_seen(self) -> Path:
-        """Return the file with the hashes of first downloads, in the user's own folder too."""
-        return (self.record.parent if self.record else self.folder) / _FIRST_SEEN
 
     @classmethod
     def of(cls, configured: Path | None, *, default: Path) -> ModelCache:
@@ -67,8 +61,7 @@ def problem_of(path: Path, file: ModelFile, *, record: Path | None) -> str | Non
     except OSError as error:
         return f"{file.name} cannot be read ({error.strerror})"
     if found != file.sha256:
-        wanted = "its published SHA-256" if file.is_pinned else file.known_hash
-        return f"{file.name} does not match {wanted} (it has {found[:12]}…)"
+        return f"{file.name} does not match its published SHA-256 (it has {found[:12]}…)"
     if record is not None and is_still:
         _note(record, _key(path), [*seen, found])
     return None

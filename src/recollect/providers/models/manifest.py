@@ -1,7 +1,6 @@
 """The known models, their files, and where to download them.
 
-This package contains no weights. A file is pinned by its SHA-256, wherever it comes from; those of
-models that were never measured here are pinned by the first download (`first_seen.py`).
+This package contains no weights. A file is pinned by its SHA-256, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from recollect.types import Background
 Pooling: TypeAlias = Literal["cls", "mean"]
 """Which of a model's token vectors represents the text: the first one, or their mean."""
 
-_SLACK_BYTES = 1 << 20
-
 ENGLISH_PIECES = range(28_000, 32_000)
 """Sizes of English WordPiece vocabularies: BERT's have 28,996 and 30,522 pieces, Chinese ones about
 21,000, multilingual ones 100,000 and more."""
@@ -27,21 +24,7 @@ class ModelFile:
 
     name: str
     sha256: str
-    """Empty if it is not pinned and was not downloaded yet."""
     size_bytes: int
-    """Roughly, while the hash is empty."""
-    is_pinned: bool = True
-    """False if the first download on this machine decides what the file is."""
-
-    @property
-    def most_bytes(self) -> int:
-        """Return how many bytes a download may have."""
-        return self.size_bytes if self.sha256 else 2 * self.size_bytes + _SLACK_BYTES
-
-    @property
-    def known_hash(self) -> str:
-        """Return what to call its hash in messages."""
-        return "the pinned SHA-256" if self.is_pinned else "the SHA-256 of the first download"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +75,7 @@ class Manifest:
     @property
     def folder(self) -> str:
         """Return the name of the folder in the cache; other weights have another folder."""
-        first = self.files[0]
-        if self.hub is not None and not first.is_pinned:
-            return f"{self.id}-{self.hub.revision[:12]}"
-        return f"{self.id}-{first.sha256[:12]}"
+        return f"{self.id}-{self.files[0].sha256[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,100 +236,5 @@ MINILM_GGUF = GgufManifest(
 GGUF_MODELS = {manifest.id: manifest for manifest in (EMBEDDINGGEMMA, MINILM_GGUF)}
 """Models that can be chosen by name."""
 
-_HUB_IF_OFFLINE = (
-    "Connect, and run the command again in a few minutes. A file that differs from the first "
-    "download is refused until you remove first-seen.json from the folder of downloaded models."
-)
-TOKENIZER = "tokenizer.json"
-"""A tokenizer that the package `tokenizers` reads."""
-
-
-def _unpinned(name: str, size_bytes: int) -> ModelFile:
-    return ModelFile(name, "", size_bytes, is_pinned=False)
-
-
-GRANITE_97M = EmbeddingManifest(
-    id="granite-97m-multilingual-r2",
-    licence="Apache-2.0",
-    about="local embedding model",
-    if_offline=_HUB_IF_OFFLINE,
-    files=(_unpinned("model.onnx", 98_247_878), _unpinned(TOKENIZER, 25_301_672)),
-    wheel=None,
-    hub=Hub(
-        repository="ibm-granite/granite-embedding-97m-multilingual-r2",
-        revision="835ad14087e140460703cf0fae09f97d469d65c2",
-        # It runs on every CPU, whatever its name says.
-        paths={"model.onnx": "onnx/model_quint8_avx2.onnx", TOKENIZER: TOKENIZER},
-    ),
-    dimensions=384,
-    max_tokens=512,  # of 32,768; time grows with the square, and chunks are shorter
-    pooling="cls",
-    reads_latin_only=False,
-    query_prefix="",
-    document_prefix="",
-    background=None,
-)
-
-HUB_EMBEDDERS = {GRANITE_97M.id: GRANITE_97M}
-"""Models of the hub that can be chosen by name, not measured."""
-
-HEAD_FILES = ("dense.safetensors", "norm.safetensors", "score.safetensors")
-"""The last layers of a reranker of sentence-transformers, which its ONNX file lacks."""
-
-
-def _ettin(size: str, *, revision: str, model_bytes: int, width: int) -> Manifest:
-    dense, norm, score = HEAD_FILES
-    return Manifest(
-        id=f"ettin-reranker-{size}",
-        licence="Apache-2.0",
-        about="rerank model",
-        if_offline=_HUB_IF_OFFLINE,
-        files=(
-            _unpinned("model.onnx", model_bytes),
-            _unpinned(TOKENIZER, 3_600_000),
-            _unpinned(dense, 4 * width * width),
-            _unpinned(norm, 8 * width),
-            _unpinned(score, 4 * width),
-        ),
-        wheel=None,
-        hub=Hub(
-            repository=f"cross-encoder/ettin-reranker-{size}-v1",
-            revision=revision,
-            paths={
-                "model.onnx": "onnx/model.onnx",
-                TOKENIZER: TOKENIZER,
-                dense: "2_Dense/model.safetensors",
-                norm: "3_LayerNorm/model.safetensors",
-                score: "4_Dense/model.safetensors",
-            },
-        ),
-    )
-
-
-HUB_RERANKERS = {
-    manifest.id: manifest
-    for manifest in (
-        _ettin(
-            "17m",
-            revision="9e4aa35321a6dd1a43ca313f500c4b4f7cfb5cc6",
-            model_bytes=68_000_000,
-            width=256,
-        ),
-        _ettin(
-            "32m",
-            revision="b33e5ceb5110773ea9cf5e00c9bedc83a8c2afdd",
-            model_bytes=128_000_000,
-            width=384,
-        ),
-    )
-}
-"""Rerankers of the hub that can be chosen by name, not measured."""
-
-MODELS = (
-    ARCTIC_S,
-    MS_MARCO_MINILM,
-    *GGUF_MODELS.values(),
-    *HUB_EMBEDDERS.values(),
-    *HUB_RERANKERS.values(),
-)
+MODELS = (ARCTIC_S, MS_MARCO_MINILM, *GGUF_MODELS.values())
 """All of them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.errors import ProviderError, RequestRefusedError
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
-    from recollect.providers.base import Price
     from recollect.providers.options import ChatOptions
     from recollect.providers.remote.server import ApiCall, Vendor
 
@@ -27,7 +25,6 @@ _MOST_CHARS = 1_000_000
 _QUOTED_CHARS = 300  # of the server's words in a message
 _LONG_SECONDS = 60.0  # with this much time, nobody is waiting at a prompt
 _LEAST_SECONDS = 0.1
-_DATE_SUFFIX = re.compile(r"-[0-9]{4}-?[0-9]{2}-?[0-9]{2}$")  # a dated model has the same price
 _THOUGHTS = re.compile(r"\s*<think>.*?(</think>\s*|\Z)", re.DOTALL)
 # Anthropic sends these with status 400: platform.claude.com/docs/en/api/errors.
 _SPENT = re.compile(r"credit balance is too low|specified API usage limits", re.IGNORECASE)
@@ -39,7 +36,6 @@ class ChatService:
 
     vendor: Vendor
     default_model: str
-    prices: Mapping[str, Price] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +137,6 @@ class RemoteChat:
     @property
     def model(self) -> str:
         return self._model
-
-    @property
-    def price(self) -> Price | None:
-        if not self._server.is_vendors_own:
-            return None
-        prices = self._service.prices
-        return prices.get(self._model) or prices.get(_DATE_SUFFIX.sub("", self._model))
 
     def prepare(self) -> None:
         self._server.key()  # raises if there is none; nothing is sent

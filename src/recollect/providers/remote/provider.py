@@ -46,8 +46,6 @@ class EmbeddingModel:
     """What is known about a model in advance."""
 
     dimensions: int | None
-    price: float | None = None
-    """US dollars per million tokens, as published in autumn 2026: an estimate, not a bill."""
 
 
 _UNKNOWN = EmbeddingModel(dimensions=None)
@@ -185,6 +183,11 @@ class RemoteProvider:
         )
 
     @property
+    def address(self) -> str:
+        """Return where texts are sent."""
+        return self._server.base_url
+
+    @property
     def background(self) -> None:
         """Return None: it is measured with the first vectors."""
 
@@ -195,10 +198,6 @@ class RemoteProvider:
             tokens=REQUEST_TOKENS,
             in_flight=self._service.in_flight,
         )
-
-    @property
-    def price(self) -> float | None:
-        return self._known.price if self._server.is_vendors_own else None
 
     def reads(self, text: str) -> float:
         return latin_share(text) if _LATIN_ONLY.search(self._model.lower()) else 1.0

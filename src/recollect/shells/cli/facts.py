@@ -13,6 +13,7 @@ import click
 
 from recollect.config.paths import workspace_variable
 from recollect.errors import NotFoundError, UsageError
+from recollect.shells.cli.consent import is_to_be_asked
 from recollect.shells.cli.output import confirm
 from recollect.shells.cli.shared import (
     DAY,
@@ -121,7 +122,7 @@ def _new_memory_notices(options: SharedOptions, workspace: Path) -> tuple[str, .
 
 
 @click.command("ingest")
-@click.option("--dry-run", is_flag=True, help="Send nothing; show what would be sent and its cost.")
+@click.option("--dry-run", is_flag=True, help="Send nothing; show what would be sent.")
 @click.option(
     "--paths", default="", metavar="GLOBS", help="Comma-separated.  [default: the setting]"
 )
@@ -134,6 +135,11 @@ def ingest_command(options: SharedOptions, *, dry_run: bool, paths: str) -> int:
             plan = memory.extractor.plan(globs)
             options.print(render.plan_json(plan), render.plan_text(plan))
             return 0
+        if not memory.extractor.has_sent and is_to_be_asked(memory.config, "llm.provider"):
+            plan = memory.extractor.plan(globs)
+            print_remarks(render.plan_text(plan))
+            if not confirm(f"Send them to {memory.config.chat.provider}?"):
+                return 0
         with progress_bar() as progress:
             extracted = memory.extractor.run(globs, progress=progress)
     print_remarks(render.extracted_remarks(extracted))

@@ -60,7 +60,7 @@ def watch_command(options: SharedOptions) -> None:
     signals: list[int] = []
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda number, _: signals.append(number))
-    with options.open_memory() as memory:
+    with options.open_memory(can_ask=False) as memory:
         _require_file(memory)
         worker = memory.worker(
             on_sync=lambda ended: _print_sync(ended, as_json=options.as_json), on_notice=notify

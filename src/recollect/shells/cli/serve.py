@@ -7,12 +7,18 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from recollect.records import dataclass
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.shared import SharedOptions, notify, shared_options
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from recollect.async_memory import AsyncMemory
 
 _PORT = 7717
 _M_ARENA_MAX, _MOST_ARENAS = -8, 2
@@ -88,10 +94,14 @@ def serve_command(
     trouble = peek(options.workspace, agent=options.agent).trouble
     if trouble is not None:
         notify(trouble)
+
+    def open_memory() -> Awaitable[AsyncMemory]:
+        setup = options.setup(can_ask=False)
+        setup.require_layout()
+        return AsyncMemory.open_setup(setup.limited_to(visible))
+
     serve(
-        lambda: AsyncMemory.open(
-            options.workspace, agent=options.agent, config_file=options.config_file, scopes=visible
-        ),
+        open_memory,
         options=ServeOptions(
             host,
             port,

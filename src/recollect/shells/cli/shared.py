@@ -17,16 +17,18 @@ import click
 from recollect.config.paths import find_workspace
 from recollect.records import dataclass
 from recollect.shells.cli.output import styled_console, write_json, write_lines, write_text
-from recollect.shells.render.shared import price_text
 from recollect.text.days import COMING_EXAMPLES, DAY_EXAMPLES, parse_coming_day, parse_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import date
 
+    from rich.progress import Progress as Bars
+
+    from recollect.config import Setup
     from recollect.memory import Memory
     from recollect.shells.render.shared import MarkedLine
-    from recollect.types import Progress, Step
+    from recollect.types import Progress, Sending, Step
 
 ExitCode = TypeVar("ExitCode", int, None)
 
@@ -87,25 +89,31 @@ class SharedOptions:
             raise click.BadParameter(f"there is no file {self.config_file}", param_hint="--config")
 
     @contextlib.contextmanager
-    def open_memory(self, *, may_be_empty: bool = False) -> Iterator[Memory]:
+    def open_memory(self, *, may_be_empty: bool = False, can_ask: bool = True) -> Iterator[Memory]:
         """Open the memory that the options name; print notices that no report contained.
 
         Args:
             may_be_empty: make an index even where there is nothing to index, as commands do that
                 write to the memory.
+            can_ask: whether the memory is used by the thread that reads the terminal.
 
         """
         self.require_config_file()
-        with self._opened(may_be_empty=may_be_empty) as memory:
+        with self._opened(may_be_empty=may_be_empty, can_ask=can_ask) as memory:
             try:
                 yield memory
             finally:
                 for notice in memory.take_notices():
                     notify(notice)
 
-    def _opened(self, *, may_be_empty: bool) -> contextlib.AbstractContextManager[Memory]:
+    def setup(self, *, can_ask: bool) -> Setup:
+        """Read the settings of the memory.
+
+        Args:
+            can_ask: whether the memory is used by the thread that reads the terminal.
+
+        """
         from recollect.config import Setup  # noqa: PLC0415 - loads every stage's options
-        from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
 
         setup = Setup.of(
             self.workspace,
@@ -114,6 +122,21 @@ class SharedOptions:
             settings=None,
             environ=None,
         )
+        question = without_bar if can_ask else None
+
+        def may_send(sending: Sending) -> bool:
+            from recollect.shells.cli import consent  # noqa: PLC0415 - for servers only
+
+            return consent.may_send(sending, setup.config, question=question)
+
+        return replace(setup, may_send=may_send)
+
+    def _opened(
+        self, *, may_be_empty: bool, can_ask: bool
+    ) -> contextlib.AbstractContextManager[Memory]:
+        from recollect.memory import Memory  # noqa: PLC0415 - loads numpy and SQLite
+
+        setup = self.setup(can_ask=can_ask)
         if setup.is_above:
             why = setup.why_not_indexed(Path.cwd())
             notify((_ABOVE_ONLY if why else _ABOVE).format(folder=setup.workspace, why=why))
@@ -252,6 +275,20 @@ def print_remarks(lines: Iterable[tuple[str, str]]) -> None:
     write_lines(lines, to_stderr=True)
 
 
+_BARS: list[Bars] = []
+"""The progress bars on the terminal."""
+
+
+@contextlib.contextmanager
+def without_bar() -> Iterator[None]:
+    """Take the progress bars from the terminal while a question is on it."""
+    for bars in _BARS:
+        bars.stop()
+    yield
+    for bars in _BARS:
+        bars.start()
+
+
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress]:
     """Show progress bars on a terminal; elsewhere, print a line every few seconds."""
@@ -275,8 +312,6 @@ def progress_bar() -> Iterator[Progress]:
         def show(step: Step) -> None:
             if not step.total:
                 return
-            if step.note:
-                notify(step.note)
             scale = _MEGA if step.stage == "fetch" else 1
             if step.stage not in tasks:
                 tasks[step.stage] = bars.add_task(_STAGES[step.stage])
@@ -284,10 +319,13 @@ def progress_bar() -> Iterator[Progress]:
                 tasks[step.stage],
                 completed=step.done // scale,
                 total=step.total // scale,
-                description=_STAGES[step.stage] + _cost_so_far(step),
             )
 
-        yield show
+        _BARS.append(bars)
+        try:
+            yield show
+        finally:
+            _BARS.remove(bars)
 
 
 class ProgressLines:
@@ -304,8 +342,6 @@ class ProgressLines:
     def __call__(self, step: Step) -> None:
         """Print a line if it is time for one."""
         now = self._clock()
-        if step.note:
-            self._tell(step.note)
         if step.stage not in self._started:
             self._started[step.stage] = now, step.done
             self._told_at = now
@@ -329,15 +365,9 @@ def _progress_line(step: Step, per_second: float) -> str:
     """Return how far a stage is: `Embedding: 1200 of 5400 (22 %), 31 a second, 2 min left`."""
     scale = _MEGA if step.stage == "fetch" else 1
     counts = f"{step.done // scale} of {step.total // scale} ({step.done * 100 // step.total} %)"
-    line = f"{_STAGES[step.stage]}: {counts}{_cost_so_far(step)}"
+    line = f"{_STAGES[step.stage]}: {counts}"
     if per_second <= 0:
         return line
     seconds = (step.total - step.done) / per_second
     left = f"{seconds:.0f} s" if seconds < _LONG_SECONDS else f"{seconds / 60:.0f} min"
     return f"{line}, {per_second / scale:.3g} per second, about {left} left"
-
-
-def _cost_so_far(step: Step) -> str:
-    if step.cost is None:
-        return ""
-    return f" ({step.tokens} tokens, {price_text(step.cost)})"

@@ -158,6 +158,7 @@ def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[C
             changed = memory.verify_models()
             ledger = memory.facts.listed(FactFilter()).problems
             exposed = memory.exposed()
+            leaving = _leaving(memory)
     except RecollectError as error:
         return [*checks, Check("memory", works=False, detail=error.message, action=error.action)]
     return [
@@ -168,7 +169,7 @@ def examine(open_memory: Callable[[], AbstractContextManager[Memory]]) -> list[C
         _facts(ledger),
         _models(changed),
         _provider(status),
-        _privacy(exposed),
+        _privacy(exposed, leaving),
         *(Check("note", works=True, detail=each, is_warning=True) for each in status.notices),
     ]
 
@@ -254,20 +255,37 @@ def _models(changed: Sequence[Difference]) -> Check:
     return Check("models", works=True, detail="no model file differs from its published SHA-256")
 
 
-def _privacy(exposed: Sequence[Path]) -> Check:
+def _leaving(memory: Memory) -> str:
+    """Return which texts the settings let go to which server."""
+    options, chat = memory.config.provider, memory.config.chat
+    found = []
+    for name, address in memory.receivers():
+        when = (
+            "" if name == options.provider else "if the providers before it fail on a new index, "
+        )
+        found.append(f"{when}notes and questions go to {name} at {address or 'an unknown address'}")
+    if chat.provider is not None:
+        address = f" at {chat.base_url}" if chat.base_url else ""
+        also = " and questions of searches" if memory.config.wording.wanted else ""
+        found.append(f"files that you `ingest`{also} go to {chat.provider}{address}")
+    return "; ".join(found) or "no text leaves this machine"
+
+
+def _privacy(exposed: Sequence[Path], leaving: str) -> Check:
     files = [str(each) for each in exposed if not each.is_dir()]
     if files:
         more = f" (and {len(files) - 1} more)" if len(files) > 1 else ""
         return Check(
             "privacy",
             works=False,
-            detail=f"other users can read {files[0]}{more}",
+            detail=f"other users can read {files[0]}{more}; {leaving}",
             action=f"Run `chmod -R go= {shlex.quote(str(exposed[0]))}`.",
         )
     if exposed:
         detail = f"other users can list {exposed[0]}, but not read what is in it"
-        return Check("privacy", works=True, detail=detail)
-    return Check("privacy", works=True, detail="only you can read the index and related files")
+    else:
+        detail = "only you can read the index and related files"
+    return Check("privacy", works=True, detail=f"{detail}; {leaving}")
 
 
 def _provider(status: Status) -> Check:

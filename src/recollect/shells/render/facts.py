@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import failure_json, plural, price_text, warning_lines
+from recollect.shells.render.shared import failure_json, plural, warning_lines
 from recollect.text.days import local_day
 
 if TYPE_CHECKING:
@@ -387,7 +387,6 @@ def plan_json(plan: ExtractionPlan) -> Json:
         "requests": len(plan.batches),
         "inputTokens": plan.input_tokens,
         "outputTokens": plan.output_tokens,
-        "estimatedCost": plan.cost,
     }
 
 
@@ -396,8 +395,7 @@ def plan_text(plan: ExtractionPlan) -> Iterator[Line]:
     for each in plan.files:
         kind = "new" if each.is_new else "changed"
         yield f"{each.path} ({kind}, {plural(each.block_count, 'block')})", ""
-    cost = "price unknown" if plan.cost is None else price_text(plan.cost)
-    size = f"about {plan.input_tokens} tokens in and {plan.output_tokens} out, {cost}"
+    size = f"about {plan.input_tokens} tokens in and {plan.output_tokens} out"
     yield f"{plural(len(plan.batches), 'request')} would be sent: {size}", ""
     yield f"{plural(len(plan.unchanged), 'file')} unchanged, not sent", ""
 
@@ -420,7 +418,8 @@ def extracted_json(done: Extracted, *, program: str) -> Json:
         "skipped": done.skipped,
         "failed": [{"reason": each.reason, "action": each.action} for each in done.failures],
         "notices": list(done.notices),
-        "estimatedCost": done.cost,
+        "inputTokens": done.input_tokens,
+        "outputTokens": done.output_tokens,
     }
 
 
@@ -439,8 +438,6 @@ def extracted_text(done: Extracted, *, program: str) -> Iterator[Line]:
     if done.suspicious:
         why = "they read like instructions, or their file does not say that"
         yield f"{done.suspicious} left out: {why}.", ""
-    if done.cost is not None:
-        yield price_text(done.cost), "dim"
 
 
 def extracted_remarks(done: Extracted) -> Iterator[Line]:

@@ -8,7 +8,6 @@ from recollect.shells.render.shared import (
     degraded_json,
     failure_json,
     plural,
-    price_text,
     warning_lines,
 )
 
@@ -32,7 +31,6 @@ def report_json(report: Report) -> Json:
         "embedded": report.embedded,
         "reused": report.reused,
         "tokens": report.tokens,
-        "estimatedCost": None if report.cost is None else round(report.cost, 6),
         "pending": report.pending,
         "degraded": degraded_json(report.degraded),
         "notices": list(report.notices),
@@ -65,8 +63,6 @@ def report_text(report: Report) -> Iterator[Line]:
     reused = f", {report.reused} from the cache" if report.reused else ""
     embedded = f"{report.embedded} embedded now{reused}, {report.pending} waiting"
     yield f"{plural(report.chunks, 'chunk')}, {embedded}", ""
-    if report.cost is not None:
-        yield f"about {report.tokens} tokens, {price_text(report.cost)}", ""
 
 
 def report_remarks(report: Report) -> Iterator[Line]:

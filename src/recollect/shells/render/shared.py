@@ -1,4 +1,4 @@
-"""What all reports share: their types, failures, prices, diffs."""
+"""What all reports share: their types, failures, diffs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     """The same, or a line of parts that have their own styles."""
 
 DIGITS = 4  # beyond this, a score is noise
-_CENT = 0.01
 _DIFF_STYLES = {"+": "green", "-": "red"}
 
 
@@ -49,11 +48,6 @@ def overridden_lines(overridden: Mapping[str, str], *, file: Path) -> Iterator[L
     """Yield which settings of a file are overridden, and where."""
     for key, origin in overridden.items():
         yield f"`{key}` is also set in the {origin}, which overrides {file}.", "yellow"
-
-
-def price_text(dollars: float) -> str:
-    """Return an estimated price in words."""
-    return f"about ${dollars:.2f}" if dollars >= _CENT else "less than a cent"
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,0 +1,61 @@
+"""Says what goes to a server before the first texts of a memory do, and asks on a terminal.
+
+Only a provider that your own settings name gets that far. If a variable or argument of this very
+command names it, or no terminal is there, naming it was the permission.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from recollect.config.load import ARGUMENTS, ENVIRONMENT
+from recollect.shells.cli.output import confirm, write_text
+from recollect.shells.render.shared import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from recollect.config import Config
+    from recollect.types import Sending
+
+
+def may_send(
+    sending: Sending,
+    config: Config,
+    *,
+    question: Callable[[], AbstractContextManager[object]] | None,
+) -> bool:
+    """Return whether the first texts may be sent.
+
+    Args:
+        sending: what goes where.
+        config: tells where the provider was named.
+        question: entered while a question is on the terminal; None if this process cannot ask.
+
+    """
+    write_text(_announcement(sending), to_stderr=True)
+    key = "provider" if sending.provider == config.provider.provider else "fallback"
+    if not is_to_be_asked(config, key):
+        return True
+    if question is None:
+        return False
+    with question():
+        return confirm("Send them?")
+
+
+def is_to_be_asked(config: Config, setting: str) -> bool:
+    """Return whether a person is there, and this command itself does not name the server."""
+    is_of_this_command = config.origins.get(setting) in (ENVIRONMENT, ARGUMENTS)
+    return not is_of_this_command and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _announcement(sending: Sending) -> str:
+    what = f"{plural(sending.texts, 'passage')} of this memory" if sending.texts else "A text"
+    where = f"{sending.provider} ({sending.address or 'its own address'})"
+    verb = "go" if sending.texts > 1 else "goes"
+    return (
+        f"{what} {verb} to {where} to be embedded by {sending.model}, and later what changes and "
+        "what you ask."
+    )
