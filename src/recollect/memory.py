@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from recollect.search.answer import StartedSearch
     from recollect.search.expand import QueryExpander
     from recollect.search.overview import Overview
-    from recollect.search.recall_log import RecallLog
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
@@ -611,7 +610,7 @@ class Memory(metaclass=_WithoutInternal):
     def recall_from(
         self, results: Results, *, budget_tokens: int, form: RecallForm | str = RecallForm.FULL
     ) -> Recalled:
-        """Return the block of `recall` from the results of its search, and log it.
+        """Return the block of `recall` from the results of its search.
 
         Raises:
             UsageError: the budget is too small for any block; the error names one that is enough.
@@ -619,30 +618,7 @@ class Memory(metaclass=_WithoutInternal):
         """
         from recollect.search.recall import recall_block
 
-        recalled = recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
-        try:
-            if self.recall_log is not None:
-                self.recall_log.add(recalled, at=_now())
-        except OSError as error:
-            notice = f"This recall is not in the log: {error.strerror or error}."
-            results = replace(results, notices=(*recalled.results.notices, notice))
-            recalled = replace(recalled, results=results)
-        return recalled
-
-    @cached_property
-    def recall_log(self) -> RecallLog | None:
-        """The log of recent recalls; None if they are not logged.
-
-        Only the owner's recalls from files are: a log shows prompts, and a pushed memory or one
-        limited to scopes has several users.
-        """
-        setup = self._setup
-        is_own = setup.scopes is None and self._pushed is None and self._store.is_shared
-        if not (is_own and self.config.logs_recalls):
-            return None
-        from recollect.search.recall_log import RecallLog
-
-        return RecallLog(setup.places.recalls_of(self.agent))
+        return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
 
     def finish_in_background(self) -> int:
         """Start a process that does what the last search left; return its id.

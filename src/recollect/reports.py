@@ -13,7 +13,7 @@ from recollect.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import date, datetime
+    from datetime import date
 
     from recollect.types import Degradation, Hit, Results, SourceKind
 
@@ -436,31 +436,6 @@ class MapGroup:
     x: float
     y: float
     size: int
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedHit:
-    """A passage that was recalled, without its text."""
-
-    path: str
-    start_line: int
-    end_line: int
-    score: float
-    legs: Mapping[str, float]
-    """What each leg contributed to the score."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedRecall:
-    """What was recalled for a prompt, and when."""
-
-    at: datetime
-    prompt: str
-    """Its beginning, without secrets."""
-    tokens: int
-    is_confident: bool
-    """Whether anything stood out from noise; if not, nothing was recalled."""
-    hits: tuple[LoggedHit, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ MOST_MODULES = {
     "search -h": 31,
     "config show": 59,
     "search kettle": 134,
-    "recall kettle": 144,  # nine of them keep secrets out of the log of recalls
+    "recall kettle": 135,
     "status": 129,
     "get MEMORY.md": 131,
 }

@@ -104,9 +104,6 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
         Asked({"path": LEDGER}),
         Asked({"path": LEDGER, "scope": BOB}, for_ada=403),
     ),
-    ("GET", "/api/recalls"): (ANY,),
-    ("GET", "/api/evaluation"): (ANY,),
-    ("GET", "/api/evaluation/progress"): (ANY,),
     ("GET", "/v1/vector_stores"): (ANY,),
     ("GET", "/v1/vector_stores/{vector_store_id}"): (Asked(names=STORE),),
     ("POST", "/v1/vector_stores/{vector_store_id}/search"): (
@@ -136,7 +133,6 @@ REQUESTS: dict[tuple[str, str], tuple[Asked, ...]] = {
         Asked(names={"id": "{later}"}, for_bob=404),
         Asked(names={"id": "{bob}"}, for_ada=404),
     ),
-    ("DELETE", "/api/recalls"): (ANY,),
     ("POST", "/api/sync"): (Asked(body={}, status=202),),
 }
 

@@ -7,7 +7,6 @@ import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from tests.support.commands import recollect_command
@@ -111,24 +110,12 @@ def test_eval_json_holds_every_case(keyword: Cli) -> None:
     assert sum(per_case) / 57 == pytest.approx(variant["overall"]["ndcg"]["mean"], abs=1e-4)
 
 
-def test_a_leg_that_did_not_run_is_said_and_not_marked_zero(keyword: Cli, tmp_path: Path) -> None:
-    plot = tmp_path / "out.svg"
-
-    done = keyword("eval", CASES / "identifiers.jsonl", "--plot", plot)
+def test_a_leg_that_did_not_run_is_said_and_not_marked_zero(keyword: Cli) -> None:
+    done = keyword("eval", CASES / "identifiers.jsonl", "--compare")
 
     assert "The vector leg did not run for 39 of 39 cases." in done.stderr
     (row,) = [line for line in done.stdout.splitlines() if line.startswith("vector alone")]
     assert "vector alone did not run" == " ".join(row.split())
-    drawn = [text.text for text in ET.parse(plot).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
-    assert "keyword alone" in drawn
-    assert "vector alone" not in drawn
-
-
-def test_a_picture_in_another_format_is_refused_before_the_work(keyword: Cli) -> None:
-    done = keyword("eval", CASES / "phrasings.jsonl", "--plot", "out.png")
-
-    assert 2 == done.returncode
-    assert ".svg" in done.stderr
 
 
 def test_places_that_are_not_there_are_warned_of(keyword: Cli, tmp_path: Path) -> None:
@@ -236,17 +223,8 @@ def test_add_takes_places_by_hand(keyword: Cli, tmp_path: Path) -> None:
     assert "--expect: memory/gone.md has no lines 5 to 2." in wrong.stderr
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("eval", "add", "persistence", "--accept", "1", "--to", "gone/mine.jsonl"),
-        ("eval", CASES / "identifiers.jsonl", "--plot", "gone/out.svg"),
-    ],
-)
-def test_missing_folders_are_named_before_the_work_and_not_made(
-    keyword: Cli, sample: Path, arguments: tuple[str | Path, ...]
-) -> None:
-    done = keyword(*arguments)
+def test_missing_folders_are_named_before_the_work_and_not_made(keyword: Cli, sample: Path) -> None:
+    done = keyword("eval", "add", "persistence", "--accept", "1", "--to", "gone/mine.jsonl")
 
     assert (2, "") == (done.returncode, done.stdout)
     assert "The folder gone does not exist.\n  → " in done.stderr
@@ -289,7 +267,7 @@ def test_eval_says_how_little_few_cases_tell(keyword: Cli, tmp_path: Path) -> No
 def test_the_help_of_eval_names_the_options_of_its_run(keyword: Cli) -> None:
     done = keyword("eval", "--help")
 
-    assert all(option in done.stdout for option in ("--compare", "--plot", "-k,", "--json"))
+    assert all(option in done.stdout for option in ("--compare", "-k,", "--json"))
 
 
 def test_add_asks_on_a_terminal(sample: Path, environ: dict[str, str], tmp_path: Path) -> None:
@@ -378,7 +356,7 @@ def test_compare_with_the_real_model_shows_every_way_of_searching(
     lines = [(CASES / f"{name}.jsonl").read_bytes() for name in ("phrasings", "absent")]
     cases.write_bytes(b"".join(b"".join(lines).splitlines(keepends=True)[::2]))  # enough to differ
 
-    table = hybrid("eval", cases, "--compare", "--plot", tmp_path / "out.svg")
+    table = hybrid("eval", cases, "--compare")
     answer = as_json(hybrid("eval", cases, "--compare", "--json"))
 
     by_name = {variant["name"]: variant for variant in answer["variants"]}

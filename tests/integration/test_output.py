@@ -300,9 +300,6 @@ PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/api/timeline": ({},),
     "/api/map": ({},),
     "/api/related": ({"path": NAME}, {"path": HOSTILE}),
-    "/api/evaluation": ({},),
-    "/api/evaluation/progress": ({},),
-    "/api/recalls": ({},),
     "/v1/vector_stores": ({},),
     "/v1/vector_stores/{vector_store_id}": ({"vector_store_id": "x"},),
 }

@@ -62,7 +62,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
         ["where is it", "--accept", "none"],
         ["x", "--accept", "1", "--to", "c.jsonl"],
     ],
-    ("eval", "run"): [["memory-cases.jsonl", "--plot", "plot.svg"]],
+    ("eval", "run"): [["memory-cases.jsonl"]],
     ("facts", "consolidate"): [["--dry-run"]],
     ("facts", "export"): [[]],
     ("facts", "forget"): [["f-0000000000001"]],

@@ -71,7 +71,7 @@ PLACES = [
     "memory/facts/.lock", "memory/facts/.forgotten", "memory/facts/sub", "memory/facts/sub/x.md",
     "notes", "notes/n.md", "notes/sub", "docs", "docs/d.md", "skills", "skills/one/SKILL.md",
     "TOOLS.md", "AGENTS.md", ".recollectignore", "notes/.recollectignore", "memory-cases.jsonl",
-    "c.jsonl", "plot.svg", "facts.jsonl", ".gitattributes", ".git", ".mcp.json", ".claude",
+    "c.jsonl", "facts.jsonl", ".gitattributes", ".git", ".mcp.json", ".claude",
     ".claude/settings.json", ".codex", ".codex/config.toml", ".cursor/mcp.json", ".vscode",
     ".vscode/mcp.json", "sessions", "sessions/s.jsonl", "sessions/sessions.json", ".recollect-off",
     "memory/facts/.preference.md.1-1.tmp", ".env", "recollect", "recollect.py", "click.py",

@@ -55,8 +55,6 @@ def take(tab: Tab, name: str) -> None:
 
 
 def test_home(opened: Callable[..., Tab], shown_server: Server) -> None:
-    for prompt in ("who looks after the boiler", "how do we keep backups safe"):
-        shown_server.ask("/api/recall", prompt=prompt)
     tab = opened(shown_server, height=900, scheme="dark")
     tab.open("search")
     take(tab, "home")
@@ -108,12 +106,6 @@ def test_health(opened: Callable[..., Tab], shown_server: Server) -> None:
     expect(tab.find(".note.warn")).to_be_visible()
     expect(tab.page.get_by_role("button", name="Sync now")).to_be_enabled()
     take(tab, "health")
-
-
-def test_evaluation(opened: Callable[..., Tab], shown_server: Server) -> None:
-    tab = opened(shown_server, height=680)
-    tab.open("evaluation")
-    take(tab, "evaluation")
 
 
 def test_phone(opened: Callable[..., Tab], shown_server: Server) -> None:

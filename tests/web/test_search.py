@@ -22,9 +22,7 @@ def test_before_a_question_the_page_shows_recent_notes_and_questions_that_have_a
     tab: Tab, sample_server: Server
 ) -> None:
     newest = sample_server.ask("/api/documents", limit=1)["documents"][0]
-    sample_server.ask("/api/recall", prompt="what does the cat eat")
     tab.open("search")
-    expect(tab.find(".recalled")).to_contain_text("what does the cat eat")
     expect(tab.find(".recent a").first).to_have_attribute("href", re.compile(newest["date"]))
     expect(tab.find(".state")).to_contain_text(re.compile(r"\d+ notes.*1 conversation.*facts"))
     expect(tab.find(".filters")).not_to_be_visible()

@@ -1,4 +1,4 @@
-"""The other views: timeline, map, facts, health, evaluation."""
+"""The other views: timeline, map, facts, health."""
 
 from __future__ import annotations
 
@@ -257,31 +257,3 @@ def test_a_sync_can_be_asked_for_and_its_end_is_announced(tab: Tab, sample_serve
 
     expect(tab.page.get_by_role("button", name="Sync now")).to_be_enabled()
     assert "idle" == sample_server.ask("/api/status")["worker"]["state"]
-
-
-def test_the_evaluation_draws_every_way_with_its_interval(tab: Tab) -> None:
-    tab.page.goto(f"{tab.url}/#/evaluation")
-    expect(tab.find("main progress")).to_have_attribute("max", str(5 * 12))
-    expect(tab.page.get_by_role("button", name="Run again")).to_be_enabled()
-    names = ["calibrated", "weighted", "rrf", "keyword alone", "vector alone"]
-    expect(tab.find(".chart .variant")).to_have_text(names)
-    expect(tab.find(".measured tbody tr")).to_have_count(len(names))
-    for row, dot in zip(tab.find(".interval").all(), tab.find(".mean").all(), strict=True):
-        low, high = (float(row.get_attribute(f"data-{end}") or "nan") for end in ("low", "high"))
-        mean = float(dot.get_attribute("data-mean") or "nan")
-        scale = 720 - 130 - 60
-
-        assert low <= mean <= high
-        assert pytest.approx(130 + mean * scale) == float(dot.get_attribute("cx") or "nan")
-        assert pytest.approx((high - low) * scale) == float(
-            row.get_attribute("x2") or "nan"
-        ) - float(row.get_attribute("x1") or "nan")
-
-
-def test_another_measure_is_drawn_without_asking_again(tab: Tab) -> None:
-    tab.open("evaluation")
-    expect(tab.find(".measured thead")).to_contain_text("nDCG@10")
-    tab.page.get_by_label("recall@6").check()
-
-    expect(tab.find(".measured thead")).to_contain_text("recall@6")
-    assert 1 == sum(url.endswith("/api/evaluation") for url in tab.requests)

@@ -74,10 +74,6 @@ class Places:
         """Return the file that records what was sent to a language model."""
         return self.home / "ingested" / f"{agent}.json"
 
-    def recalls_of(self, agent: str) -> Path:
-        """Return the file that logs what an agent recalled."""
-        return self.home / "recalls" / f"{agent}.jsonl"
-
     def index_of(self, agent: str) -> Path:
         """Return the index file of an agent."""
         return self.home / "memory" / f"{agent}{SUFFIX}"

@@ -72,12 +72,6 @@ class Config:
     sync_on_search: bool = setting(
         "sync.on_search", True, switch, "bring the index up to date before a search"
     )
-    logs_recalls: bool = user_setting(
-        "recall.log",
-        True,
-        switch,
-        "log what was recalled for which prompt, for the page; in the home, for you only",
-    )
     limits: MemoryLimits = field(default_factory=MemoryLimits)
     watch: WatchOptions = field(default_factory=WatchOptions)
     chat: ChatOptions = field(default_factory=ChatOptions)

@@ -74,25 +74,14 @@ def eval_command() -> None:
     type=click.IntRange(1, 1000),
     help="How many hits count for hit, recall and all.  [default: as many as search shows]",
 )
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.svg",
-    help="Draw the comparison; implies --compare.",
-)
 @shared_options
-def run_cases(
-    options: SharedOptions, *, file: Path, compare: bool, k: int | None, plot: Path | None
-) -> None:
+def run_cases(options: SharedOptions, *, file: Path, compare: bool, k: int | None) -> None:
     """Ask every question in CASES and report how well it was answered."""
     from recollect.evaluate.cases import read_cases  # noqa: PLC0415 - not needed for --help
-    from recollect.evaluate.plot import check_plot, write_plot  # noqa: PLC0415
     from recollect.evaluate.run import evaluate  # noqa: PLC0415
     from recollect.shells.render import evaluate as render  # noqa: PLC0415
 
     cases = read_cases(file, workspace=options.folder)
-    if plot is not None:
-        check_plot(plot)  # fail before the work, not after it
     with options.open_memory() as memory:
         _sync(memory)
         with progress_bar() as progress:
@@ -100,15 +89,12 @@ def run_cases(
                 memory,
                 cases,
                 file=file,
-                compare=compare or plot is not None,
+                compare=compare,
                 k=k,
                 progress=progress,
             )
     print_remarks(render.evaluation_remarks(evaluation))
     options.print(render.evaluation_json(evaluation), render.evaluation_text(evaluation))
-    if plot is not None:
-        write_plot(evaluation.outcomes, file=plot, workspace=options.folder)
-        notify(f"Wrote {plot}.")
 
 
 def _sync(memory: Memory) -> None:

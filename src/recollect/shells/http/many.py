@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 ROOT = "/api/memories/{agent}"
 _OWN = "/api/"
 _OPENAI = "/v1/"
-_MEASURING = "/api/evaluation"  # of cases in a workspace, which these memories do not have
 _MINUTE = 60.0
 _MS_PER_SECOND = 1_000
 _MOST_COUNTED = 100_000  # memories whose requests are counted
@@ -333,8 +332,7 @@ MANY_OPERATIONS = (
     Operation("GET", "/health", health, NoParameters, status.HealthResponse, is_public=True),
     Operation("GET", "/metrics", metrics, NoParameters, None, media_type="text/plain"),
     Operation("GET", "/openapi.json", openapi, NoParameters, OpenApiResponse),
-    *(_of_each_memory(each) for each in OPERATIONS
-      if each.path.startswith(_OWN) and not each.path.startswith(_MEASURING)),
+    *(_of_each_memory(each) for each in OPERATIONS if each.path.startswith(_OWN)),
     *(each for each in OPERATIONS if each.path.startswith(_OPENAI)),
     Operation("GET", f"{ROOT}/manifest", documents.manifest, documents.ManifestParameters,
               documents.PushedListResponse, errors=(409,)),

@@ -12,7 +12,6 @@ from pydantic.json_schema import models_json_schema
 
 from recollect.records import dataclass
 from recollect.shells.http import (
-    evaluation,
     facts,
     overview,
     page,
@@ -156,15 +155,7 @@ OPERATIONS = (
               overview.TimelineResponse),
     Operation("GET", "/api/related", overview.related, overview.RelatedParameters,
               overview.RelatedResponse),
-    Operation("GET", "/api/recalls", overview.recalls, overview.RecallsParameters,
-              overview.RecallsResponse),
-    Operation("DELETE", "/api/recalls", overview.clear_recalls, NoParameters,
-              overview.ClearedResponse, writes=True),
     Operation("GET", "/api/map", overview.chunk_map, overview.MapParameters, overview.MapResponse),
-    Operation("GET", "/api/evaluation", evaluation.evaluation, NoParameters,
-              evaluation.EvaluationResponse, errors=(404,), seconds=evaluation.EVALUATION_SECONDS),
-    Operation("GET", "/api/evaluation/progress", evaluation.evaluation_progress, NoParameters,
-              evaluation.EvaluationProgressResponse),
     Operation("GET", "/v1/vector_stores", vector_stores.list_vector_stores,
               vector_stores.StoreListParameters, vector_stores.StoreListResponse),
     Operation("GET", "/v1/vector_stores/{vector_store_id}", vector_stores.retrieve_vector_store,

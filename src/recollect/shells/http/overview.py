@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -21,9 +21,7 @@ from recollect.shells.http.models import (
 from recollect.shells.render import overview as render_overview
 
 if TYPE_CHECKING:
-    from recollect.memory import Memory
     from recollect.shells.http.state import ServerState
-    from recollect.shells.http.status import NoParameters
     from recollect.shells.render.shared import Json
 
 
@@ -55,12 +53,6 @@ class RelatedParameters(TimelineParameters):
         min_length=1, max_length=1000, description="A memory file, as search shows it."
     )
     limit: int = Field(6, ge=1, le=50, description="The most notes to return.")
-
-
-class RecallsParameters(Parameters):
-    """Parameters of GET /api/recalls."""
-
-    limit: int = Field(20, ge=1, le=500, description="The most recalls to return.")
 
 
 class MapParameters(TimelineParameters):
@@ -134,39 +126,6 @@ class RelatedResponse(ResponseModel):
     degraded: DegradedModel | None
 
 
-class LoggedHitModel(ResponseModel):
-    """A passage that was recalled."""
-
-    path: str
-    start_line: int
-    end_line: int
-    score: float
-    legs: dict[str, float]
-
-
-class LoggedRecallModel(ResponseModel):
-    """What was recalled for a prompt."""
-
-    at: datetime
-    prompt: str
-    tokens: int
-    confident: bool
-    hits: list[LoggedHitModel]
-
-
-class RecallsResponse(ResponseModel):
-    """The last recalls, newest first, and whether they are logged."""
-
-    recalls: list[LoggedRecallModel]
-    logged: bool
-
-
-class ClearedResponse(ResponseModel):
-    """Confirms that the log is empty."""
-
-    cleared: bool
-
-
 class PlaceModel(ResponseModel):
     """A place on the map."""
 
@@ -238,28 +197,6 @@ async def related(state: ServerState, given: RelatedParameters) -> Json:
         lambda memory: memory.overview.related(given.path, limit=given.limit, scopes=scopes)
     )
     return render_overview.related_json(found)
-
-
-async def recalls(state: ServerState, given: RecallsParameters) -> Json:
-    """List what was recalled lately, and why."""
-
-    def work(memory: Memory) -> Json:
-        log = memory.recall_log
-        found = () if log is None else log.newest(given.limit)
-        return render_overview.recalls_json(found, is_logged=log is not None)
-
-    return await state.memory.read(work)
-
-
-async def clear_recalls(state: ServerState, _: NoParameters) -> Json:
-    """Delete the log of recalls."""
-
-    def work(memory: Memory) -> Json:
-        if memory.recall_log is not None:
-            memory.recall_log.clear()
-        return {"cleared": memory.recall_log is not None}
-
-    return await state.memory.read(work)
 
 
 async def chunk_map(state: ServerState, given: MapParameters) -> Json:

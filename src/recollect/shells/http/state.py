@@ -60,8 +60,6 @@ class ServerState:
         """Where the paths of its operations start."""
         self.is_degraded = False
         """Whether a leg did not run in the last search."""
-        self.evaluated = (0, 0)
-        """Questions asked by the running evaluation, and how many it asks."""
         self._has_unsynced_write = False
         self._size: StoreStatus | None = None
         self._size_at = -_MAX_AGE_SECONDS

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 from recollect.shells.render.shared import degraded_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from recollect.reports import (
         Amount,
         ChunkMap,
         DaySummary,
         Documents,
-        LoggedRecall,
         MapPoint,
         Related,
         Timeline,
@@ -70,32 +67,6 @@ def related_json(related: Related) -> Json:
             for each in related.notes
         ],
         "degraded": degraded_json(related.degraded),
-    }
-
-
-def recalls_json(recalls: Iterable[LoggedRecall], *, is_logged: bool) -> Json:
-    """Return the contract of `/api/recalls`."""
-    return {
-        "recalls": [
-            {
-                "at": each.at.isoformat(),
-                "prompt": each.prompt,
-                "tokens": each.tokens,
-                "confident": each.is_confident,
-                "hits": [
-                    {
-                        "path": hit.path,
-                        "startLine": hit.start_line,
-                        "endLine": hit.end_line,
-                        "score": hit.score,
-                        "legs": dict(hit.legs),
-                    }
-                    for hit in each.hits
-                ],
-            }
-            for each in recalls
-        ],
-        "logged": is_logged,
     }
 
 

@@ -2,14 +2,12 @@
 
 import { fileLink, link } from "./address.js";
 import { editorChoice } from "./actions.js";
-import { recalled } from "./recalls.js";
 import { count, day, h, note, tag } from "./dom.js";
 import { forgetQuestions, lastQuestions } from "./history.js";
 import { summaryOf } from "./health.js";
 import { plain, reveal } from "./text.js";
 
 const LISTED = 6; // recent notes
-const RECALLS = 5;
 const READ = 200; // documents whose headings may become questions
 const QUESTIONS = 6;
 const LEDGER_FILES = 1000;
@@ -28,10 +26,9 @@ const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Tha
 const UNTELLING = /^[\d\s.:/,–-]*$|^\d{4}-\d{2}-\d{2}/u;
 
 export async function home(request) {
-  const [status, { documents }, { documents: ledger }, { recalls }] = await Promise.all([
+  const [status, { documents }, { documents: ledger }] = await Promise.all([
     request("/api/status"), request("/api/documents", { params: { limit: READ } }),
     request("/api/documents", { params: { limit: LEDGER_FILES, source: "facts" } }),
-    request("/api/recalls", { params: { limit: RECALLS } }),
   ]);
   if (!documents.length) {
     return [healthLine(status, ledger), note("", "This memory is empty.",
@@ -48,7 +45,6 @@ export async function home(request) {
         h("h2", {}, "Recent notes"),
         h("ul", { class: "documents" },
           ...documents.filter(({ source }) => source !== "facts").slice(0, LISTED).map(recentNote))),
-      recalled(recalls) ?? "",
       editorChoice()),
   ];
 }

@@ -7,7 +7,6 @@ import { go, here, link } from "./address.js";
 import { failureNote, h, note } from "./dom.js";
 import { brokenPage, offline } from "./failures.js";
 import { plain } from "./text.js";
-import * as evaluation from "./evaluation.js";
 import * as facts from "./facts.js";
 import * as file from "./file.js";
 import * as health from "./health.js";
@@ -17,7 +16,7 @@ import * as timeline from "./timeline.js";
 
 // By the name in the address, in the order of the navigation. A view has a `title` and `open(root)`,
 // which returns `update(params)` and perhaps `close()` and `title()`.
-const VIEWS = { search, file, timeline, map, facts, health, evaluation };
+const VIEWS = { search, file, timeline, map, facts, health };
 const START = "search";
 const RETRY_MS = 3000; // between checks whether an offline server is back
 const THEME = "recollect.theme";
