@@ -152,7 +152,7 @@ class Ledger(LedgerFolder):
             _LedgerFiles.load(self).publish_forgotten(wanted)
 
     def identities(self) -> dict[str, tuple[int, ...]]:
-        """Return what tells whether a file was replaced or written, for all files."""
+        """Return the state by which replaced and rewritten files are noticed, for all files."""
         found: dict[str, tuple[int, ...]] = {}
         for name in (*self.names(), FORGOTTEN):
             with suppress(OSError):  # reading it says what is wrong

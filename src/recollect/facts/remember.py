@@ -31,7 +31,7 @@ class Remembered:
     """The fact as stored; the known one if it was known; as given if it was forgotten."""
     decision: Decision
     notices: tuple[str, ...] = ()
-    """Remarks for whoever stated it."""
+    """Remarks for the person or program that stated it."""
     contradicts: tuple[Fact, ...] = ()
     """Valid facts that it contradicts: a person has to decide."""
     because: str = ""

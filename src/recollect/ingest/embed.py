@@ -176,7 +176,7 @@ class _Embeddings:
 
     texts: tuple[Missing, ...]
     vectors: Vectors | None
-    """None if there was nothing to ask for."""
+    """The vectors; None if there was nothing to ask for."""
     tokens: int
     words: list[bytes] | None = None
     """Word codes, if the model has them."""

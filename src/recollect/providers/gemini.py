@@ -80,12 +80,12 @@ GEMINI = Vendor(
 )
 
 _REQUEST_BYTES = 10_000_000
-"""Of media files in a request, as base64: half of the documented limit, and cheap to lose."""
+"""Bytes of media files in a request, as base64: half of the documented limit."""
 _IMAGE_TOKENS = 258
 
 _TASKS = {Role.QUERY: "RETRIEVAL_QUERY", Role.DOCUMENT: "RETRIEVAL_DOCUMENT"}
 _TASKS_AS_TEXT = Prompts("task: search result | query: ", "title: none | text: ")
-"""For models from the second generation on, which do not know the field `taskType`."""
+"""Prompts for models from the second generation on, which have no field `taskType`."""
 
 
 def _headers(key: str | None) -> Mapping[str, str]:

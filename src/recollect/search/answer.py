@@ -88,7 +88,7 @@ class Searcher:
     store: Store
     syncer: Syncer
     expander: QueryExpander | None
-    """None if no language model adds to questions."""
+    """Expander of questions; None without a language model."""
     chain: Chain
     reranker: Callable[[], Reranker]
     """Opens the model that reranks; called only if it is wanted."""

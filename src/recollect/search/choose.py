@@ -1,4 +1,4 @@
-"""Chooses whose vectors answer while a store changes its model: a complete space before a new one.
+"""Chooses the space that answers while a store changes its model: a complete one before a new one.
 
 A question is embedded by one provider and compared in that provider's space alone. Until the wanted
 space is complete, the one that was complete before serves, if its model still answers; otherwise
@@ -71,7 +71,7 @@ class Serving:
 
 
 def choose_provider(spaces: StoredSpaces, *, chain: Chain, progress: Progress) -> Serving:
-    """Return whose vectors answer now. This may wait for a model, but uses no store."""
+    """Return the provider and space that answer now. May wait for a model, but uses no store."""
     choice = chain.choose(spaces.held, progress=progress, retry=False)
     wanted, published = choice.provider, spaces.published
     if published is None or (wanted is None and choice.degradation is None):

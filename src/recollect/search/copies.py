@@ -75,7 +75,7 @@ class _Claim:
 
     words: str
     stems: frozenset[str]
-    """Of the words by which it differs: a cheap first test."""
+    """Stems of the words by which it differs: a cheap first test."""
     text: str
     about: str
     instead: str
@@ -104,7 +104,7 @@ class _Gist:
     past: frozenset[str]
 
     def is_said_by(self, sentence: _Sentence) -> bool:
-        """Tell whether a sentence states the claim, in the present tense, and nothing else."""
+        """Return whether a sentence states the claim, in the present tense, and nothing else."""
         is_claim = self.required <= sentence.terms <= self.allowed
         return is_claim and not self.fresh & sentence.terms and sentence.past <= self.past
 

@@ -1,4 +1,4 @@
-"""What else tells how near a chunk is to a question: its document, and all other candidates."""
+"""How near a chunk is to a question beyond its cosine: by its document and all other candidates."""
 
 from __future__ import annotations
 

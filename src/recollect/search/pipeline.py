@@ -92,7 +92,7 @@ def search(  # noqa: PLR0913 - the parts of an answer
                 order = _of_days(order, days, evidence)
         spans = cut(order, loaded=evidence.loaded, max_results=query.max_results)
         hits = make_hits(spans, evidence=evidence, ranking=ranking, today=today, explain=explain)
-        # A guess is not an answer, and neither is what is near to an identifier or a phrase.
+        # Never confident after a guessed spelling, or if an identifier or phrase was not found.
         is_guess = bool(spelled) and unknown > _GUESSED
         if is_guess and order and _confirms(order[0], spelled, evidence):
             is_guess = False
@@ -170,7 +170,7 @@ def _spelling_notices(spelled: Mapping[str, str], evidence: Evidence) -> tuple[s
 
 
 def _confirms(row: int, spelled: Mapping[str, str], evidence: Evidence) -> bool:
-    """Tell whether a chunk has all guessed spellings and a telling word as the question has it."""
+    """Return whether the chunk has every corrected word and one content word of the question."""
     question = evidence.question
     has_term = evidence.loaded.counts[row].any(axis=-1)
     shared = {term for term, has in zip(question.terms, has_term, strict=True) if has}

@@ -46,18 +46,18 @@ class Ranking:
 
     fused: Fused
     weighed: Floats
-    """After source weights and importance."""
+    """Scores after source weights and importance."""
     lifted: Floats
-    """After exact matches."""
+    """Scores after exact matches."""
     aged: Floats
-    """After decay."""
+    """Scores after decay."""
     scores: Floats
-    """After rerank: final."""
+    """Final scores, after rerank."""
     is_exact: npt.NDArray[np.bool_]
     order: Sequence[int]
     """Eligible rows of the union, best first."""
     similarities: Mapping[int, float]
-    """Of rows to those chosen before them, if hits are diversified."""
+    """Similarity of rows to those chosen before them, if hits are diversified."""
     confidence: float
     """How sure the legs are of an answer; entirely after an exact match, or a sure rerank."""
     degradation: Degradation | None = None

@@ -26,7 +26,7 @@ _MIN_CHARS = 7
 _MIN_CHARS_ALONE = 5
 """If the question has no word that occurs: otherwise there would be nothing to search for."""
 _MIN_CHANGED_CHARS = 8
-"""From here on a letter may be another one. Shorter words have too many neighbours: `winner` would
+"""Letters from which one may be replaced. Shorter words have too many neighbours: `winner` would
 become `winter`."""
 _MIN_STEM_CHARS = 6
 """`washing` is long enough, but its stem `wash` has as many neighbours as any short word."""

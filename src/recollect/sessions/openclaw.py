@@ -1,4 +1,4 @@
-"""Reads OpenClaw transcripts: which records are messages, and which of those somebody said.
+"""Reads OpenClaw transcripts: which records are messages, and which of those were said.
 
 The rules and their order are those of OpenClaw's own memory index, so that both find the same.
 Metadata decides what is trusted, never the text. Three parts: the reader of the records, the

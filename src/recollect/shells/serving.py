@@ -75,7 +75,7 @@ class LastSync:
     """How the last background sync ended."""
 
     report: Report | None = None
-    """Of the last sync that succeeded."""
+    """Report of the last sync that succeeded."""
     error: RecollectError | None = None
     """Why the last sync failed; None if it succeeded."""
     at: datetime | None = None
@@ -94,7 +94,7 @@ class _Opened:
     main: AsyncMemory
     """Writes, syncs and asks models, one call at a time."""
     memory: Memory
-    """The same, for what may be called in any thread."""
+    """The same memory, for what may be called in any thread."""
     readers: Readers
 
 

@@ -110,7 +110,7 @@ class Wording(StrEnum):
     """How two sentences that claim the same differ."""
 
     SAME = "the same words"
-    """In the same order."""
+    """The same words in the same order."""
     OTHER = "the same words in another form or order"
     """The order may matter after all, or one of the words that seldom do."""
 
@@ -120,9 +120,9 @@ class _Statement:
     """What a text says, as words."""
 
     words: tuple[str, ...]
-    """Those that matter, in the singular, in order."""
+    """Words that matter, in the singular, in order."""
     roots: frozenset[str]
-    """The same as roots, without those that seldom matter."""
+    """Roots of the words, without those that seldom matter."""
     spelt: frozenset[str]
     """Roots that no word of another spelling can replace."""
     names: frozenset[str]
@@ -157,7 +157,7 @@ def claim_key(text: str) -> frozenset[str]:
 
 
 def may_agree(one: str, other: str) -> bool:
-    """Tell whether nothing differs that would turn one claim into another, whatever the words."""
+    """Return whether nothing differs that would turn one claim into another, whatever the words."""
     return _agree(_statement_of(one), _statement_of(other))
 
 
@@ -239,7 +239,7 @@ def _root(word: str) -> str:
 
 
 def _agree(first: _Statement, second: _Statement) -> bool:
-    """Tell whether nothing of what turns a claim into another one differs."""
+    """Return whether nothing of what turns a claim into another one differs."""
     names = first.names | second.names
     differing = (first.past ^ second.past) & first.roots & second.roots
     here, there = _apart(first, second)
@@ -257,7 +257,7 @@ def _agree(first: _Statement, second: _Statement) -> bool:
 
 
 def _swapped(first: _Statement, second: _Statement) -> bool:
-    """Tell whether two things changed places: the client calls the server, X instead of Y."""
+    """Return whether two things changed places: the client calls the server, X instead of Y."""
     ends = first.words[:1] + first.words[-1:]
     is_turned = (
         len(first.words) > len(ends)

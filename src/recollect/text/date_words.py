@@ -39,7 +39,7 @@ class Window:
     is_ahead: bool = False
     """Whether it lies ahead: notes about it are written before, so none need be dated in it."""
     otherwise: Window | None = None
-    """The same days after or before today, if the question does not say which it means."""
+    """Window on the other side of today, if the question does not say which it means."""
 
     @property
     def end(self) -> date:
@@ -47,7 +47,7 @@ class Window:
         return self.last + self.afterwards
 
     def holds(self, day: date | None) -> bool:
-        """Tell whether a day is one of those named; an evergreen text has no day."""
+        """Return whether a day is one of those named; an evergreen text has no day."""
         return day is not None and self.first <= day <= self.last
 
     def weight(self, day: date | None) -> float:
@@ -94,9 +94,9 @@ _NOT_COUNTED = (
     r"(?!\s*(?:%|(?:times|seconds|minutes|hours|days|weeks|months|years|people|miles|km)\b)"
     r"|[.:][0-9]|,[0-9]{3}(?![0-9]))"
 )
-"""After a number: it is the day of a month, not how many of something ("you may 5 times")."""
+"""What may not follow the day of a month: it would be a count ("you may 5 times")."""
 _NOT_WITHIN = r"(?<![-\w.,:])"
-"""Before a number: it is not part of another, of a version or of an identifier."""
+"""What may not precede a number: it would be part of a version or an identifier."""
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})"
 _NUMBERED_MONTH = r"(?P<number>1[0-2]|0?[1-9])"
 _YEAR_AND_MONTH = rf"{_NOT_WITHIN}{_YEAR}-{_NUMBERED_MONTH}(?![-\w]|\.[0-9])"
@@ -139,7 +139,7 @@ def _read(text: str, *, today: date) -> Window | None:
 
 
 def _may_name_days(text: str) -> bool:
-    """Tell whether a text has a word, character or number that a reading needs; most have none."""
+    """Return whether a text has a word, character or number that any reading needs."""
     return (
         any(word.lower() in _SIGNS for word in _LATIN_WORD.findall(text))
         or _HYPHENATED_YEAR.search(text) is not None
@@ -148,7 +148,7 @@ def _may_name_days(text: str) -> bool:
 
 
 def _is_open_ended(found: re.Match[str]) -> bool:
-    """Tell whether the days last until today: "since June", "from June on"."""
+    """Return whether the days last until today: "since June", "from June on"."""
     before, said = found.string[: found.start()].rstrip(), found[0].lower()
     if said.startswith("since") or before.lower().endswith("since"):
         return True
@@ -156,7 +156,7 @@ def _is_open_ended(found: re.Match[str]) -> bool:
 
 
 def asks_for_days(question: QueryTerms) -> bool:
-    """Tell whether a question with date words asks for those days themselves: "what happened"."""
+    """Return whether a question with date words asks for those days themselves: "what happened"."""
     return question.stop | _general_terms() >= frozenset(question.terms)
 
 
@@ -288,7 +288,7 @@ def _named_month(found: re.Match[str], today: date) -> Window | None:
 
 
 def _is_month(found: re.Match[str]) -> bool:
-    """Tell whether the name of a month is not a verb or a person's name here.
+    """Return whether the name of a month is not a verb or a person's name here.
 
     "May" in small letters or capitals is a month beside something that no verb is beside: in "step
     2 may fail" and "how long this may take" it is none.
@@ -368,7 +368,7 @@ def _without_year(
 
 
 def _is_ahead(text: str) -> bool:
-    """Tell whether a question is about what lies ahead."""
+    """Return whether a question is about what lies ahead."""
     return _AHEAD.search(text) is not None and not _PAST.search(text)
 
 
@@ -462,5 +462,5 @@ _READINGS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Window |
     (_compiled(r"\bday after tomorrow\b|明後日"), _days_ahead(2)),
     (_compiled(r"\btomorrow\b|明天|明日|내일"), _days_ahead(1)),
 )  # fmt: skip
-"""Of several in a question the first of these counts."""
+"""Readings of date words; of several in a question the first of these counts."""
 _NAMED = (_named_month, _months, _numbered_months)

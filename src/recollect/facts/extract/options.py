@@ -29,4 +29,4 @@ class ExtractOptions:
     """Most tokens of one answer: twice what is sent, so that it is hardly ever cut off."""
     temperature: float = 0.2
     batch_seconds: float = 300.0
-    """For one batch, all attempts together."""
+    """Seconds for one batch, all attempts together."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recollect.providers.remote.server import ApiCall, Vendor
 
 _MOST_CHARS = 1_000_000
-"""Of one reply: many times what any token limit allows."""
+"""Characters of one reply: many times what any token limit allows."""
 _QUOTED_CHARS = 300  # of the server's words in a message
 _LONG_SECONDS = 60.0  # with this much time, nobody is waiting at a prompt
 _LEAST_SECONDS = 0.1

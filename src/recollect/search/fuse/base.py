@@ -31,7 +31,7 @@ class LegScores:
     raw: Floats
     """Higher is better."""
     present: npt.NDArray[np.bool_]
-    """Where the leg has evidence; elsewhere it is silent, not zero."""
+    """Rows with evidence of the leg; elsewhere it is silent, not zero."""
     bound: float = 1.0
     """Keyword: the score of a chunk that is about nothing but the query."""
     background: Background | None = None

@@ -34,13 +34,13 @@ COINCIDENCE_POWER = 1.5
 EVIDENCE_PER_DEVIATION = 0.04
 """What one deviation of cosine weighs against the whole information of a query."""
 EVIDENCE_BESIDE_WORDS = 0.03
-"""The same where the words were compared, too."""
+"""Weight of one deviation of cosine where the words were compared, too."""
 EVIDENCE_PER_WORD_DEVIATION = 0.06
 """What one deviation of the words' match weighs."""
 CONTEXT_SHARE = 0.3
 """How much of a chunk's cosine is its document's."""
 CHANCE_CHUNKS = 300
-"""Up to so many chunks shared words count in full; in more of them, more share words by chance."""
+"""Below this many chunks shared words count in full; above, chance matches are discounted."""
 CHANCE_LOSS = 0.1
 """What keyword evidence loses where the words were compared, too, for each e-fold of chunks."""
 LEAST_OF_KEYWORD = 0.3
@@ -57,7 +57,7 @@ RATE = 3.0
 FLOOR = 0.02
 """The least score that is shown; drops under one percent of the relevant hits."""
 FLOOR_BY_WORDS = 0.03
-"""The same where the words were compared, which adds evidence to all."""
+"""Least score shown where the words were compared, which adds evidence to all."""
 TAIL_SHARE = 0.45
 """Hits with a smaller share of the best hit's evidence are its tail."""
 
@@ -135,7 +135,7 @@ def vector_evidence(leg: LegScores) -> Floats:
         cosines = cosines - leg.commonness
     near = np.logaddexp(0.0, (cosines - leg.background.mean) / leg.background.deviation)
     matched = (leg.words - leg.word_background.mean) / leg.word_background.deviation
-    # Whose words nobody compared is far behind already.
+    # Candidates outside the compared hundred are too weak to matter.
     worded = np.logaddexp(0.0, np.nan_to_num(matched, nan=-np.inf))
     return leg.trust * (EVIDENCE_BESIDE_WORDS * near + EVIDENCE_PER_WORD_DEVIATION * worded)
 

@@ -205,7 +205,7 @@ class GuardedApp:
 
 
 def _is_utf8(encoded: bytes) -> bool:
-    """Tell whether a part of an address is text: others would be stored under a changed name."""
+    """Return whether a part of an address is text: others would be stored under a changed name."""
     try:
         unquote_to_bytes(encoded).decode()
     except UnicodeDecodeError:

@@ -73,7 +73,7 @@ def index_database(address: str) -> BuiltIndexes:
 
 
 def is_same_database(one: str, other: str) -> bool:
-    """Tell whether two addresses lead to one database, however they are written.
+    """Return whether two addresses lead to one database, however they are written.
 
     A lock that is held through one of them is held for the whole database and nothing else, not
     even for a server that was restored from a copy of the same files.

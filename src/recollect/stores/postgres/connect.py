@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Cursor = psycopg.Cursor[Row]
 
 MOST_CONNECTIONS = 10
-"""Of one process to one address."""
+"""Connections of one process to one address."""
 _POOL_SECONDS = 10.0  # to wait for one of them
 # A pool waits twice as long after each attempt to connect; after this we ask it to start over.
 _RECONNECT_SECONDS = 2.0
@@ -100,7 +100,7 @@ def shown(address: str) -> str:
 
 
 def parameters(address: str) -> dict[str, Any]:
-    """Return what libpq is told: what the address says, and our defaults for the rest.
+    """Return the parameters for libpq: those of the address, and our defaults for the rest.
 
     Raises:
         ConfigError: it is not an address that libpq can read.

@@ -25,7 +25,7 @@ TABLES = (
     *("tenants", "documents", "chunks", "postings", "facts", "media", "spaces", "batches"),
     *("meta", "leases", "pushed", "pushed_versions", "word_codes"),
 )
-"""Those with rows of one tenant each, by `tenant`."""
+"""Tables whose rows belong to one tenant each, by `tenant`."""
 _MOST_NAME_BYTES = 63  # of a role
 LEAST_SERVER = 150_000
 """PostgreSQL 15, as `server_version_num`."""

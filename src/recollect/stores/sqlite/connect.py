@@ -270,7 +270,7 @@ def _unusable(path: Path, error: Exception) -> StoreError:
 
 
 def _explained(path: Path, error: Exception) -> StoreError:
-    """Return the damage that an error tells of, or another failure."""
+    """Return the damage that an error reports, or another failure."""
     code = getattr(error, "extendedresult", None)
     if isinstance(error, TermsRowError):
         return TermsCorruptError(

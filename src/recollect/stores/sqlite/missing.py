@@ -89,7 +89,7 @@ class _Spaces(NamedTuple):
 
 
 class _Mark(NamedTuple):
-    """What somebody found who looked for chunks without a vector."""
+    """The result of a scan for chunks without a vector."""
 
     spaces: _Spaces
     words: bool
