@@ -79,7 +79,10 @@ class Config:
     extract: ExtractOptions = field(default_factory=ExtractOptions)
     search: SearchOptions = field(default_factory=SearchOptions)
     vector_engine: str = setting(
-        "vector.engine", "numpy", one_of(("numpy", "sqlite-vec")), "engine that compares vectors"
+        "vector.engine",
+        "numpy",
+        one_of(("numpy", "sqlite-vec")),
+        "compares vectors: `numpy`, or `sqlite-vec` in SQL (extra `vec`)",
     )
     values: Mapping[str, object]
     """Every setting by its key."""

@@ -220,7 +220,7 @@ def is_store_file(path: str) -> bool:
 
 
 def check_engine() -> EngineCheck:
-    """Check that the library behind files can do keyword search."""
+    """Check that the library behind files has what the tables need."""
     import apsw  # noqa: PLC0415 - heavy
 
     version = apsw.sqlite_lib_version()
@@ -236,7 +236,7 @@ def check_engine() -> EngineCheck:
     from recollect.stores.sqlite import pages  # noqa: PLC0415 - heavy
 
     also = "page checksums" if pages.are_available() else "no page checksums"
-    return EngineCheck("sqlite", works=True, detail=f"{version} with FTS5 and {also}")
+    return EngineCheck("sqlite", works=True, detail=f"{version} with {also}")
 
 
 def _kind(address: str | Path) -> tuple[_Kind, str]:

@@ -79,8 +79,8 @@ def test_an_update_writes_as_many_rows_in_a_large_index_as_in_a_small_one(tmp_pa
         large = changes_of(store, write_of(3, version=1))
 
     assert small == large
-    # The document, its chunks, texts and totals, both ways, and what was removed from a segment.
-    assert large <= 2 + 5 * CHUNKS + 2
+    # The document, its chunks, texts, totals and words for SQL, both ways, and removed places.
+    assert large <= 2 + 14 * CHUNKS + 2
 
 
 def test_a_question_takes_a_statement_for_each_term_and_segment_and_none_the_second_time(

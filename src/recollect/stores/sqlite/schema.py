@@ -64,10 +64,22 @@ CREATE TABLE totals (chunks INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;
 INSERT INTO totals VALUES (0, 0);
 CREATE TRIGGER chunks_added AFTER INSERT ON chunks BEGIN
     UPDATE totals SET chunks = chunks + 1, length = length + new.length;
+    INSERT INTO memory_fts (rowid, content) VALUES (new.id, new.text);
 END;
 CREATE TRIGGER chunks_removed AFTER DELETE ON chunks BEGIN
     UPDATE totals SET chunks = chunks - 1, length = length - old.length;
+    INSERT INTO memory_fts (memory_fts, rowid, content) VALUES ('delete', old.id, old.text);
 END;
+
+-- For others, who read the file with SQL; nothing here ranks by it. It stores words, no texts.
+CREATE VIEW memory_chunks AS
+    SELECT c.id AS chunk_id, c.text AS content, d.path AS source_file
+    FROM chunks c JOIN documents d ON d.id = c.document;
+CREATE VIRTUAL TABLE memory_fts USING fts5 (
+    content, source_file UNINDEXED, chunk_id UNINDEXED,
+    content = 'memory_chunks', content_rowid = 'chunk_id', tokenize = 'porter unicode61'
+);
+INSERT INTO memory_fts (memory_fts, rank) VALUES ('pgsz', 4000);  -- one page beside its checksum
 
 CREATE TABLE media (
     chunk INTEGER PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
@@ -141,6 +153,15 @@ CREATE TABLE word_codes (
     tail INTEGER NOT NULL DEFAULT 127
 ) STRICT;
 
+-- The vectors that searches use, for others.
+CREATE VIEW memory_embeddings AS
+    SELECT c.id, c.text AS content, v.vector AS embedding, d.path AS source_file,
+        (SELECT count(*) FROM chunks b WHERE b.document = c.document AND b.id < c.id)
+            AS chunk_index,
+        d.mtime_ns / 1000000000 AS created_at, s.fingerprint AS model_name
+    FROM spaces s JOIN chunks c JOIN documents d ON d.id = c.document
+    JOIN vectors v ON v.id = (s.id << 40) + c.text_id WHERE s.is_published;
+
 CREATE TABLE batches (
     fingerprint TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -163,7 +184,7 @@ CREATE TABLE leases (
 
 MIGRATIONS: tuple[str, ...] = (_FIRST,)
 """Steps in order; a file's `user_version` counts those applied. A released one is never edited."""
-_CHANGED = deferred(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)")
+_CHANGED = deferred(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER|VIEW) (\w+)")
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
