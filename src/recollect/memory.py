@@ -29,7 +29,18 @@ from recollect.ingest.vectors import Embedder, across_space, cache_status_of, he
 from recollect.ingest.walk import Watched, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
-from recollect.reports import RECALL_TOKENS, RecallForm, Staleness, Status
+from recollect.reports import (
+    RECALL_TOKENS,
+    Amount,
+    IndexStatus,
+    KeywordStatus,
+    LegsStatus,
+    ProviderStatus,
+    RecallForm,
+    Staleness,
+    Status,
+    VectorStatus,
+)
 from recollect.search.answer import EmbeddedSearch, Searcher
 from recollect.search.choose import Serving
 from recollect.stores.pushed import PUSHED
@@ -777,23 +788,40 @@ class Memory(metaclass=_WithoutInternal):
         return Status(
             workspace=str(self.workspace) if self._pushed is None else PUSHED,
             agent=self.agent,
-            store=stored,
-            requested_provider=config.provider.provider,
-            provider=expected.provider if expected else None,
-            model=expected.model if expected else None,
-            dimensions=(space.dimensions if space else None)
-            or (expected.dimensions if expected else None),
-            fingerprint=str(expected) if expected else None,
-            published=str(published) if published else None,
-            staleness=staleness if audience is None else _without_facts(staleness),
-            skipped=self._chain.choice.skipped if self._chain.choice else {},
+            index=IndexStatus(
+                stored.location,
+                stored.size_bytes,
+                stored.is_writable,
+                stored.documents,
+                stored.chunks,
+                {source: Amount(*held) for source, held in stored.by_source.items()},
+            ),
+            provider=ProviderStatus(
+                requested=config.provider.provider,
+                name=expected.provider if expected else None,
+                model=expected.model if expected else None,
+                dimensions=(space.dimensions if space else None)
+                or (expected.dimensions if expected else None),
+                second_model=beside.model if beside and self._store.space(beside) else None,
+                # Counts of all scopes together are not for a reader of some.
+                second_pending=self._second_pending(held) if audience is None else 0,
+                skipped=self._chain.choice.skipped if self._chain.choice else {},
+            ),
+            legs=LegsStatus(
+                KeywordStatus(stored.chunks),
+                VectorStatus(
+                    stored.engine,
+                    stored.vectors,
+                    stored.pending,
+                    space=str(expected) if expected else None,
+                    served_from=str(published) if published else None,
+                ),
+            ),
             cache=cache if audience is None else None,  # others fill it as well
+            stale=staleness if audience is None else _without_facts(staleness),
             probe=probe,
-            notices=(*self._syncer.take_notices(), *trouble),
-            second_model=beside.model if beside and self._store.space(beside) else None,
-            # Counts of all scopes together are not for a reader of some.
-            second_pending=self._second_pending(held) if audience is None else 0,
             at_work=at_work(self._store) if self._store.is_writable else None,
+            notices=(*self._syncer.take_notices(), *trouble),
         )
 
     def _second_pending(self, held: Fingerprint | None) -> int:

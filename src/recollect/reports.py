@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 class Failure:
     """A file that could not be indexed, or an entry of one."""
 
+    shape = Shape(hidden="is_entry is_left_out setting is_stored")
     path: str
     """For an entry, followed by its line."""
     reason: str
@@ -57,6 +59,7 @@ class Failure:
 class Report:
     """What one sync did."""
 
+    shape = Shape(hidden="left refused second_pending")
     added: int = 0
     changed: int = 0
     moved: int = 0
@@ -110,6 +113,7 @@ class Report:
 class Excerpt:
     """Part of a memory file."""
 
+    shape = Shape({"start_line": "from", "next_line": "nextFrom"}, added="is_truncated")
     path: str
     start_line: int
     lines: int
@@ -117,6 +121,11 @@ class Excerpt:
     text: str
     next_line: int | None = None
     """Where the next excerpt starts; None at the end of the file."""
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether the file goes on."""
+        return self.next_line is not None
 
 
 RECALL_TOKENS = 800
@@ -136,6 +145,7 @@ class RecallForm(StrEnum):
 class Recalled:
     """The block to put in front of a turn, and what it holds."""
 
+    shape = Shape(hidden="hits results", null="reason", added="citations notices")
     block: str
     """Empty if memory holds nothing about the prompt."""
     tokens: int
@@ -144,6 +154,16 @@ class Recalled:
     results: Results
     reason: str = ""
     """Why the block is empty; empty if it is not."""
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """Where the hits in the block are."""
+        return tuple(hit.citation for hit in self.hits)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What else the user should know."""
+        return self.results.notices
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +189,7 @@ class StoreStatus:
 class DatabaseStatus:
     """A PostgreSQL database as an operator sees it."""
 
+    shape = Shape({"has_open_temp": "openTemp"})
     location: str
     server: str
     """The version of PostgreSQL."""
@@ -209,12 +230,13 @@ class CopiedMemory:
 
 @dataclass(frozen=True, slots=True)
 class CacheStatus:
-    """What the embedding cache of a home holds."""
+    """What the embedding cache of a home holds; nothing if there is none yet."""
 
-    location: str
-    vectors: int
-    size_bytes: int
-    max_bytes: int
+    shape = Shape({"location": "path", "size_bytes": "bytes"}, null="location")
+    location: str = ""
+    vectors: int = 0
+    size_bytes: int = 0
+    max_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +259,72 @@ class Staleness:
 class Probe:
     """The outcome of one real embedding through the provider."""
 
+    shape = Shape(merged="degradation")
     works: bool
     took_ms: float
     degradation: Degradation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """How much is indexed, and where."""
+
+    shape = Shape({"location": "path", "size_bytes": "bytes"})
+    location: str
+    size_bytes: int
+    is_writable: bool
+    documents: int
+    chunks: int
+    by_source: Mapping[str, Amount]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderStatus:
+    """Which provider and model embed the texts."""
+
+    requested: str
+    """The setting."""
+    name: str | None
+    model: str | None
+    dimensions: int | None
+    second_model: str | None
+    """The model that embeds texts in scripts that the first one does not read; None if no text is
+    embedded by it."""
+    second_pending: int
+    """Chunks that it still has to embed, so that questions in other scripts find them."""
+    skipped: Mapping[str, Degradation]
+    """Providers of the chain that were not chosen, and why; filled by a probe."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordStatus:
+    """What the keyword leg can find."""
+
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStatus:
+    """What the vector leg can find."""
+
+    engine: str
+    """How vectors are searched."""
+    chunks: int
+    """Chunks with a vector."""
+    pending: int
+    """Chunks without one yet."""
+    space: str | None
+    """The space that texts are embedded in."""
+    served_from: str | None
+    """The space that searches use; another one while the model is being changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegsStatus:
+    """What each leg can find."""
+
+    keyword: KeywordStatus
+    vector: VectorStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,35 +333,23 @@ class Status:
 
     workspace: str
     agent: str
-    store: StoreStatus
-    requested_provider: str
-    provider: str | None
-    model: str | None
-    dimensions: int | None
-    fingerprint: str | None
-    """The space that texts are embedded in."""
-    published: str | None
-    """The space that searches use; another one while the model is being changed."""
-    staleness: Staleness
-    skipped: Mapping[str, Degradation]
-    """Providers of the chain that were not chosen, and why; filled by a probe."""
+    index: IndexStatus
+    provider: ProviderStatus
+    legs: LegsStatus
     cache: CacheStatus | None
     """The embedding cache of the home; None if there is none yet."""
+    stale: Staleness
     probe: Probe | None = None
-    notices: tuple[str, ...] = ()
-    second_model: str | None = None
-    """The model that embeds texts in scripts that the first one does not read; None if no text is
-    embedded by it."""
-    second_pending: int = 0
-    """Chunks that it still has to embed, so that questions in other scripts find them."""
     at_work: str | None = None
     """Which process is bringing the index up to date now; None if none is."""
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check of `recollect doctor`."""
 
+    shape = Shape({"works": "ok"})
     name: str
     works: bool
     detail: str
@@ -308,6 +381,7 @@ class Difference:
 class Verification:
     """The result of comparing the index with the files."""
 
+    shape = Shape(added="ok")
     files: int
     chunks: int
     vectors: int
@@ -318,11 +392,17 @@ class Verification:
     notices: tuple[str, ...] = ()
     """What was repaired when the index was opened."""
 
+    @property
+    def ok(self) -> bool:
+        """Whether there is no difference."""
+        return not self.differences
+
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
     """One index of a home."""
 
+    shape = Shape({"location": "path", "exists": "workspaceExists", "size_bytes": "bytes"})
     agent: str
     location: str
     workspace: str | None
@@ -339,6 +419,12 @@ class AgentStatus:
 class SessionStatus:
     """One transcript that belongs to a memory."""
 
+    shape = Shape(
+        {"size_bytes": "bytes"},
+        hidden="is_indexed is_forgotten excluded",
+        null="title",
+        added="state",
+    )
     path: str
     """As stored and cited."""
     file: str
@@ -355,6 +441,15 @@ class SessionStatus:
     changed: date | None = None
     """The day on which it last changed, in UTC; None if that is unknown."""
 
+    @property
+    def state(self) -> str:
+        """What became of it, in a word or two."""
+        if self.is_forgotten:
+            return "forgotten"
+        if self.excluded:
+            return f"left out: {self.excluded}"
+        return "indexed" if self.is_indexed else "not indexed"
+
 
 @dataclass(frozen=True, slots=True)
 class Amount:
@@ -368,6 +463,7 @@ class Amount:
 class DaySummary:
     """What is stored of one day."""
 
+    shape = Shape(optional="date", added="total", merged="total")
     date: date | None
     """None for undated documents."""
     by_source: Mapping[str, Amount]
@@ -410,6 +506,14 @@ class Documents:
 
     documents: tuple[DocumentSummary, ...]
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class MapPlace:
+    """A place on the map."""
+
+    x: float
+    y: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,6 +568,7 @@ class Related:
 class ChunkMap:
     """Chunks placed by meaning, as far as two dimensions can show it."""
 
+    shape = Shape(added="shown")
     points: tuple[MapPoint, ...]
     total: int
     """Chunks with a vector; the points are an even sample, of one model's texts."""
@@ -473,10 +578,15 @@ class ChunkMap:
     left_out: int = 0
     """Chunks that another model embeds, such as notes in other scripts: no point stands for them,
     because vectors of two models cannot be compared."""
-    query: tuple[float, float] | None = None
+    query: MapPlace | None = None
     nearest: tuple[int, ...] = ()
     """Indexes into `points` of the chunks nearest to the query, best first."""
     degraded: Mapping[str, Degradation] | None = None
+
+    @property
+    def shown(self) -> int:
+        """How many chunks are on the map."""
+        return len(self.points)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias, overload
 
 from recollect.records import dataclass
+from recollect.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -187,6 +188,7 @@ GLOBAL = "global"
 class FactMark:
     """What a store has to know of a fact: who may see it, and when it holds."""
 
+    shape = Shape({"since": "validFrom", "until": "validUntil"}, null="superseded_by")
     id: str
     scope: str = GLOBAL
     since: datetime | None = None
@@ -423,6 +425,7 @@ class Degradation:
 class LegTrace:
     """One leg's share in a score."""
 
+    shape = Shape(digits=None)
     rank: int | None
     raw: float
     normalised: float
@@ -433,6 +436,7 @@ class LegTrace:
 class Trace:
     """Why this score: the contributions of all stages add up to it."""
 
+    shape = Shape(digits=None)
     legs: Mapping[Leg, LegTrace]
     source: float = 0.0
     """What the weight of its source took away, and what its importance changed."""
@@ -463,6 +467,11 @@ class Repeat:
 class Hit:
     """What the user gets for one chunk."""
 
+    shape = Shape(
+        {"moment": "time", "trace": "explain"},
+        hidden="text",
+        optional="speaker moment fact superseded_by also_in trace",
+    )
     path: str
     start_line: int
     end_line: int
@@ -499,6 +508,7 @@ class Hit:
 class Results:
     """Hits, and how each leg fared."""
 
+    shape = Shape({"hits": "results"}, hidden="searched")
     hits: tuple[Hit, ...]
     query: str
     mode: Mode

@@ -24,6 +24,7 @@ LAYERS = (
     ("text",),
     ("reports",),
     ("types",),
+    ("shape",),
     ("errors", "records", "version"),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -32,12 +33,12 @@ BANNED = {
     "item", "obj", "impl",
 }  # fmt: skip
 SHELLS_MAY_USE = {
-    "memory", "async_memory", "records", "reports", "types", "errors", "version", "shells",
+    "memory", "async_memory", "records", "reports", "shape", "types", "errors", "version", "shells",
     "evaluate", "install", "config", "facts", "hosting", "text", "background",
 }  # fmt: skip
 ROOT_MODULES = {
-    "__init__", "__main__", "types", "reports", "records", "errors", "memory", "async_memory",
-    "version",
+    "__init__", "__main__", "types", "reports", "records", "shape", "errors", "memory",
+    "async_memory", "version",
 }  # fmt: skip
 SAME_NAME_ON_PURPOSE = {
     "RecollectRetriever",  # one per framework, each imported from its own module

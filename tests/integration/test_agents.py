@@ -131,7 +131,7 @@ def test_an_index_that_cannot_be_read_is_not_said_to_be_empty(
     write("memory/a.md", "The lighthouse shines.\n")
     with Memory.open(workspace, environ=environ, settings=KEYWORDS) as memory:
         memory.sync()
-        file = Path(memory.status().store.location)
+        file = Path(memory.status().index.location)
     file.write_bytes(b"no database\n" * 1_000)
 
     done = run(environ, "agents")

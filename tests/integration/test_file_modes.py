@@ -150,7 +150,7 @@ def test_an_index_from_before_is_restricted_when_it_is_opened(
     (workspace / "memory" / "2026-01-02.md").write_text("# Mooring\nFee.\n", encoding="utf-8")
     with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
         memory.sync()
-        location = memory.status().store.location
+        location = memory.status().index.location
         files = [Path(location + beside) for beside in ("", "-wal", "-shm")]
         for each in files:
             each.chmod(0o644)

@@ -347,7 +347,7 @@ def test_going_back_to_the_local_model_leaves_nothing_pending(
         status = memory.status()
 
     assert (3, 0, None) == (report.removed, report.pending, report.degraded)
-    assert (0, 2) == (status.store.pending, status.store.documents)
+    assert (0, 2) == (status.legs.vector.pending, status.index.documents)
     assert "assets/notes.md" == results.hits[0].path
     assert "hybrid" == results.mode
 
@@ -424,7 +424,7 @@ def test_a_file_the_vendor_refuses_is_named_and_the_others_are_embedded(
     server.script = script
     with Memory.open(workspace, environ=on) as memory:
         report = memory.sync()
-        published = memory.status().published is not None
+        published = memory.status().legs.vector.served_from is not None
 
     assert 2 == gemini.media.total()
     assert (1, True) == (report.pending, published)

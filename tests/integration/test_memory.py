@@ -368,7 +368,7 @@ def test_two_workspaces_never_share_an_index(tmp_path: Path, environ: dict[str, 
         with Memory.open(folder, environ=environ, settings={"provider": "none"}) as memory:
             memory.sync()
             agents.add(memory.agent)
-            assert 1 == memory.status().store.chunks
+            assert 1 == memory.status().index.chunks
 
     assert 2 == len(agents)
 

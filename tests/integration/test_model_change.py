@@ -183,7 +183,7 @@ def test_another_address_is_another_space(
         status = memory.status()
         report = memory.sync()
 
-    assert status.fingerprint != status.published
+    assert status.legs.vector.space != status.legs.vector.served_from
     assert 10 == report.embedded
 
 
@@ -269,9 +269,9 @@ def test_a_named_fallback_embeds_a_new_index_and_says_why(
         status = memory.status(deep=True)
 
     assert 5 == report.embedded
-    assert "openai" == status.provider
-    assert ["local", "gemini"] == list(status.skipped)
-    assert "cannot be" in status.skipped["local"].reason
+    assert "openai" == status.provider.name
+    assert ["local", "gemini"] == list(status.provider.skipped)
+    assert "cannot be" in status.provider.skipped["local"].reason
     assert any("openai" in notice for notice in report.notices)
 
 

@@ -73,8 +73,8 @@ def test_each_text_is_embedded_by_the_model_that_reads_it(memory: Memory) -> Non
         "snowflake-arctic-embed-s": ["Каж", "米卡对"],
         "multilingual-e5-small": ["The", "Im "],
     } == {model: sorted(texts, reverse=model[0] == "m") for model, texts in spaces(memory).items()}
-    status = memory.status().store
-    assert (4, 0) == (status.vectors, status.pending)
+    vector = memory.status().legs.vector
+    assert (4, 0) == (vector.chunks, vector.pending)
 
 
 def test_a_question_finds_its_note_in_its_own_and_in_another_language(memory: Memory) -> None:
@@ -100,7 +100,7 @@ def test_a_question_in_another_script_finds_notes_in_latin_script(memory: Memory
 
     assert ABOUT_LATIN == {question: found.hits[0].path for question, found in answers.items()}
     assert [(None, ())] * 3 == [(found.degraded, found.notices) for found in answers.values()]
-    assert 0 == memory.status().second_pending
+    assert 0 == memory.status().provider.second_pending
 
 
 def test_what_such_questions_need_is_embedded_last_and_told_meanwhile(memory: Memory) -> None:
@@ -108,14 +108,14 @@ def test_what_such_questions_need_is_embedded_last_and_told_meanwhile(memory: Me
 
     assert (4, 0, 2) == (report.embedded, report.pending, report.second_pending)
     status = memory.status()
-    assert 2 == status.second_pending
+    assert 2 == status.provider.second_pending
     told = "2 chunks waiting for it, to be found by questions in other scripts"
     assert told in [line.strip() for line, _ in status_text(status)]
     found = memory.search("渡轮几点出发?")
     assert any("`recollect index` makes them" in notice for notice in found.notices)
     again = memory.sync()
     assert (0, 0) == (again.embedded, again.second_pending)
-    assert 0 == memory.status().second_pending
+    assert 0 == memory.status().provider.second_pending
 
 
 def test_a_search_embeds_a_changed_note_for_such_questions_and_nothing_else(
@@ -175,7 +175,7 @@ def test_a_few_notes_in_another_script_do_not_have_everything_embedded_twice(
     assert any('provider = "multilingual"' in notice for notice in found.notices)
     models = [each.model for each in memory._store.spaces()]
     assert ["multilingual-e5-small", "snowflake-arctic-embed-s"] == sorted(models)
-    assert 0 == memory.status().second_pending
+    assert 0 == memory.status().provider.second_pending
     assert () == memory.search("When does the ferry leave?").notices
 
 
@@ -236,7 +236,7 @@ def test_related_notes_and_the_map_are_there_for_other_scripts(
     }
     assert drawn.query is not None
     assert (5, 2) == (drawn.total, drawn.left_out)
-    assert "multilingual-e5-small" == memory.status().second_model
+    assert "multilingual-e5-small" == memory.status().provider.second_model
 
 
 def test_without_the_second_model_nothing_is_embedded_in_vain_and_the_user_is_told(

@@ -13,7 +13,7 @@ from tests.support.commands import recollect_command
 from recollect import Memory
 from recollect.errors import QueryError, UsageError
 from recollect.reports import RecallForm
-from recollect.shells.render.search import recalled_json
+from recollect.shape import json_of
 from recollect.text.size import estimate_tokens
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def test_an_empty_block_comes_with_the_reason(
 
     assert bool(recalled.block) == (not reason)
     assert recalled.reason.startswith(reason)
-    assert recalled_json(recalled)["reason"] == (recalled.reason or None)
+    assert json_of(recalled)["reason"] == (recalled.reason or None)
 
 
 def test_a_block_names_the_headings_that_a_hit_does_not_show(

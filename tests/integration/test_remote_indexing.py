@@ -142,7 +142,7 @@ def test_a_killed_run_is_resumed_with_the_rest_only(
     running.wait(PATIENCE_SECONDS)
     server.script = lambda *_: None
     with Memory.open(workspace, environ=remote) as memory:
-        kept = memory.status().store.vectors
+        kept = memory.status().legs.vector.chunks
     server.embedded.clear()
 
     done = command(workspace, remote, "index", "--json")
@@ -179,7 +179,7 @@ def test_interrupting_a_run_ends_it_soon_and_keeps_what_was_paid(
     server.script = lambda *_: None
     paid = len(notes_of(server))
     with Memory.open(workspace, environ=remote) as memory:
-        kept = memory.status().store.vectors
+        kept = memory.status().legs.vector.chunks
     assert 0 != running.returncode, complaint
     assert "Traceback" not in complaint
     assert paid == kept

@@ -101,4 +101,4 @@ def test_a_search_embeds_new_texts_where_refused_ones_were(
         write("memory/new.md", "fresh giraffe\n")
         memory.search("giraffe")
 
-        assert 2 == memory.status().store.vectors
+        assert 2 == memory.status().legs.vector.chunks

@@ -159,7 +159,7 @@ def test_front_matter_that_is_not_searched_is_reported(
 
     for results in (memory.search("odd eggs"), memory.search("odd eggs")):
         assert expected in " ".join(results.notices)
-    (flaw,) = memory.status().staleness.failed
+    (flaw,) = memory.status().stale.failed
     assert "memory/odd.md:1" == flaw.path
 
 
@@ -233,6 +233,6 @@ def test_a_tag_that_no_note_has_is_looked_for_once_per_chunk(
     write("memory/long.md", long)
     with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as opened:
         assert opened.search("eggs", tags="nowhere").notices
-        chunks = opened.status().store.chunks
+        chunks = opened.status().index.chunks
 
     assert chunks <= len(looks) <= 4 * chunks

@@ -140,7 +140,7 @@ def test_a_memory_of_the_server_sees_nothing_of_another(host: MemoryHost, tenant
         memory.pushed.write([PushedChange("memory/pushed.md", b"Mine.")])
         memory.reset()
     with host.memory(f"{tenant}-other") as other:
-        assert 2 == other.status().store.by_source["memory"][0]
+        assert 2 == other.status().index.by_source["memory"].documents
 
 
 def test_a_tenant_can_be_named_in_any_way_and_stays_one_value(host: MemoryHost) -> None:

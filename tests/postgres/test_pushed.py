@@ -47,7 +47,7 @@ def test_what_is_pushed_is_found_read_and_dated_as_a_file_is(host: MemoryHost, t
 
         assert (NOTE, "2026-02-01", ("Harbour",)) == (hit.path, str(hit.date), hit.heading)
         assert "painted red" in memory.get(NOTE).text
-        assert (1, ()) == (status.store.documents, status.staleness.changed)
+        assert (1, ()) == (status.index.documents, status.stale.changed)
 
 
 def test_a_deleted_document_is_no_longer_found_and_its_versions_stay(
@@ -183,7 +183,7 @@ def test_a_memory_made_from_files_is_searched_but_not_written(
 
     with host.memory(tenant) as memory:
         assert ["MEMORY.md"] == [hit.path for hit in memory.search("anchor").hits]
-        assert 1 == memory.status().store.documents
+        assert 1 == memory.status().index.documents
         for refused in (
             lambda: put(memory, NOTE, "No."),
             lambda: memory.facts.remember("No."),
@@ -192,7 +192,7 @@ def test_a_memory_made_from_files_is_searched_but_not_written(
         ):
             with pytest.raises(ElsewhereError):
                 refused()
-        assert 1 == memory.status().store.documents
+        assert 1 == memory.status().index.documents
 
 
 def test_a_memory_of_pushed_documents_is_not_made_from_files_by_mistake(

@@ -147,7 +147,7 @@ def test_several_workers_embed_every_text_once(
         with host.memory(AGENTS[0]) as memory:
             embedded = notes_of(vendor)
             results = memory.search("note 2")
-            pending = memory.status().store.pending
+            pending = memory.status().legs.vector.pending
 
     assert {1} == set(embedded.values())
     assert 3 * len(AGENTS) == len(embedded)
@@ -169,7 +169,7 @@ def test_no_vector_of_a_hosted_memory_is_kept_on_the_disk_of_a_worker(
         with host.memory(AGENTS[1]) as memory:
             assert memory._cache is not None
             kept = memory._cache.status()
-            assert 1 == memory.status().store.vectors
+            assert 1 == memory.status().legs.vector.chunks
 
     assert kept is None or not kept.vectors
     assert measured + 1 == len(vendor.requests)  # its text; the background is known
@@ -262,7 +262,7 @@ def test_a_killed_worker_is_followed_by_another(
 
     def vectors() -> int:
         with host.memory(AGENTS[0]) as memory:
-            return memory.status().store.vectors
+            return memory.status().legs.vector.chunks
 
     with MemoryHost.open(environ=remote) as host, host.queue() as queue:
         push(host, AGENTS[0], 120, words=200)  # several requests

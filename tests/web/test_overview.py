@@ -120,7 +120,7 @@ def test_a_map_is_the_same_every_time_and_within_bounds(wren: Memory) -> None:
 
     assert first == again
     assert all(abs(point.x) <= 1 and abs(point.y) <= 1 for point in first.points)
-    assert first.total == wren.status().store.chunks
+    assert first.total == wren.status().index.chunks
     # Those in other scripts have vectors of another model, which cannot be drawn with these.
     other_scripts = ("memory/zh/", "memory/ja/")
     assert not any(point.path.startswith(other_scripts) for point in first.points)

@@ -187,10 +187,10 @@ def index_big(workspace: Path, *, environ: Mapping[str, str]) -> None:
     do with vectors is the same whatever they mean.
     """
     with Memory.open(workspace, environ=environ) as memory:
-        fingerprint = Fingerprint.parse(str(memory.status().fingerprint))
+        fingerprint = Fingerprint.parse(str(memory.status().legs.vector.space))
     with Memory.open(workspace, environ=environ, settings={"provider": "none"}) as memory:
         memory.sync()
-        index = Path(memory.status().store.location)
+        index = Path(memory.status().index.location)
     rng = np.random.default_rng(20260201)
     centres = rng.normal(size=(_CLUSTERS, fingerprint.dimensions or 0))
     with SqliteStore.open(index) as store:

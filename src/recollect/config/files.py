@@ -14,6 +14,7 @@ from recollect.config.paths import find_workspace, settings_text
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError, WorkspaceError
 from recollect.records import dataclass
+from recollect.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +60,7 @@ class Locations:
 class SettingChange:
     """A setting that was changed in a file."""
 
+    shape = Shape(null="diff", added="is_changed")
     key: str
     file: Path
     written: Value | None
@@ -70,6 +72,11 @@ class SettingChange:
     """Empty if the file already said so."""
     problem: ConfigError | None
     """What is wrong with the settings, and was before the change."""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the file was changed."""
+        return bool(self.diff)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from recollect.evaluate.metrics import (
 )
 from recollect.records import dataclass
 from recollect.search.fuse import FUSIONS
+from recollect.shape import Shape
 from recollect.types import Leg, Mode, Step, silent
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Variant:
 class CaseAnswer:
     """The answer to one case."""
 
+    shape = Shape({"citations": "hits"}, hidden="case hits degraded", added="best_score citations")
     case: Case
     hits: tuple[Hit, ...]
     mode: Mode
@@ -61,6 +63,11 @@ class CaseAnswer:
     def best_score(self) -> float:
         """Return the score of the first hit; 0 without hits."""
         return self.hits[0].score if self.hits else 0.0
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """Return where the hits are."""
+        return tuple(hit.citation for hit in self.hits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,7 @@ class VariantRun:
 class Summary:
     """The mean metrics of some cases."""
 
+    shape = Shape(merged="marks")
     cases: int
     marks: Mapping[str, Interval]
     """By the names in MARKS."""
@@ -96,6 +104,7 @@ class Summary:
 class Abstention:
     """How well the search knows whether memory has the answer."""
 
+    shape = Shape({"trusted": "confidentAnswerable", "refused": "unconfidentAbsent"})
     trusted: Interval | None
     """Share of the answerable questions answered with `confident` true; None without any."""
     refused: Interval | None

@@ -17,6 +17,7 @@ from recollect.evaluate.cases import count_text
 from recollect.evaluate.metrics import DEPTH, Interval, difference_interval, mean_interval
 from recollect.evaluate.run import Variant, run_cases
 from recollect.records import dataclass
+from recollect.shape import Shape
 from recollect.types import digest_of, silent
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ questions that memory cannot answer."""
 class Tuning:
     """What was tried, and what is proposed."""
 
+    shape = Shape({"changes": "proposal"}, null="changes")
     cases: int
     trials: Mapping[str, float]
     """Mean quality on all cases, by candidate; the current settings come first."""

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
+from recollect.shape import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -169,6 +170,7 @@ class PruneReason(StrEnum):
 class Pruned:
     """A fact to prune, and why."""
 
+    shape = Shape(merged="fact")
     fact: Fact
     reason: PruneReason
 

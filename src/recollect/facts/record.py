@@ -19,6 +19,7 @@ from recollect.errors import UsageError
 from recollect.facts.decay import DecayClass
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.records import dataclass
+from recollect.shape import Shape
 from recollect.text.scripts import normalised
 from recollect.types import digest_of
 
@@ -79,10 +80,17 @@ CONFIDENCES = {
 """Confidence of a new fact. An agent may have been talked into it."""
 
 
+def moment_text(moment: datetime) -> str:
+    """Return the shortest form of a moment that `moment_of` reads back."""
+    text = moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return text.removesuffix("T00:00:00Z")
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One statement. Moments are in UTC; None is unknown or unlimited."""
 
+    shape = Shape({"decay": "decayClass"}, null="superseded_by", digits=None, moment=moment_text)
     id: str
     text: str
     category: str = DEFAULT_CATEGORY
@@ -270,12 +278,6 @@ def moment_of(text: str, *, at_end: bool = False) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         raise UsageError(f"{text!r} is out of range.", action="Name a later date.") from None
-
-
-def moment_text(moment: datetime) -> str:
-    """Return the shortest form of a moment that `moment_of` reads back."""
-    text = moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return text.removesuffix("T00:00:00Z")
 
 
 def _are_tags(tags: tuple[str, ...]) -> bool:

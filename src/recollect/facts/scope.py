@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
 from recollect.records import dataclass
+from recollect.shape import AS_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +33,7 @@ class ScopeKind(StrEnum):
 class FactScope:
     """Who a fact applies to: everyone, or one user, agent or session."""
 
+    shape = AS_TEXT
     kind: ScopeKind = ScopeKind.GLOBAL
     name: str = ""
     """Compared as written; empty only for `global`."""

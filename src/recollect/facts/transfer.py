@@ -24,6 +24,7 @@ from recollect.facts.record import (
 )
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.records import dataclass
+from recollect.shape import json_of
 from recollect.text.scripts import normalised
 from recollect.text.terminal import terminal_json
 
@@ -43,31 +44,7 @@ _MAX_NAMED = 10
 def exported(facts: Iterable[Fact]) -> Iterator[str]:
     """Yield a line of JSON for each fact, without a line end."""
     for fact in facts:
-        yield terminal_json(json.dumps(as_fields(fact), ensure_ascii=False))
-
-
-def as_fields(fact: Fact) -> dict[str, object]:
-    """Return a fact as JSON fields, always all of them."""
-    return {
-        "id": fact.id,
-        "text": fact.text,
-        "category": fact.category,
-        "entity": fact.entity,
-        "key": fact.key,
-        "value": fact.value,
-        "tags": list(fact.tags),
-        "scope": str(fact.scope),
-        "decayClass": str(fact.decay),
-        "confidence": fact.confidence,
-        "validFrom": _moment(fact.valid_from),
-        "validUntil": _moment(fact.valid_until),
-        "expires": _moment(fact.expires),
-        "supersedes": list(fact.supersedes),
-        "supersededBy": fact.superseded_by or None,
-        "provenance": str(fact.provenance),
-        "source": fact.source,
-        "created": _moment(fact.created),
-    }
+        yield terminal_json(json.dumps(json_of(fact), ensure_ascii=False))
 
 
 def imported(lines: Iterable[str]) -> tuple[Fact, ...]:

@@ -14,6 +14,7 @@ from recollect.reports import (
     ChunkMap,
     DaySummary,
     MapGroup,
+    MapPlace,
     MapPoint,
     Related,
     RelatedNote,
@@ -281,7 +282,7 @@ class Overview:
         return replace(
             found.drawn,
             points=(*found.drawn.points, *added),
-            query=(float(x), float(y)),
+            query=MapPlace(float(x), float(y)),
             nearest=tuple(at[key] for key in nearest if key in at),
         )
 

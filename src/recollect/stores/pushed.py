@@ -6,15 +6,16 @@ the roles of a store that serves many memories; PostgreSQL plays them.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.records import dataclass
+from recollect.shape import Shape
 from recollect.text.setting import user_setting, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-    from datetime import datetime
 
     from recollect.stores.base import Store
 
@@ -28,6 +29,12 @@ KEPT_VERSIONS = 10
 class PushedDocument:
     """What is known of a pushed document without its content."""
 
+    shape = Shape(
+        {"digest": "etag"},
+        hidden="changed_ns",
+        added="changed",
+        moment=lambda moment: moment.isoformat(timespec="milliseconds"),
+    )
     path: str
     version: int
     """Counts the writes of this path, from 1."""
@@ -36,6 +43,11 @@ class PushedDocument:
     size_bytes: int
     changed_ns: int
     """When it was written; later for every later version."""
+
+    @property
+    def changed(self) -> datetime:
+        """When it was written."""
+        return datetime.fromtimestamp(self.changed_ns / 10**9, tz=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +160,7 @@ class PushedDocuments(Protocol):
 class Token:
     """The right to use one memory."""
 
+    shape = Shape({"agent": "memory"}, moment=lambda moment: moment.isoformat(timespec="seconds"))
     id: str
     agent: str
     label: str

@@ -315,7 +315,7 @@ def test_a_space_that_is_complete_and_not_published_is_so_once_nobody_else_is_at
 
         memory.search("lantern")
 
-        assert is_held == (memory.status().published is None)
+        assert is_held == (memory.status().legs.vector.served_from is None)
 
 
 def test_out_of_time_the_files_saved_last_are_read_and_the_rest_is_counted(

@@ -13,6 +13,7 @@ from recollect.config.edit import writable
 from recollect.config.schema import SETTINGS, canonical, read_setting
 from recollect.errors import ConfigError
 from recollect.records import dataclass
+from recollect.shape import Shape
 
 if TYPE_CHECKING:
     from recollect.config.edit import Value
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 class Carried:
     """A key that is copied or converted."""
 
+    shape = Shape(optional="how")
     key: str
     setting: str | None
     """None if nothing has to be set for the same effect."""

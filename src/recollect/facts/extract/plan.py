@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import UsageError
 from recollect.facts.record import CATEGORIES, EXTRACTED_CATEGORY
 from recollect.records import dataclass
+from recollect.shape import Shape
 from recollect.text.size import estimate_tokens
 from recollect.types import digest_of
 
@@ -83,6 +84,7 @@ class FileBlock:
 class PlannedFile:
     """A file whose facts are to be extracted."""
 
+    shape = Shape({"block_count": "blocks"}, hidden="digest")
     path: str
     digest: str
     """Of its text: stored once the file is done."""

@@ -34,7 +34,7 @@ def show_settings(options: SharedOptions, *, key: str | None, everything: bool) 
     """
     options.require_config_file()
     shown = _files(options).show(key, everything=everything)
-    options.print(render.settings_json(shown), render.settings_text(shown))
+    options.print({"settings": shown}, render.settings_text(shown))
 
 
 @config_command.command("path")
@@ -72,7 +72,7 @@ def set_setting(
         user_file = True  # a file was named
     change = _files(options).change(key, value, in_user_file=user_file)
     print_remarks(render.change_remarks(change))
-    options.print(render.change_json(change), render.change_text(change))
+    options.print(change, render.change_text(change))
 
 
 @config_command.command("import-openclaw")

@@ -104,7 +104,7 @@ def remember_command(
     remembered = replace(remembered, notices=(*created, *remembered.notices))
     program = options.program
     options.print(
-        render.remembered_json(remembered, program=program),
+        render.remembered_fact(remembered, program=program),
         render.remembered_text(remembered, program=program),
     )
     print_remarks((notice, "yellow") for notice in remembered.notices)
@@ -192,7 +192,7 @@ def list_facts(
     lines = render.listing_text(
         listing, program=options.program, is_narrowed=is_narrowed, as_of=as_of
     )
-    options.print(render.listing_json(listing), lines)
+    options.print(render.listed(listing), lines)
     print_remarks(render.listing_remarks(listing))
 
 
@@ -203,7 +203,7 @@ def show_fact(options: SharedOptions, *, fact_id: str) -> None:
     """Show a fact with its history, oldest first."""
     with options.open_memory(may_be_empty=True) as memory:
         history = memory.facts.history(fact_id)
-    options.print(render.facts_json(history), render.facts_text(history))
+    options.print(render.FactHistory(history), render.facts_text(history))
 
 
 @facts_command.command("supersede")
@@ -224,11 +224,11 @@ def supersede_fact(options: SharedOptions, *, old: str, new: str | None, undo: b
         if new is None:
             restored = memory.facts.restore(old)
             listing = memory.facts.listed(FactFilter())
-            shape = render.restored_json(restored, listing)
+            shape: object = render.restored_fact(restored, listing)
             lines = render.restored_text(restored, listing, program=program)
         else:
             superseded = memory.facts.supersede(old, by=new)
-            shape = render.superseded_json(superseded, program=program)
+            shape = render.replacing_fact(superseded, program=program)
             lines = render.superseded_text(superseded, program=program)
     options.print(shape, lines)
 
@@ -242,7 +242,8 @@ def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
         before = {fact.id for fact in memory.facts.all()}
         fact = memory.facts.forget(fact_id)
         restored = [each for each in memory.facts.all() if each.id not in before]
-    options.print(render.forgotten_json(fact, restored), render.forgotten_text(fact, restored))
+    report = render.ForgottenFact(fact, tuple(restored))
+    options.print(report, render.forgotten_text(fact, restored))
 
 
 @facts_command.command("prune")
@@ -252,9 +253,8 @@ def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
     """Remove expired facts."""
     with options.open_memory(may_be_empty=True) as memory:
         pruned = memory.facts.prune(dry_run=dry_run)
-    options.print(
-        render.pruned_json(pruned, dry_run=dry_run), render.pruned_text(pruned, dry_run=dry_run)
-    )
+    report = {"dryRun": dry_run, "pruned": pruned}
+    options.print(report, render.pruned_text(pruned, dry_run=dry_run))
 
 
 @facts_command.command("consolidate")

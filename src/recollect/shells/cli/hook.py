@@ -202,7 +202,7 @@ def _prompt_of(given: Event) -> str:
 
 def _capture(memory: Memory) -> None:
     """Index what has changed in the background, unless a process already does."""
-    if not memory.status().staleness.is_stale:
+    if not memory.status().stale.is_stale:
         return
     home = find_workspace(memory.workspace, agent=memory.agent).places.home
     pid_file = home / "capture" / f"{memory.agent}.pid"

@@ -48,7 +48,7 @@ def index_command(options: SharedOptions, *, force: bool) -> int:
         _require_file(memory)
         report = memory.sync(force=force, progress=progress, on_wait=notify)
     print_remarks(render.report_remarks(report))
-    options.print(render.report_json(report), render.report_text(report))
+    options.print(report, render.report_text(report))
     return 1 if report.is_nothing_embedded else 0
 
 
@@ -80,7 +80,7 @@ def _print_sync(ended: Report | RecollectError, *, as_json: bool) -> None:
         return
     print_remarks(render.report_remarks(ended))
     if as_json:
-        write_json(render.report_json(ended))
+        write_json(ended)
     elif ended.added or ended.changed or ended.moved or ended.removed or ended.embedded:
         write_lines(render.report_text(ended))
 
@@ -91,7 +91,7 @@ def verify_command(options: SharedOptions) -> int:
     """Check that the index matches the files; exit 1 if it does not."""
     with options.open_memory() as memory, progress_bar() as progress:
         verification = memory.verify(progress=progress)
-    options.print(render.verification_json(verification), render.verification_text(verification))
+    options.print(verification, render.verification_text(verification))
     return 1 if verification.differences else 0
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
+from recollect.shape import as_json
 from recollect.text.terminal import terminal_json, terminal_line, terminal_text
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ def write_text(text: str, *, to_stderr: bool = False) -> None:
 
 
 def write_json(value: object, *, indent: int | None = None) -> None:
-    """Print a value as JSON."""
-    click.echo(terminal_json(json.dumps(value, ensure_ascii=False, indent=indent)))
+    """Print a record, or a value made of records, as JSON."""
+    click.echo(terminal_json(json.dumps(as_json(value), ensure_ascii=False, indent=indent)))
 
 
 def write_lines(lines: Iterable[MarkedLine], *, to_stderr: bool = False) -> None:

@@ -41,4 +41,4 @@ def push_command(options: SharedOptions, *, folder: Path, url: str, dry_run: boo
     with closing(RemoteMemory(url, token)) as remote:
         report = push(setup, remote, dry_run=dry_run)
     print_remarks(render.push_remarks(report))
-    options.print(render.push_json(report), render.push_text(report, dry_run=dry_run))
+    options.print(report, render.push_text(report, dry_run=dry_run))

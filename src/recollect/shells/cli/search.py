@@ -81,7 +81,7 @@ def search_command(
             memory.finish_in_background()
             notify("The rest is indexed in the background.")
     text = render.results_text(results, width=terminal_width(), verbose=verbose)
-    options.print(render.results_json(results), text)
+    options.print(results, text)
     print_remarks(render.results_remarks(results))
 
 
@@ -112,7 +112,7 @@ def recall_command(
     """Print what memory holds about PROMPT, marked as data, within a token budget."""
     with options.open_memory() as memory:
         recalled = memory.recall(" ".join(prompt), budget_tokens=budget, form=form, scopes=scopes)
-    options.print(render.recalled_json(recalled), recalled.block or ())
+    options.print(recalled, recalled.block or ())
     print_remarks(render.recalled_remarks(recalled))
 
 
@@ -138,6 +138,6 @@ def get_command(
     with options.open_memory() as memory:
         path = path_in(memory.workspace, place.path, paths=memory.paths)
         excerpt = memory.get(path, start_line=first, lines=count)
-    options.print(render.excerpt_json(excerpt), excerpt.text if excerpt.lines else ())
+    options.print(excerpt, excerpt.text if excerpt.lines else ())
     if not options.as_json:
         print_remarks(render.excerpt_remarks(excerpt))

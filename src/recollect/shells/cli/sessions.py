@@ -24,7 +24,12 @@ def list_sessions(options: SharedOptions) -> None:
         is_searched = "sessions" in memory.config.sources
     print_remarks(render.list_remarks(failures, is_searched=is_searched))
     options.print(
-        render.list_json(sessions, failures, forgotten=forgotten, is_searched=is_searched),
+        {
+            "searched": is_searched,
+            "sessions": sessions,
+            "forgotten": sorted(forgotten),
+            "failed": failures,
+        },
         render.list_text(sessions, forgotten=forgotten, program=options.program),
     )
 

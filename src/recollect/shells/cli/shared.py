@@ -20,7 +20,7 @@ from recollect.shells.cli.output import styled_console, write_json, write_lines,
 from recollect.text.days import COMING_EXAMPLES, DAY_EXAMPLES, parse_coming_day, parse_day
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import date
 
     from rich.progress import Progress as Bars
@@ -148,10 +148,10 @@ class SharedOptions:
                 notify(_LEFT_OUT.format(folder=setup.workspace, named=left_out[0]))
         return Memory.open_setup(setup)
 
-    def print(self, shape: Mapping[str, object], text: str | Iterable[MarkedLine]) -> None:
+    def print(self, report: object, text: str | Iterable[MarkedLine]) -> None:
         """Print a report as JSON, or as plain text or styled lines, whichever was asked for."""
         if self.as_json:
-            write_json(shape, indent=2)
+            write_json(report, indent=2)
         elif isinstance(text, str):
             write_text(text)
         else:

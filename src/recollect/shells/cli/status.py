@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.errors import NotFoundError, RecollectError
-from recollect.reports import Check
+from recollect.reports import CacheStatus, Check
+from recollect.shape import json_of
 from recollect.shells.cli.output import confirm, write_text
 from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.shells.render import status as render
@@ -32,7 +33,7 @@ def status_command(options: SharedOptions, *, deep: bool) -> None:
     """Show what is indexed, which provider embeds it, and what is out of date."""
     with options.open_memory() as memory:
         status = memory.status(deep=deep)
-    options.print(render.status_json(status), render.status_text(status))
+    options.print(status, render.status_text(status))
 
 
 @click.group("cache", cls=Group, invoke_without_command=True)
@@ -43,7 +44,7 @@ def cache_command(options: SharedOptions) -> None:
         return
     with options.open_memory(may_be_empty=True) as memory:
         status = memory.cache_status()
-    options.print(render.cache_json(status), render.cache_text(status))
+    options.print(status or CacheStatus(), render.cache_text(status))
 
 
 @cache_command.command("prune")
@@ -62,7 +63,8 @@ def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: 
         dropped = memory.prune_cache(unused_days=unused_days)
         status = memory.cache_status()
     options.print(
-        render.cache_json(status, dropped=dropped), render.cache_text(status, dropped=dropped)
+        {**json_of(status or CacheStatus()), "dropped": dropped},
+        render.cache_text(status, dropped=dropped),
     )
 
 
@@ -78,7 +80,7 @@ def agents_command(options: SharedOptions) -> int:
     from recollect.config.agents import list_agents  # noqa: PLC0415 - loads SQLite
 
     agents = list_agents()
-    options.print(render.agents_json(agents), render.agents_text(agents))
+    options.print({"agents": agents}, render.agents_text(agents))
     return 1 if any(agent.problem for agent in agents) else 0
 
 
@@ -119,7 +121,9 @@ def doctor_command(options: SharedOptions, *, secrets: bool) -> int:
         with options.open_memory() as memory:
             found = memory.find_secrets()
             checks += [_secrets(found), _copies(are_redacted=memory.sessions.are_copies_redacted())]
-    options.print(render.checks_json(checks, found), render.checks_text(checks, found or ()))
+    secret = {} if found is None else {"secrets": found}
+    report = {**secret, "ok": all(check.works for check in checks), "checks": checks}
+    options.print(report, render.checks_text(checks, found or ()))
     return 0 if all(check.works for check in checks) else 1
 
 
@@ -188,7 +192,7 @@ def _engine() -> Check:
 
 
 def _workspace(status: Status) -> Check:
-    found = status.store.documents + len(status.staleness.changed)
+    found = status.index.documents + len(status.stale.changed)
     if not found:
         return Check(
             "workspace",
@@ -204,12 +208,12 @@ def _index(status: Status, problems: Sequence[str]) -> Check:
         return Check(
             "index",
             works=False,
-            detail=f"{status.store.location}: {'; '.join(problems)}",
+            detail=f"{status.index.location}: {'; '.join(problems)}",
             action="Run `recollect index --force`: it rebuilds the index. Your files are intact.",
         )
-    held = f"{plural(status.store.chunks, 'chunk')} in {status.store.location}, intact"
-    waiting = len(status.staleness.changed)
-    if waiting and not status.store.documents:
+    held = f"{plural(status.index.chunks, 'chunk')} in {status.index.location}, intact"
+    waiting = len(status.stale.changed)
+    if waiting and not status.index.documents:
         return Check(
             "index",
             works=True,
@@ -225,7 +229,7 @@ def _notes(status: Status) -> Check:
 
     flaws = [
         each
-        for each in status.staleness.failed
+        for each in status.stale.failed
         if each.is_entry and not each.path.startswith(f"{FACTS_FOLDER}/")
     ]
     if not flaws:
@@ -290,15 +294,15 @@ def _privacy(exposed: Sequence[Path], leaving: str) -> Check:
 
 def _provider(status: Status) -> Check:
     probe = status.probe
-    if status.requested_provider == "none":
+    if status.provider.requested == "none":
         return Check("provider", works=True, detail="none: keyword search only, as configured")
     if probe is not None and probe.works:
-        second = f"; {status.second_model} embeds notes in other scripts"
+        second = f"; {status.provider.second_model} embeds notes in other scripts"
         return Check(
             "provider",
             works=True,
-            detail=f"{status.model} embeds ({probe.took_ms:.0f} ms)"
-            f"{second if status.second_model else ''}",
+            detail=f"{status.provider.model} embeds ({probe.took_ms:.0f} ms)"
+            f"{second if status.provider.second_model else ''}",
         )
     why = probe.degradation if probe else None
     return Check(

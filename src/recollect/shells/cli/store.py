@@ -12,6 +12,7 @@ from recollect.config.databases import (
     index_database,
     prepare_database,
 )
+from recollect.shape import json_of
 from recollect.shells.cli.shared import Group, SharedOptions, shared_options
 from recollect.shells.render import store as render
 from recollect.shells.render.shared import plural
@@ -50,7 +51,7 @@ def migrate_database(options: SharedOptions, *, address: str | None) -> None:
 def show_database(options: SharedOptions, *, address: str | None) -> None:
     """Show the server, its extensions and the version of the tables."""
     status = describe_database(database_of(_setup(options), address))
-    options.print(render.database_json(status), render.database_text(status))
+    options.print(status, render.database_text(status))
     if status.version != status.newest:
         raise click.exceptions.Exit(1)
 
@@ -64,7 +65,7 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
     Agents search and write meanwhile. Run it once a day, with a role that sees all memories.
     """
     done = index_database(database_of(_setup(options), address))
-    options.print(render.indexed_json(done), render.indexed_text(done))
+    options.print(done, render.indexed_text(done))
 
 
 @store_command.command("copy")
@@ -80,7 +81,8 @@ def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
     setup = _setup(options)
     copied = copy_memory(setup, source, target)
     options.print(
-        render.copied_json(copied, agent=setup.agent), render.copied_text(copied, agent=setup.agent)
+        {"agent": setup.agent, **json_of(copied), "verified": True},
+        render.copied_text(copied, agent=setup.agent),
     )
 
 
@@ -114,7 +116,7 @@ def _prepare(options: SharedOptions, address: str | None, *, citus: bool) -> Non
     where = database_of(_setup(options), address)
     applied = prepare_database(where, citus=citus)
     status = describe_database(where)
-    options.print(render.prepared_json(status, applied), render.prepared_text(status, applied))
+    options.print({**json_of(status), "applied": applied}, render.prepared_text(status, applied))
 
 
 def _setup(options: SharedOptions) -> Setup:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recollect.shape import json_of
 from recollect.shells.cli.shared import COMING_DAY, SharedOptions, shared_options
 from recollect.shells.render import tokens as render
 from recollect.text.days import end_of
@@ -67,9 +68,7 @@ def create(
             is_read_only=read_only,
             expires=end_of(expires),
         )
-    options.print(
-        {**render.token_json(token), "token": text}, render.created_text(token, text=text)
-    )
+    options.print({**json_of(token), "token": text}, render.created_text(token, text=text))
 
 
 @tokens_command.command("list")
@@ -79,9 +78,7 @@ def list_tokens(options: SharedOptions, *, memory: str | None) -> None:
     """List the tokens of a memory, or of all, without their secret part."""
     with _host(options) as host, host.tokens() as tokens:
         found = tokens.listed(memory)
-    options.print(
-        {"tokens": [render.token_json(each) for each in found]}, render.tokens_text(found)
-    )
+    options.print({"tokens": found}, render.tokens_text(found))
 
 
 @tokens_command.command("revoke")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect.errors import RecollectError
+from recollect.shape import json_of
 from recollect.shells.cli.output import write_json
 from recollect.shells.cli.serve import limit_arenas
 from recollect.shells.cli.shared import SharedOptions, notify, shared_options
-from recollect.shells.render.index import report_json
 
 if TYPE_CHECKING:
     from recollect.reports import Report
@@ -46,7 +46,7 @@ def worker_command(options: SharedOptions, *, once: bool, everything: bool) -> N
         if isinstance(ended, RecollectError):
             notify(f"{agent}: {ended.message}\n  → {ended.action}")
         elif options.as_json:
-            write_json({"memory": agent, **report_json(ended)})
+            write_json({"memory": agent, **json_of(ended)})
         else:
             notify(f"{agent}: {ended.embedded} texts embedded, {ended.pending} left.")
 

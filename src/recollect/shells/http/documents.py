@@ -7,7 +7,6 @@ A document's ETag is the digest of its text. A request may say which one it was 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -15,20 +14,20 @@ from starlette.responses import Response
 
 from recollect.facts.folder import FACTS_FOLDER
 from recollect.hosting.documents import MOST_PATH_CHARS, PushedChange
+from recollect.shape import json_of
 from recollect.shells.http.errors import JsonResponse, ParameterError, RequestError
 from recollect.shells.http.models import SOMETIMES, Parameters, ResponseModel
 
 if TYPE_CHECKING:
     from recollect.hosting.documents import PushedDocument
+    from recollect.shape import Json
     from recollect.shells.http.many import MemoryState
-    from recollect.shells.render.shared import Json
 
 MOST_CHANGES = 200
 """In one request."""
 BODY_BYTES = 4 * 1024 * 1024
 """Of a request with documents: escaped as JSON, a text may take twice its size."""
 _TAGS = re.compile(r'\s*(?:W/)?"([!#-~]*)"\s*(?:,|$)')
-_NANO = 10**9
 
 DocumentPath = Annotated[str, Field(min_length=1, max_length=MOST_PATH_CHARS)]
 # No longer than a body: what a document may have is counted in bytes, and refused with 413.
@@ -122,7 +121,7 @@ async def manifest(state: MemoryState, given: ManifestParameters) -> Json:
     listed = await state.memory.read(
         lambda memory: memory.pushed.deleted() if given.deleted else memory.pushed.listed()
     )
-    return {"documents": [_json(each) for each in listed if state.may_open(each.path)]}
+    return {"documents": [json_of(each) for each in listed if state.may_open(each.path)]}
 
 
 async def get_document(state: MemoryState, given: ReadParameters) -> Response:
@@ -135,7 +134,7 @@ async def get_document(state: MemoryState, given: ReadParameters) -> Response:
     wanted = _tags(state.headers.get("if-none-match"))
     if wanted is not None and (document.digest in wanted or "*" in wanted):
         return Response(status_code=304, headers=headers)
-    return JsonResponse({**_json(document), "text": text}, headers=headers)
+    return JsonResponse({**json_of(document), "text": text}, headers=headers)
 
 
 async def put_document(state: MemoryState, given: PutParameters) -> Response:
@@ -144,7 +143,7 @@ async def put_document(state: MemoryState, given: PutParameters) -> Response:
     change = PushedChange(given.path, given.text.encode(), _expected(state))
     [written] = await state.memory.run(lambda memory: memory.pushed.write([change]))
     status = 201 if written.version == 1 else 200
-    return JsonResponse(_json(written), status=status, headers={"ETag": _etag(written)})
+    return JsonResponse(json_of(written), status=status, headers={"ETag": _etag(written)})
 
 
 async def delete_document(state: MemoryState, given: DocumentParameters) -> Json:
@@ -168,14 +167,14 @@ async def change_documents(state: MemoryState, given: ChangesParameters) -> Json
         changes.append(PushedChange(each.path, content, _expected_by(each.if_match)))
     written = await state.memory.run(lambda memory: memory.pushed.write(changes))
     deleted = [each.path for each in changes if each.content is None]
-    return {"documents": [_json(each) for each in written], "deleted": deleted}
+    return {"documents": [json_of(each) for each in written], "deleted": deleted}
 
 
 async def document_versions(state: MemoryState, given: DocumentParameters) -> Json:
     """List the versions of a document that are kept, the newest first."""
     state.require_open(given.path)
     found = await state.memory.read(lambda memory: memory.pushed.versions(given.path))
-    return {"documents": [_json(each) for each in found]}
+    return {"documents": [json_of(each) for each in found]}
 
 
 async def purge_document(state: MemoryState, given: PurgeParameters) -> Json:
@@ -252,14 +251,3 @@ def _tags(header: str | None) -> set[str] | None:
 
 def _etag(document: PushedDocument) -> str:
     return f'"{document.digest}"'
-
-
-def _json(document: PushedDocument) -> Json:
-    changed = datetime.fromtimestamp(document.changed_ns / _NANO, tz=UTC)
-    return {
-        "path": document.path,
-        "version": document.version,
-        "etag": document.digest,
-        "sizeBytes": document.size_bytes,
-        "changed": changed.isoformat(timespec="milliseconds"),
-    }

@@ -31,8 +31,8 @@ from recollect.text.terminal import terminal_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from recollect.shape import Json
     from recollect.shells.guard import RefusedRequest
-    from recollect.shells.render.shared import Json
 
 OPENAI_PREFIX = "/v1/"
 _STATUSES: tuple[tuple[type[RecollectError], int], ...] = (

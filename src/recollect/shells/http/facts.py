@@ -10,6 +10,7 @@ from recollect.errors import NotFoundError, SecretError, UsageError
 from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, ID_PATTERN, MOST_FACT_CHARS
 from recollect.facts.refuse import SAVE_PLACE
 from recollect.facts.rules import Verdict
+from recollect.shape import json_of
 from recollect.shells.http.errors import JsonResponse, RequestError
 from recollect.shells.http.models import (
     Day,
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from recollect.memory import Memory
+    from recollect.shape import Json
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.shared import Json
     from recollect.shells.scopes import VisibleScopes
 
 _MAX_NAME_CHARS = 500
@@ -202,13 +203,13 @@ async def facts(state: ServerState, given: ListParameters) -> Json:
             wanted, as_of=end_of(given.as_of), include_superseded=given.include_superseded
         )
     )
-    return render_facts.listing_json(listing)
+    return json_of(render_facts.listed(listing))
 
 
 async def fact(state: ServerState, given: IdParameters) -> Json:
     """Show a fact with the facts before and after it, oldest first."""
     history = await state.memory.read(lambda memory: state.scopes.history(memory, given.id))
-    return render_facts.facts_json(history)
+    return json_of(render_facts.FactHistory(history))
 
 
 async def remember(state: ServerState, given: RememberParameters) -> Response:
@@ -231,7 +232,7 @@ async def remember(state: ServerState, given: RememberParameters) -> Response:
             supersedes=tuple(given.supersedes),
             force=given.force,
         )
-        return render_facts.remembered_json(remembered, program=state.program)
+        return json_of(render_facts.remembered_fact(remembered, program=state.program))
 
     try:
         shown = await state.memory.run(work)
@@ -256,7 +257,7 @@ async def supersede(state: ServerState, given: SupersedeParameters) -> Json:
             done = memory.facts.supersede(given.id, by=given.by)
         except UsageError as error:  # a circle: the parameters are valid, the stored facts object
             raise RequestError(409, "conflict", error.message, action=error.action) from error
-        return render_facts.superseded_json(done, program=state.program)
+        return json_of(render_facts.replacing_fact(done, program=state.program))
 
     shown = await state.memory.read(work)
     state.note_write()
@@ -273,7 +274,7 @@ async def restore(state: ServerState, given: IdParameters) -> Json:
             done = memory.facts.restore(given.id)
         except UsageError as error:  # it is valid: the parameters are, too
             raise RequestError(409, "conflict", error.message, action=error.action) from error
-        return render_facts.restored_json(done, memory.facts.listed(FactFilter()))
+        return json_of(render_facts.restored_fact(done, memory.facts.listed(FactFilter())))
 
     shown = await state.memory.read(work)
     state.note_write()
@@ -289,7 +290,7 @@ async def forget(state: ServerState, given: IdParameters) -> Json:
         forgotten = memory.facts.forget(given.id)
         after = memory.facts.all(scopes=state.scopes.all)
         restored = [each for each in after if each.id not in before]
-        return render_facts.forgotten_json(forgotten, restored)
+        return json_of(render_facts.ForgottenFact(forgotten, tuple(restored)))
 
     shown = await state.memory.read(work)
     state.note_write()

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.hosting.host import MemoryHost
     from recollect.hosting.tokens import Token
-    from recollect.shells.render.shared import Json
+    from recollect.shape import Json
     from recollect.types import Results
 
 ROOT = "/api/memories/{agent}"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
     from pydantic_core.core_schema import WithDefaultSchema
 
-    from recollect.shells.render.shared import Json
+    from recollect.shape import Json
 
 A = TypeVar("A", bound=BaseModel)
 

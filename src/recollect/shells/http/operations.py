@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from starlette.responses import Response
 
+    from recollect.shape import Json
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.shared import Json
 
 _BEARER = "bearer"
 _EVERY_ERROR = (400, 403, 405, 414, 503)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from recollect.shape import json_of
 from recollect.shells.http.models import (
     Day,
     DegradedModel,
@@ -18,11 +19,10 @@ from recollect.shells.http.models import (
     SourceName,
     SourceOrAll,
 )
-from recollect.shells.render import overview as render_overview
 
 if TYPE_CHECKING:
+    from recollect.shape import Json
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.shared import Json
 
 
 class TimelineParameters(Parameters):
@@ -180,14 +180,14 @@ async def documents(state: ServerState, given: DocumentsParameters) -> Json:
             scopes=scopes,
         )
     )
-    return render_overview.documents_json(found)
+    return json_of(found)
 
 
 async def timeline(state: ServerState, given: TimelineParameters) -> Json:
     """Count what is stored of each day."""
     scopes = state.scopes.resolve(given.scope)
     found = await state.memory.read(lambda memory: memory.overview.timeline(scopes=scopes))
-    return render_overview.timeline_json(found)
+    return json_of(found)
 
 
 async def related(state: ServerState, given: RelatedParameters) -> Json:
@@ -196,7 +196,7 @@ async def related(state: ServerState, given: RelatedParameters) -> Json:
     found = await state.memory.read(
         lambda memory: memory.overview.related(given.path, limit=given.limit, scopes=scopes)
     )
-    return render_overview.related_json(found)
+    return json_of(found)
 
 
 async def chunk_map(state: ServerState, given: MapParameters) -> Json:
@@ -206,4 +206,4 @@ async def chunk_map(state: ServerState, given: MapParameters) -> Json:
     found = await run(
         lambda memory: memory.overview.map(given.query, most=given.most, scopes=scopes)
     )
-    return await asyncio.to_thread(render_overview.map_json, found)
+    return await asyncio.to_thread(json_of, found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from recollect.reports import RECALL_TOKENS, RecallForm
+from recollect.shape import json_of
 from recollect.shells.http.models import (
     SOMETIMES,
     Day,
@@ -21,15 +22,14 @@ from recollect.shells.http.models import (
     SourceOrAll,
     TagName,
 )
-from recollect.shells.render import search as render_search
 from recollect.text.days import end_of
 from recollect.types import MAX_TAGS, SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recollect.shape import Json
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.shared import Json
     from recollect.types import Results
 
 _SCOPES = "Also facts of this scope, such as user:ada."
@@ -191,7 +191,7 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
         )
     )
     state.note_search(results, synced=synced)
-    shown = render_search.results_json(results)
+    shown = json_of(results)
     if given.highlight:
         tags = await state.memory.read(
             lambda memory: [memory.overview.tags_of(hit) for hit in results.hits]
@@ -206,7 +206,7 @@ def _for_page(results: Results, tags: Sequence[Sequence[str]]) -> list[Json]:
 
     return [
         {
-            **render_search.hit_json(hit),
+            **json_of(hit),
             "tags": list(own),
             "matched": matched_words(
                 "\n".join([*hit.heading, hit.snippet]), question=results.query
@@ -231,7 +231,7 @@ async def recall_block(state: ServerState, given: RecallParameters) -> Json:
     recalled = await state.memory.read(
         lambda memory: memory.recall_from(results, budget_tokens=given.budget, form=given.form)
     )
-    return {**render_search.recalled_json(recalled), **_partial(state)}
+    return {**json_of(recalled), **_partial(state)}
 
 
 def _partial(state: ServerState) -> Json:
@@ -244,4 +244,4 @@ async def file(state: ServerState, given: FileParameters) -> Json:
     excerpt = await state.memory.read(
         lambda memory: memory.get(given.path, start_line=given.start_line, lines=given.lines)
     )
-    return render_search.excerpt_json(excerpt)
+    return json_of(excerpt)

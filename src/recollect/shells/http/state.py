@@ -16,7 +16,7 @@ from recollect.shells.scopes import VisibleScopes
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-    from recollect.reports import StoreStatus
+    from recollect.reports import Status
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
 
@@ -61,7 +61,7 @@ class ServerState:
         self.is_degraded = False
         """Whether a leg did not run in the last search."""
         self._has_unsynced_write = False
-        self._size: StoreStatus | None = None
+        self._size: Status | None = None
         self._size_at = -_MAX_AGE_SECONDS
         self._size_sync: datetime | None = None
         self._measuring: asyncio.Task[None] | None = None
@@ -105,7 +105,7 @@ class ServerState:
         self.is_degraded = bool(results.degraded)
         self.metrics.count_search(results.mode.value, degraded=results.degraded or {})
 
-    async def index_size(self) -> StoreStatus | None:
+    async def index_size(self) -> Status | None:
         """Return how much is indexed, at most some seconds old; None if unknown yet."""
         is_old = time.monotonic() - self._size_at > _MAX_AGE_SECONDS
         if is_old or self._size_sync != self.memory.last_sync.at:
@@ -122,7 +122,7 @@ class ServerState:
         except RecollectError as error:
             _LOG.warning("%s %s", error.message, error.action)
             return
-        self._size = status.store
+        self._size = status
         self._size_at = time.monotonic()
         self._size_sync = synced_at
 

@@ -23,8 +23,8 @@ from recollect.shells.render import vector_stores as render_openai
 from recollect.types import SearchRequest
 
 if TYPE_CHECKING:
+    from recollect.shape import Json
     from recollect.shells.http.state import ServerState
-    from recollect.shells.render.shared import Json
     from recollect.types import Hit, Results
 
 _DEFAULT_ID = "default"
@@ -283,7 +283,7 @@ async def _store(state: ServerState) -> Json:
         status,
         created_at=int(state.started_at.timestamp()),
         active_at=int((synced_at or state.started_at).timestamp()),
-        is_behind=synced_at is None or status.staleness.is_stale,
+        is_behind=synced_at is None or status.stale.is_stale,
     )
 
 

@@ -13,7 +13,6 @@ from recollect.shells.mcp import render
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of
 from recollect.shells.parse import Location, parse_location, parse_source
-from recollect.shells.render.facts import fact_json
 from recollect.shells.scopes import VisibleScopes
 from recollect.text.days import end_of, start_of
 from recollect.types import GLOBAL, SearchRequest
@@ -21,6 +20,7 @@ from recollect.types import GLOBAL, SearchRequest
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered
     from recollect.memory import Memory
     from recollect.reports import Excerpt
@@ -118,9 +118,9 @@ class Calls:
     async def memory_forget(self, given: Arguments) -> ToolResult:
         """Forget a fact."""
 
-        def work(memory: Memory) -> Mapping[str, object]:
+        def work(memory: Memory) -> Fact:
             self._visible.history(memory, given.text("id"))
-            return fact_json(memory.facts.forget(given.text("id")))
+            return memory.facts.forget(given.text("id"))
 
         return render.forgotten_result(await self._served.read(work))
 

@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, RecollectError, UsageError
 from recollect.records import dataclass
+from recollect.shape import as_json, json_of
 from recollect.shells.mcp.resources import uri_of
-from recollect.shells.render.facts import fact_json, remembered_notices
+from recollect.shells.render.facts import remembered_notices
 from recollect.shells.render.index import outcome_json
-from recollect.shells.render.search import also_in_text, excerpt_json, hit_json, results_json
-from recollect.shells.render.shared import failure_json
-from recollect.shells.render.status import status_json, status_text
+from recollect.shells.render.search import also_in_text
+from recollect.shells.render.status import status_text
 from recollect.text.safe import fenced, neutralised, on_one_line
 from recollect.text.size import estimate_tokens
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered
     from recollect.reports import Excerpt, Report, Status
     from recollect.types import Hit, Results
@@ -170,7 +171,7 @@ def _frame(
         *_warnings(results, unique, is_partial=is_partial),
     ]
     frame: Shape = {
-        **results_json(results),
+        **json_of(replace(results, hits=())),
         "query": results.query[:_SHORT_CHARS],
         "citations": "on",
         "notices": [each[:_NOTICE_CHARS] for each in unique[:_MAX_NOTICES]],
@@ -292,7 +293,7 @@ def _shortened(snippet: str, most_chars: int | None) -> str:
 def _hit_shape(hit: Hit, snippet: str) -> Shape:
     few = replace(hit, also_in=hit.also_in[:_MAX_CITATIONS])
     return {
-        **hit_json(few),
+        **json_of(few),
         "snippet": snippet,
         "corpus": hit.source.value,
         "heading": [on_one_line(each) for each in hit.heading],
@@ -326,7 +327,7 @@ def excerpt_result(excerpt: Excerpt, *, max_tokens: int) -> ToolResult:
     next_line = excerpt.start_line + len(kept) if is_cut else excerpt.next_line
     text = "\n".join(kept)
     shape: Shape = {
-        **excerpt_json(excerpt),
+        **json_of(excerpt),
         "status": "ok",
         "lines": len(kept),
         "text": text,
@@ -409,7 +410,7 @@ def remembered_result(remembered: Remembered) -> ToolResult:
     others = [other for other in decision.others if other.id != fact.id]
     notices = list(remembered_notices(remembered))
     shape: Shape = {
-        **fact_json(fact),
+        **json_of(fact),
         "verdict": verdict,
         "reason": decision.reason or None,
         "others": [other.id for other in others],
@@ -428,23 +429,23 @@ def remembered_result(remembered: Remembered) -> ToolResult:
     return ToolResult(shape, neutralised("\n".join([*lines, *notices])))
 
 
-def forgotten_result(fact: Mapping[str, object]) -> ToolResult:
+def forgotten_result(fact: Fact) -> ToolResult:
     """Return the result of memory_forget."""
-    return ToolResult({"forgotten": fact}, neutralised(f"Forgotten: {fact['text']}"))
+    return ToolResult({"forgotten": json_of(fact)}, neutralised(f"Forgotten: {fact.text}"))
 
 
 def status_result(status: Status, ended: Report | RecollectError | None) -> ToolResult:
     """Return the result of memory_status, with the first files of long lists."""
-    stale = status.staleness
+    stale = status.stale
     shape: Shape = {
-        **status_json(status),
+        **json_of(status),
         "worker": _worker_json(ended),
         "stale": {
             "changed": list(stale.changed[:_MAX_FILES]),
             "changedCount": len(stale.changed),
             "gone": list(stale.gone[:_MAX_FILES]),
             "goneCount": len(stale.gone),
-            "failed": [failure_json(each) for each in stale.failed[:_MAX_FILES]],
+            "failed": as_json(stale.failed[:_MAX_FILES]),
             "failedCount": len(stale.failed),
         },
     }

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config.paths import PROJECT_FILE
+from recollect.shape import camel
 from recollect.shells.render.shared import diff_lines, overridden_lines, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from recollect.config.files import Locations, OpenClawImport, SettingChange, SettingState
     from recollect.errors import ConfigError
-    from recollect.shells.render.shared import Json, Line
+    from recollect.shape import Json
+    from recollect.shells.render.shared import Line
 
 
 def settings_text(shown: Sequence[SettingState]) -> Iterator[Line]:
@@ -32,11 +34,6 @@ def settings_text(shown: Sequence[SettingState]) -> Iterator[Line]:
         yield f"{each.key:<{widths[0]}}  {value:<{widths[1]}}  {each.origin}", ""
 
 
-def settings_json(shown: Sequence[SettingState]) -> Json:
-    """Return the contract of `config show --json`."""
-    return {"settings": [_state_json(each) for each in shown]}
-
-
 def locations_text(locations: Locations) -> Iterator[Line]:
     """Yield one line per path."""
     for name, path in _places(locations).items():
@@ -45,14 +42,12 @@ def locations_text(locations: Locations) -> Iterator[Line]:
 
 
 def locations_json(locations: Locations) -> Json:
-    """Return the contract of `config path --json`."""
+    """Return the JSON of `config path`."""
+    places = {camel(name.replace(" ", "_")): path for name, path in _places(locations).items()}
     return {
         "agent": locations.agent,
-        **{
-            _camel(name): {"path": str(path), "exists": path.exists()}
-            for name, path in _places(locations).items()
-        },
-        "problem": None if locations.problem is None else locations.problem.message,
+        **{name: {"path": path, "exists": path.exists()} for name, path in places.items()},
+        "problem": locations.problem,
     }
 
 
@@ -83,20 +78,6 @@ def change_remarks(change: SettingChange) -> Iterator[Line]:
         place = after.origin if after.origin.endswith(".toml") else f"the {after.origin}"
         yield f"`{change.key}` is also set in {place}, which wins: {_text(after.value)}.", "yellow"
     yield from problem_lines(change.problem)
-
-
-def change_json(change: SettingChange) -> Json:
-    """Return the contract of `config set --json`."""
-    return {
-        "key": change.key,
-        "file": str(change.file),
-        "written": change.written,
-        "before": None if change.before is None else _state_json(change.before),
-        "after": None if change.after is None else _state_json(change.after),
-        "changed": bool(change.diff),
-        "diff": change.diff or None,
-        "problem": None if change.problem is None else change.problem.message,
-    }
 
 
 def import_text(found: OpenClawImport, *, write: bool) -> Iterator[Line]:
@@ -136,33 +117,23 @@ def import_remarks(found: OpenClawImport) -> Iterator[Line]:
 
 
 def import_json(found: OpenClawImport) -> Json:
-    """Return the contract of `config import-openclaw --json`."""
+    """Return the JSON of `config import-openclaw`."""
     translation = found.translation
     return {
-        "file": str(translation.file),
+        "file": translation.file,
         "agent": translation.agent,
-        "agents": list(translation.agents),
-        "workspace": {"path": str(translation.workspace), "exists": translation.workspace.is_dir()},
-        "taken": [
-            {"key": each.key, "setting": each.setting, "value": each.value}
-            for each in translation.carried
-            if each.how is None
-        ],
-        "mapped": [
-            {"key": each.key, "setting": each.setting, "value": each.value, "how": each.how}
-            for each in translation.carried
-            if each.how is not None
-        ],
-        "notSupported": [
-            {"key": left.key, "reason": left.reason} for left in translation.unsupported
-        ],
-        "remarks": list(translation.remarks),
+        "agents": translation.agents,
+        "workspace": {"path": translation.workspace, "exists": translation.workspace.is_dir()},
+        "taken": [each for each in translation.carried if each.how is None],
+        "mapped": [each for each in translation.carried if each.how is not None],
+        "notSupported": translation.unsupported,
+        "remarks": translation.remarks,
         "settings": translation.changes,
-        "changes": dict(found.changes),
-        "userFile": str(found.file),
+        "changes": found.changes,
+        "userFile": found.file,
         "written": found.diff is not None,
         "diff": found.diff,
-        "overridden": dict(found.overridden),
+        "overridden": found.overridden,
     }
 
 
@@ -189,26 +160,6 @@ def _places(locations: Locations) -> dict[str, Path]:
         "cache": locations.cache,
         "models": locations.models,
     }
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split()
-    return first + "".join(word.capitalize() for word in rest)
-
-
-def _state_json(shown: SettingState) -> Json:
-    return {
-        "key": shown.key,
-        "value": _plain(shown.value),
-        "origin": shown.origin,
-        "default": _plain(shown.default),
-    }
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Path):
-        return str(value)
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _state(shown: SettingState | None) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from recollect.evaluate.cases import case_json, count_text
 from recollect.evaluate.metrics import DEPTH, FEW, MARKS
 from recollect.evaluate.run import best_first
+from recollect.shape import json_of
 from recollect.shells.render.shared import (
-    DIGITS,
     diff_lines,
     overridden_lines,
     plural,
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from recollect.evaluate.metrics import Interval
     from recollect.evaluate.run import CaseAnswer, Evaluation, Outcome, Summary
     from recollect.evaluate.tune import Tuning
-    from recollect.shells.render.shared import Json, Line
+    from recollect.shape import Json
+    from recollect.shells.render.shared import Line
     from recollect.types import Hit
 
 _NAME_CHARS = 15  # longer names of kinds and variants are cut, so that the table fits
@@ -77,15 +78,15 @@ def unfindable_lines(warnings: Sequence[str], *, cases_file: Path) -> Iterator[L
 
 
 def evaluation_json(evaluation: Evaluation) -> Json:
-    """Return the contract of `eval --json`."""
+    """Return the JSON of `eval`."""
     return {
-        "cases": str(evaluation.file),
-        "workspace": str(evaluation.workspace),
+        "cases": evaluation.file,
+        "workspace": evaluation.workspace,
         "count": evaluation.cases,
         "k": evaluation.k,
         "configured": evaluation.outcomes[0].run.variant.name,
         "variants": [_outcome_json(outcome) for outcome in evaluation.outcomes],
-        "warnings": list(evaluation.warnings),
+        "warnings": evaluation.warnings,
     }
 
 
@@ -110,25 +111,9 @@ def added_text(case: Case, *, file: Path, count: int | None) -> Iterator[Line]:
 
 
 def added_json(case: Case, *, file: Path, count: int | None, warnings: Sequence[str]) -> Json:
-    """Return the contract of `eval add --json`."""
-    return {
-        "added": count is not None,
-        "cases": str(file),
-        "count": count,
-        **case_json(case),
-        "warnings": list(warnings),
-    }
-
-
-def interval_json(interval: Interval | None) -> Json | None:
-    """Return a mean with its bounds."""
-    if interval is None:
-        return None
-    return {
-        "mean": round(interval.mean, DIGITS),
-        "low": round(interval.low, DIGITS),
-        "high": round(interval.high, DIGITS),
-    }
+    """Return the JSON of `eval add`."""
+    added = {"added": count is not None, "cases": file, "count": count}
+    return {**added, **case_json(case), "warnings": warnings}
 
 
 def interval_text(interval: Interval, *, sign: str = "") -> str:
@@ -246,37 +231,17 @@ def _outcome_json(outcome: Outcome) -> Json:
     return {
         "name": variant.name,
         "fusion": variant.fusion,
-        "legs": [leg.value for leg in variant.legs],
+        "legs": variant.legs,
         "ran": outcome.run.ran,
         "withoutVector": len(outcome.run.without_vector),
-        "overall": None if outcome.overall is None else _summary_json(outcome.overall),
-        "byKind": {kind: _summary_json(summary) for kind, summary in outcome.kinds.items()},
-        "gain": interval_json(outcome.gain),
-        "abstention": {
-            "confidentAnswerable": interval_json(outcome.abstention.trusted),
-            "unconfidentAbsent": interval_json(outcome.abstention.refused),
-            "auroc": outcome.abstention.auroc and round(outcome.abstention.auroc, DIGITS),
-        },
-        "perCase": [_answer_json(answer) for answer in outcome.run.answers],
-    }
-
-
-def _summary_json(summary: Summary) -> Json:
-    marks = {name: interval_json(interval) for name, interval in summary.marks.items()}
-    return {"cases": summary.cases, **marks}
-
-
-def _answer_json(answer: CaseAnswer) -> Json:
-    marks = answer.marks
-    return {
-        "line": answer.case.line,
-        **case_json(answer.case),
-        "ranks": list(answer.ranks),
-        "marks": marks and {name: round(getattr(marks, name), DIGITS) for name in MARKS},
-        "confident": answer.confident,
-        "mode": answer.mode.value,
-        "bestScore": round(answer.best_score, DIGITS),
-        "hits": [hit.citation for hit in answer.hits],
+        "overall": outcome.overall,
+        "byKind": outcome.kinds,
+        "gain": outcome.gain,
+        "abstention": outcome.abstention,
+        "perCase": [
+            {"line": each.case.line, **case_json(each.case), **json_of(each)}
+            for each in outcome.run.answers
+        ],
     }
 
 
@@ -334,19 +299,5 @@ def tuning_remarks(tuning: Tuning, *, warnings: Sequence[str], cases_file: Path)
 
 
 def tuning_json(tuning: Tuning, *, diff: str | None, warnings: Sequence[str]) -> Json:
-    """Return the contract of `tune --json`."""
-    return {
-        "cases": tuning.cases,
-        "trials": {name: round(worth, DIGITS) for name, worth in tuning.trials.items()},
-        "present": interval_json(tuning.present),
-        "chosen": interval_json(tuning.chosen),
-        "gain": interval_json(tuning.gain),
-        "best": tuning.best,
-        "proposal": dict(tuning.changes) or None,
-        "file": str(tuning.file),
-        "written": diff is not None,
-        "diff": diff,
-        "overridden": dict(tuning.overridden),
-        "withoutVector": tuning.without_vector,
-        "warnings": list(warnings),
-    }
+    """Return the JSON of `tune`."""
+    return {**json_of(tuning), "written": diff is not None, "diff": diff, "warnings": warnings}

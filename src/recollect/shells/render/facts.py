@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import failure_json, plural, warning_lines
+from recollect.records import dataclass
+from recollect.shape import Shape
+from recollect.shells.render.shared import plural, warning_lines
 from recollect.text.days import local_day
 
 if TYPE_CHECKING:
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
     from recollect.facts.likeness import Duplicate
     from recollect.facts.record import Fact
     from recollect.facts.remember import Remembered, Restored, Superseded
+    from recollect.facts.rules import Verdict
     from recollect.facts.transfer import ImportPlan
-    from recollect.shells.render.shared import Json, Line
+    from recollect.reports import Failure
+    from recollect.shape import Json
+    from recollect.shells.render.shared import Line
 
 _VERDICTS = {
     "add": "remembered{when}",
@@ -33,30 +38,94 @@ _VERDICTS = {
 }
 
 
-def fact_json(fact: Fact) -> Json:
-    """Return a fact as `facts export` writes it."""
-    from recollect.facts.transfer import as_fields  # noqa: PLC0415 - not needed for --help
+@dataclass(frozen=True, slots=True)
+class FactHistory:
+    """The JSON of `facts show`."""
 
-    return as_fields(fact)
-
-
-def facts_json(facts: Sequence[Fact]) -> Json:
-    """Return the contract of `facts show --json`."""
-    return {"facts": [fact_json(fact) for fact in facts]}
+    facts: tuple[Fact, ...]
 
 
-def listing_json(listing: Listing) -> Json:
-    """Return the contract of `facts list --json`."""
-    return {
-        "facts": [
-            {
-                **fact_json(fact),
-                "contradicts": [other.id for other in listing.contradicting.get(fact.id, ())],
-            }
-            for fact in listing.facts
-        ],
-        "problems": [failure_json(each) for each in listing.problems],
-    }
+@dataclass(frozen=True, slots=True)
+class ListedFact:
+    """A fact, and the ids of those that contradict it."""
+
+    shape = Shape(merged="fact")
+    fact: Fact
+    contradicts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactList:
+    """The JSON of `facts list`."""
+
+    facts: tuple[ListedFact, ...]
+    problems: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDuplicate:
+    """A fact that may say the same, and the command that merges the two."""
+
+    id: str
+    text: str
+    reason: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedFact:
+    """The JSON of `remember`: the fact, and what became of it."""
+
+    shape = Shape(merged="fact", null="reason")
+    fact: Fact
+    verdict: Verdict
+    reason: str
+    others: tuple[str, ...]
+    duplicates: tuple[NamedDuplicate, ...]
+    commands: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacingFact:
+    """The JSON of `facts supersede`: the fact that is valid now, and the one it replaced."""
+
+    shape = Shape(merged="by")
+    by: Fact
+    superseded: Fact
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredFact:
+    """The JSON of `facts supersede --undo`: the valid fact, and the ids of others."""
+
+    shape = Shape(merged="fact")
+    fact: Fact
+    restored_from: tuple[str, ...]
+    contradicts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenFact:
+    """The JSON of `facts forget`: the removed fact, and those that are valid again."""
+
+    forgotten: Fact
+    restored: tuple[Fact, ...]
+
+
+def listed(listing: Listing) -> FactList:
+    """Return the JSON of `facts list`."""
+    return FactList(
+        tuple(
+            ListedFact(fact, _ids(listing.contradicting.get(fact.id, ()))) for fact in listing.facts
+        ),
+        listing.problems,
+    )
+
+
+def _ids(facts: Iterable[Fact]) -> tuple[str, ...]:
+    return tuple(fact.id for fact in facts)
 
 
 def listing_text(
@@ -87,58 +156,47 @@ def listing_remarks(listing: Listing) -> Iterator[Line]:
         yield from warning_lines(f"{each.path} {each.reason}.", each.action)
 
 
-def remembered_json(remembered: Remembered, *, program: str) -> Json:
-    """Return the contract of `remember --json`: the fact and what happened to it."""
-    return {
-        **fact_json(remembered.fact),
-        "verdict": remembered.decision.verdict.value,
-        "reason": remembered.decision.reason or None,
-        "others": [fact.id for fact in remembered.decision.others],
-        "duplicates": [
-            _duplicate_json(each, kept=remembered.fact, program=program, merges_new=True)
-            for each in remembered.decision.duplicates
-        ],
-        "commands": [command for command, _ in _proposals(remembered, program)],
-        "notices": list(remembered_notices(remembered)),
-    }
+def remembered_fact(remembered: Remembered, *, program: str) -> RememberedFact:
+    """Return the JSON of `remember`."""
+    decision = remembered.decision
+    return RememberedFact(
+        remembered.fact,
+        decision.verdict,
+        decision.reason,
+        others=_ids(decision.others),
+        duplicates=_duplicates(remembered, program),
+        commands=tuple(command for command, _ in _proposals(remembered, program)),
+        notices=tuple(remembered_notices(remembered)),
+    )
 
 
-def _duplicate_json(
-    duplicate: Duplicate, *, kept: Fact, program: str, merges_new: bool = False
-) -> Json:
-    """Return a fact that says the same as another, and the command that merges them.
+def _duplicates(remembered: Remembered, program: str) -> tuple[NamedDuplicate, ...]:
+    """Return the facts that may say the same; merged with one, the new fact does not stay."""
+    return tuple(
+        _named(each, _supersede(remembered.fact, each.fact, program))
+        for each in remembered.decision.duplicates
+    )
 
-    Args:
-        duplicate: the fact.
-        kept: the other one.
-        program: how the command line is called.
-        merges_new: the other one is new, so the duplicate stays.
 
-    """
-    pair = (kept, duplicate.fact) if merges_new else (duplicate.fact, kept)
-    return {
-        "id": duplicate.fact.id,
-        "text": duplicate.fact.text,
-        "reason": duplicate.reason,
-        "command": _supersede(*pair, program),
-    }
+def _named(duplicate: Duplicate, command: str) -> NamedDuplicate:
+    return NamedDuplicate(duplicate.fact.id, duplicate.fact.text, duplicate.reason, command)
 
 
 def groups_json(groups: Sequence[DuplicateGroup], *, dry_run: bool, program: str) -> Json:
-    """Return the contract of `facts consolidate --json`."""
+    """Return the JSON of `facts consolidate`."""
     return {
         "dryRun": dry_run,
         "groups": [
             {
-                "kept": fact_json(group.kept),
+                "kept": group.kept,
                 "duplicates": [
-                    _duplicate_json(each, kept=group.kept, program=program)
+                    _named(each, _supersede(each.fact, group.kept, program))
                     for each in group.duplicates
                 ],
                 "merged": group.is_merged,
-                "commands": [_undo(each.fact, program) for each in group.duplicates]
-                if group.is_merged
-                else [],
+                "commands": [
+                    _undo(each.fact, program) for each in group.duplicates if group.is_merged
+                ],
             }
             for group in groups
         ],
@@ -248,23 +306,9 @@ def _undo(old: Fact, program: str) -> str:
     return f"{program} facts supersede --undo {old.id}"
 
 
-def contradiction_json(remembered: Remembered, *, program: str) -> Json:
-    """Return a contradiction as part of `ingest --json`."""
-    return {
-        "fact": fact_json(remembered.fact),
-        "others": [fact_json(other) for other in remembered.decision.others],
-        "reason": remembered.decision.reason or None,
-        "commands": [command for command, _ in _proposals(remembered, program)],
-    }
-
-
-def superseded_json(done: Superseded, *, program: str) -> Json:
-    """Return the contract of `facts supersede --json`: the valid fact and the superseded one."""
-    return {
-        **fact_json(done.by),
-        "superseded": fact_json(done.old),
-        "commands": [_undo(done.old, program)],
-    }
+def replacing_fact(done: Superseded, *, program: str) -> ReplacingFact:
+    """Return the JSON of `facts supersede`."""
+    return ReplacingFact(done.by, done.old, (_undo(done.old, program),))
 
 
 def superseded_text(done: Superseded, *, program: str) -> Iterator[Line]:
@@ -275,13 +319,10 @@ def superseded_text(done: Superseded, *, program: str) -> Iterator[Line]:
     yield f"  → `{_undo(done.old, program)}` undoes that.", "yellow"
 
 
-def restored_json(done: Restored, listing: Listing) -> Json:
-    """Return the contract of `facts supersede --undo --json`."""
-    return {
-        **fact_json(done.fact),
-        "restoredFrom": [other.id for other in done.others],
-        "contradicts": [other.id for other in listing.contradicting.get(done.fact.id, ())],
-    }
+def restored_fact(done: Restored, listing: Listing) -> RestoredFact:
+    """Return the JSON of `facts supersede --undo`."""
+    others = listing.contradicting.get(done.fact.id, ())
+    return RestoredFact(done.fact, _ids(done.others), _ids(others))
 
 
 def restored_text(done: Restored, listing: Listing, *, program: str) -> Iterator[Line]:
@@ -295,11 +336,6 @@ def restored_text(done: Restored, listing: Listing, *, program: str) -> Iterator
         yield from facts_text(done.others)
     for other in listing.contradicting.get(done.fact.id, ()):
         yield f"  → `{_supersede(done.fact, other, program)}` if they contradict.", "yellow"
-
-
-def forgotten_json(fact: Fact, restored: Sequence[Fact]) -> Json:
-    """Return the contract of `facts forget --json`."""
-    return {"forgotten": fact_json(fact), "restored": [fact_json(each) for each in restored]}
 
 
 def forgotten_text(fact: Fact, restored: Sequence[Fact]) -> Iterator[Line]:
@@ -335,14 +371,6 @@ def _about(fact: Fact) -> str:
     return f"{', '.join(filter(None, about))}{since}{_until(fact)}{ended}"
 
 
-def pruned_json(pruned: Sequence[Pruned], *, dry_run: bool) -> Json:
-    """Return the contract of `facts prune --json`."""
-    return {
-        "dryRun": dry_run,
-        "pruned": [{"reason": each.reason.value, **fact_json(each.fact)} for each in pruned],
-    }
-
-
 def pruned_text(pruned: Sequence[Pruned], *, dry_run: bool) -> Iterator[Line]:
     """Yield what `facts prune` prints."""
     yield f"{len(pruned)} {'would be removed' if dry_run else 'removed'}", ""
@@ -351,14 +379,13 @@ def pruned_text(pruned: Sequence[Pruned], *, dry_run: bool) -> Iterator[Line]:
 
 
 def import_json(plan: ImportPlan) -> Json:
-    """Return the contract of `facts import --json`."""
+    """Return the JSON of `facts import`."""
     return {
-        "added": [fact.id for fact in plan.added],
-        "same": [fact.id for fact in plan.same],
-        "differing": [fact.id for fact in plan.differing],
+        "added": _ids(plan.added),
+        "same": _ids(plan.same),
+        "differing": _ids(plan.differing),
         "contradicting": [
-            {"id": fact.id, "others": [other.id for other in others]}
-            for fact, others in plan.contradicting
+            {"id": fact.id, "others": _ids(others)} for fact, others in plan.contradicting
         ],
     }
 
@@ -376,14 +403,11 @@ def import_text(plan: ImportPlan, *, program: str) -> Iterator[Line]:
 
 
 def plan_json(plan: ExtractionPlan) -> Json:
-    """Return the contract of `ingest --dry-run --json`."""
+    """Return the JSON of `ingest --dry-run`."""
     return {
         "dryRun": True,
-        "files": [
-            {"path": each.path, "new": each.is_new, "blocks": each.block_count}
-            for each in plan.files
-        ],
-        "unchanged": list(plan.unchanged),
+        "files": plan.files,
+        "unchanged": plan.unchanged,
         "requests": len(plan.batches),
         "inputTokens": plan.input_tokens,
         "outputTokens": plan.output_tokens,
@@ -401,7 +425,7 @@ def plan_text(plan: ExtractionPlan) -> Iterator[Line]:
 
 
 def extracted_json(done: Extracted, *, program: str) -> Json:
-    """Return the contract of `ingest --json`."""
+    """Return the JSON of `ingest`."""
     return {
         "dryRun": False,
         "files": len(done.plan.files),
@@ -412,12 +436,18 @@ def extracted_json(done: Extracted, *, program: str) -> Json:
         "forgotten": [{"text": fact.text, "source": fact.source} for fact in done.forgotten],
         "contradicting": len(done.contradicting),
         "contradictions": [
-            contradiction_json(each, program=program) for each in done.contradicting
+            {
+                "fact": each.fact,
+                "others": each.decision.others,
+                "reason": each.decision.reason or None,
+                "commands": [command for command, _ in _proposals(each, program)],
+            }
+            for each in done.contradicting
         ],
         "suspicious": done.suspicious,
         "skipped": done.skipped,
-        "failed": [{"reason": each.reason, "action": each.action} for each in done.failures],
-        "notices": list(done.notices),
+        "failed": done.failures,
+        "notices": done.notices,
         "inputTokens": done.input_tokens,
         "outputTokens": done.output_tokens,
     }

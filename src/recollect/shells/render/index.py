@@ -4,43 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import (
-    degraded_json,
-    failure_json,
-    plural,
-    warning_lines,
-)
+from recollect.shape import json_of
+from recollect.shells.render.shared import plural, warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.reports import Report, Verification
-    from recollect.shells.render.shared import Json, Line
-
-
-def report_json(report: Report) -> Json:
-    """Return the contract of `index --json`."""
-    return {
-        "added": report.added,
-        "changed": report.changed,
-        "moved": report.moved,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "failed": [failure_json(failure) for failure in report.failed],
-        "chunks": report.chunks,
-        "embedded": report.embedded,
-        "reused": report.reused,
-        "tokens": report.tokens,
-        "pending": report.pending,
-        "degraded": degraded_json(report.degraded),
-        "notices": list(report.notices),
-        "tookMs": round(report.took_ms, 1),
-    }
+    from recollect.shape import Json
+    from recollect.shells.render.shared import Line
 
 
 def outcome_json(report: Report) -> Json:
     """Return the report without its counts, which are of all scopes together."""
-    told = report_json(report)
+    told = json_of(report)
     return {name: told[name] for name in ("failed", "degraded", "notices", "tookMs")}
 
 
@@ -75,19 +52,6 @@ def report_remarks(report: Report) -> Iterator[Line]:
         is_new = report.pending == report.chunks and not report.embedded
         what = "Indexed for keyword search only" if is_new else "Not everything is embedded"
         yield from warning_lines(f"{what}: {why.reason}", why.action)
-
-
-def verification_json(verification: Verification) -> Json:
-    """Return the contract of `verify --json`."""
-    return {
-        "ok": not verification.differences,
-        "files": verification.files,
-        "chunks": verification.chunks,
-        "vectors": verification.vectors,
-        "pending": verification.pending,
-        "differences": [failure_json(each) for each in verification.differences],
-        "notices": list(verification.notices),
-    }
 
 
 def verification_text(verification: Verification) -> Iterator[Line]:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.install import Installed
-    from recollect.shells.render.shared import Json, Line
+    from recollect.shape import Json
+    from recollect.shells.render.shared import Line
 
 _LINE_CHARS = 200  # some programs write their whole file on one line
 
@@ -53,21 +54,21 @@ def installed_remarks(installed: Installed) -> Iterator[Line]:
 
 
 def installed_json(installed: Installed) -> Json:
-    """Return the contract of `install --json`."""
+    """Return the JSON of `install`."""
     command, arguments = installed.launch.server
     starts = installed.agent.starts_recollect
     return {
         "agent": installed.agent.name,
-        "scope": installed.scope.value,
-        "workspace": str(installed.workspace),
+        "scope": installed.scope,
+        "workspace": installed.workspace,
         "undo": installed.is_undo,
         "written": installed.is_written,
         "command": [command, *arguments] if starts else None,
-        "env": dict(installed.launch.environ) if starts else {},
+        "env": installed.launch.environ if starts else {},
         "ownCommand": installed.own_command,
         "files": [
             {
-                "path": str(each.file),
+                "path": each.file,
                 "changed": each.is_change,
                 "exists": each.after is not None,
                 "diff": each.diff or None,

@@ -1,4 +1,4 @@
-"""What was pushed, as JSON and as text."""
+"""What was pushed, as text."""
 
 from __future__ import annotations
 
@@ -10,21 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.hosting.push import PushReport
-    from recollect.shells.render.shared import Json
-
-
-def push_json(report: PushReport) -> Json:
-    """Return the JSON of `push`."""
-    return {
-        "sent": report.sent,
-        "deleted": report.deleted,
-        "unchanged": report.unchanged,
-        "redacted": report.redacted,
-        "failed": [
-            {"path": each.path, "reason": each.reason, "action": each.action}
-            for each in report.failed
-        ],
-    }
 
 
 def push_text(report: PushReport, *, dry_run: bool) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import DIGITS, degraded_json, warning_lines
+from recollect.shells.render.shared import warning_lines
 from recollect.types import HEADING_SEPARATOR, Leg, Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.reports import Excerpt, Recalled
-    from recollect.shells.render.shared import Json, Line, MarkedLine
-    from recollect.types import Hit, Repeat, Results, Trace
+    from recollect.shells.render.shared import Line, MarkedLine
+    from recollect.types import Hit, Results, Trace
 
 _MOST_ROWS = 3  # of a hit
 _SCREEN_ROWS = 21
@@ -21,118 +21,12 @@ _LEAST_ROOM = 12  # for a heading
 _NAMED = 5  # other places of one hit that the text names; --json has all
 
 
-def results_json(results: Results) -> Json:
-    """Return the contract of `search --json`."""
-    return {
-        "results": [hit_json(hit) for hit in results.hits],
-        "query": results.query,
-        "mode": results.mode.value,
-        "provider": results.provider,
-        "model": results.model,
-        "fusion": results.fusion,
-        "degraded": degraded_json(results.degraded),
-        "confident": results.confident,
-        "confidence": round(results.confidence, DIGITS),
-        "notices": list(results.notices),
-        "tookMs": round(results.took_ms, 1),
-    }
-
-
-def hit_json(hit: Hit) -> Json:
-    """Return one result of `search --json`."""
-    shape: dict[str, object] = {
-        "path": hit.path,
-        "startLine": hit.start_line,
-        "endLine": hit.end_line,
-        "score": round(hit.score, DIGITS),
-        "vectorScore": _rounded(hit.vector_score),
-        "textScore": _rounded(hit.text_score),
-        "snippet": hit.snippet,
-        "source": hit.source.value,
-        "citation": hit.citation,
-        "heading": list(hit.heading),
-        "date": hit.date.isoformat() if hit.date else None,
-    }
-    if hit.speaker is not None:
-        shape["speaker"] = hit.speaker
-        shape["time"] = hit.moment
-    if hit.fact is not None:
-        shape["fact"] = {
-            "id": hit.fact.id,
-            "scope": hit.fact.scope,
-            "validFrom": hit.fact.since.isoformat() if hit.fact.since else None,
-            "validUntil": hit.fact.until.isoformat() if hit.fact.until else None,
-            "supersededBy": hit.fact.superseded_by or None,
-        }
-    if hit.superseded_by is not None:
-        shape["supersededBy"] = hit.superseded_by
-    if hit.also_in:
-        shape["alsoIn"] = [_repeat_json(repeat) for repeat in hit.also_in]
-    if hit.trace is not None:
-        shape["explain"] = trace_json(hit.trace)
-    return shape
-
-
-def _repeat_json(repeat: Repeat) -> Json:
-    return {
-        "path": repeat.path,
-        "startLine": repeat.start_line,
-        "endLine": repeat.end_line,
-        "citation": repeat.citation,
-    }
-
-
-def trace_json(trace: Trace) -> Json:
-    """Return how a score was computed: the parts from legs to rerank add up to it."""
-    return {
-        "legs": {
-            name: {
-                "rank": leg.rank,
-                "raw": leg.raw,
-                "normalised": leg.normalised,
-                "contribution": leg.contribution,
-            }
-            for name, leg in trace.legs.items()
-        },
-        "source": trace.source,
-        "exact": trace.exact,
-        "decay": trace.decay,
-        "rerank": trace.rerank,
-        "ageDays": trace.age_days,
-        "similarity": trace.similarity,
-        "place": trace.place,
-    }
-
-
-def excerpt_json(excerpt: Excerpt) -> Json:
-    """Return the contract of `get --json`."""
-    return {
-        "path": excerpt.path,
-        "from": excerpt.start_line,
-        "lines": excerpt.lines,
-        "text": excerpt.text,
-        "truncated": excerpt.next_line is not None,
-        "nextFrom": excerpt.next_line,
-    }
-
-
 def excerpt_remarks(excerpt: Excerpt) -> Iterator[Line]:
     """Yield where to read on, or that there is nothing to read."""
     if not excerpt.lines:
         yield f"{excerpt.path} has no line {excerpt.start_line}.", ""
     elif excerpt.next_line is not None:
         yield f"There is more: {excerpt.path}:{excerpt.next_line}", ""
-
-
-def recalled_json(recalled: Recalled) -> Json:
-    """Return the contract of `recall --json`."""
-    return {
-        "block": recalled.block,
-        "tokens": recalled.tokens,
-        "citations": [hit.citation for hit in recalled.hits],
-        "reason": recalled.reason or None,
-        "notices": list(recalled.results.notices),
-    }
 
 
 def recalled_remarks(recalled: Recalled) -> Iterator[Line]:
@@ -272,7 +166,3 @@ def _what_failed(leg: str, results: Results) -> str:
 def _continued(reason: str) -> str:
     """Return a sentence as it continues another one, after a colon."""
     return f"the {reason.removeprefix('The ')}" if reason.startswith("The ") else reason
-
-
-def _rounded(score: float | None) -> float | None:
-    return None if score is None else round(score, DIGITS)

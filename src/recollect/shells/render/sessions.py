@@ -5,46 +5,18 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import failure_json, warning_lines
+from recollect.shells.render.shared import warning_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from recollect.reports import Failure, SessionStatus
-    from recollect.shells.render.shared import Json, Line
+    from recollect.shells.render.shared import Line
 
 _ENABLE = (
     'Set sources = ["memory", "sessions"] in your settings:'
     " `recollect config set sources memory,sessions`."
 )
-
-
-def list_json(
-    sessions: Sequence[SessionStatus],
-    failures: Sequence[Failure],
-    *,
-    forgotten: Collection[str],
-    is_searched: bool,
-) -> Json:
-    """Return the contract of `sessions list --json`."""
-    return {
-        "searched": is_searched,
-        "sessions": [
-            {
-                "path": each.path,
-                "file": each.file,
-                "format": each.format,
-                "title": each.title or None,
-                "changed": each.changed.isoformat() if each.changed else None,
-                "bytes": each.size_bytes,
-                "state": state_of(each),
-                "imported": each.is_imported,
-            }
-            for each in sessions
-        ],
-        "forgotten": sorted(forgotten),
-        "failed": [failure_json(failure) for failure in failures],
-    }
 
 
 def list_text(
@@ -58,7 +30,7 @@ def list_text(
             f'"{each.title}"' if each.title else "",
             each.changed.isoformat() if each.changed else "",
             f"{max(1, round(each.size_bytes / 1e3))} kB",
-            state_of(each),
+            each.state,
             "imported" if each.is_imported else "",
         )
         yield f"{each.path}  {', '.join(filter(None, about))}", ""
@@ -118,12 +90,3 @@ def restored_text(paths: Sequence[str], *, existing: Collection[str]) -> Iterato
 
 def _undo(path: str, program: str) -> str:
     return f"{program} sessions forget --undo {shlex.quote(path)}"
-
-
-def state_of(session: SessionStatus) -> str:
-    """Return the state of a transcript in a word or two."""
-    if session.is_forgotten:
-        return "forgotten"
-    if session.excluded:
-        return f"left out: {session.excluded}"
-    return "indexed" if session.is_indexed else "not indexed"

@@ -1,4 +1,4 @@
-"""What all reports share: their types, failures, diffs."""
+"""What all reports share: their types, warnings, diffs."""
 
 from __future__ import annotations
 
@@ -8,34 +8,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from recollect.reports import Difference, Failure
-    from recollect.types import Degradation
-
-    Json = Mapping[str, object]
     Line = tuple[str, str]
     """A line of text and the name of its style."""
     MarkedLine = tuple[str | Sequence[Line], str]
     """The same, or a line of parts that have their own styles."""
 
-DIGITS = 4  # beyond this, a score is noise
 _DIFF_STYLES = {"+": "green", "-": "red"}
-
-
-def failure_json(failure: Failure | Difference) -> Json:
-    """Return a file with a problem, what it is, and what to do."""
-    return {"path": failure.path, "reason": failure.reason, "action": failure.action}
-
-
-def degradation_json(why: Degradation) -> Json:
-    """Return a reason and what to do about it."""
-    return {"reason": why.reason, "action": why.action}
-
-
-def degraded_json(degraded: Mapping[str, Degradation] | None) -> Json | None:
-    """Return the legs that did not run, with the reasons; None if all did."""
-    if not degraded:
-        return None
-    return {"legs": {leg: degradation_json(why) for leg, why in degraded.items()}}
 
 
 def warning_lines(reason: str, action: str, *, indent: str = "") -> Iterator[Line]:

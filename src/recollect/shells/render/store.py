@@ -1,4 +1,4 @@
-"""Databases and copies of memories, as text and JSON."""
+"""Databases and copies of memories, as text."""
 
 from __future__ import annotations
 
@@ -10,22 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.reports import BuiltIndexes, CopiedMemory, DatabaseStatus
-
-
-def database_json(status: DatabaseStatus) -> dict[str, object]:
-    """Return the JSON of `store status`."""
-    return {
-        "location": status.location,
-        "server": status.server,
-        "extensions": dict(status.extensions),
-        "unused": dict(status.unused),
-        "version": status.version,
-        "newest": status.newest,
-        "guarded": status.is_guarded,
-        "openTemp": status.has_open_temp,
-        "groups": dict(status.groups),
-        "rows": dict(status.rows),
-    }
 
 
 def database_text(status: DatabaseStatus) -> str:
@@ -49,11 +33,6 @@ def database_text(status: DatabaseStatus) -> str:
     return "\n".join(lines)
 
 
-def prepared_json(status: DatabaseStatus, applied: Sequence[str]) -> dict[str, object]:
-    """Return the JSON of `store init` and `store migrate`."""
-    return {"applied": list(applied), **database_json(status)}
-
-
 def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
     """Return the lines of `store init` and `store migrate`."""
     done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
@@ -61,25 +40,9 @@ def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
     return f"{done}\n{role}\n{database_text(status)}"
 
 
-def indexed_json(done: BuiltIndexes) -> dict[str, object]:
-    """Return the JSON of `store index`."""
-    return {"built": done.built, "dropped": done.dropped}
-
-
 def indexed_text(done: BuiltIndexes) -> str:
     """Return the line of `store index`."""
     return f"Vector indexes: {done.built} built, {done.dropped} dropped."
-
-
-def copied_json(copied: CopiedMemory, *, agent: str) -> dict[str, object]:
-    """Return the JSON of `store copy`."""
-    return {
-        "agent": agent,
-        "documents": copied.documents,
-        "chunks": copied.chunks,
-        "vectors": copied.vectors,
-        "verified": True,
-    }
 
 
 def copied_text(copied: CopiedMemory, *, agent: str) -> str:

@@ -1,4 +1,4 @@
-"""The tokens of memories as JSON and as text."""
+"""The tokens of memories as text."""
 
 from __future__ import annotations
 
@@ -9,20 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from recollect.hosting.tokens import Token
-    from recollect.shells.render.shared import Json
-
-
-def token_json(token: Token) -> Json:
-    """Return what may be known of a token."""
-    return {
-        "id": token.id,
-        "memory": token.agent,
-        "label": token.label,
-        "scopes": None if token.scopes is None else sorted(token.scopes),
-        "readOnly": token.is_read_only,
-        "created": token.created.isoformat(timespec="seconds"),
-        "expires": token.expires.isoformat(timespec="seconds") if token.expires else None,
-    }
 
 
 def created_text(token: Token, *, text: str) -> Iterator[tuple[str, str]]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.shells.render.shared import DIGITS
 from recollect.types import HEADING_SEPARATOR
 
 if TYPE_CHECKING:
     from recollect.reports import Status
-    from recollect.shells.render.shared import Json
+    from recollect.shape import Json
     from recollect.types import Hit
 
 _ATTRIBUTE_CHARS = 512  # the API's limit
@@ -25,21 +24,21 @@ def vector_store_json(status: Status, *, created_at: int, active_at: int, is_beh
         is_behind: whether there are changes that are not indexed yet.
 
     """
-    failed = len(status.staleness.failed)
-    waiting = len(status.staleness.changed)
+    failed = len(status.stale.failed)
+    waiting = len(status.stale.changed)
     return {
         "id": status.agent,
         "object": "vector_store",
         "created_at": created_at,
         "last_active_at": active_at,
         "name": status.agent,
-        "usage_bytes": status.store.size_bytes,
+        "usage_bytes": status.index.size_bytes,
         "file_counts": {
             "in_progress": waiting,
-            "completed": status.store.documents,
+            "completed": status.index.documents,
             "failed": failed,
             "cancelled": 0,
-            "total": status.store.documents + waiting + failed,
+            "total": status.index.documents + waiting + failed,
         },
         "status": "in_progress" if is_behind else "completed",
         "metadata": {},
@@ -66,7 +65,7 @@ def found_json(hit: Hit) -> Json:
     return {
         "file_id": hit.path,
         "filename": hit.path,
-        "score": round(hit.score, DIGITS),
+        "score": round(hit.score, 4),
         "attributes": attributes,
         "content": [{"type": "text", "text": hit.text or hit.snippet}],
     }
