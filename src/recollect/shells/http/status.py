@@ -136,61 +136,6 @@ def _gauges(state: ServerState, size: Status | None) -> Iterator[str]:
         yield from gauge("recollect_index_pending", "Chunks without a vector yet.", vector.pending)
         yield from gauge("recollect_index_bytes", "Size of the index file.", index.size_bytes)
     last = state.memory.last_sync
-    if last.at is None:
-        status = "starting"
-    else:
-        is_degraded = state.is_degraded or last.error or (last.report and last.report.degraded)
-        status = "degraded" if is_degraded else "ok"
-    return {"status": status, "version": __version__, "worker": state.memory.state}
-
-
-async def status(state: ServerState, given: StatusParameters) -> Json:
-    """Show what is indexed, which provider embeds it, what is stale, and the worker."""
-    run = state.memory.run if given.deep else state.memory.read
-    found = await run(lambda memory: memory.status(deep=given.deep))
-    last = state.memory.last_sync
-    error = last.error
-    shown = json_of if state.scopes.names is None else outcome_json
-    worker = {
-        "state": state.memory.state,
-        "lastReport": shown(last.report) if last.report else None,
-        "lastError": None
-        if error is None
-        else {"type": error.kind, "message": error.message, "action": error.action},
-        "lastSyncAt": last.at.isoformat(timespec="seconds") if last.at else None,
-    }
-    return {**json_of(found), "worker": worker}
-
-
-async def sync(state: ServerState, _: NoParameters) -> Json:
-    """Start a background sync of the index with the files."""
-    if not state.memory.wake_worker():
-        raise state.memory.last_sync.error or RequestError(
-            503, "stopping", "The server is stopping.", action="Try again when it is back."
-        )
-    return {"started": True}
-
-
-async def metrics(state: ServerState, _: NoParameters) -> Response:
-    """Return counters in Prometheus' text format."""
-    lines = [*state.metrics.lines(), *_gauges(state, await state.index_size())]
-    return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
-
-
-def _gauges(state: ServerState, size: Status | None) -> Iterator[str]:
-    if size is not None:
-        yield from gauge(
-            "recollect_index_documents", "Documents in the index.", size.index.documents
-        )
-        yield from gauge("recollect_index_chunks", "Chunks in the index.", size.index.chunks)
-        yield from gauge(
-            "recollect_index_vectors", "Chunks that have a vector.", size.legs.vector.chunks
-        )
-        yield from gauge(
-            "recollect_index_pending", "Chunks without a vector yet.", size.legs.vector.pending
-        )
-        yield from gauge("recollect_index_bytes", "Size of the index file.", size.index.size_bytes)
-    last = state.memory.last_sync
     if last.at is not None:
         yield from gauge(
             "recollect_last_sync_timestamp_seconds",
