@@ -31,7 +31,7 @@ def test_a_field_is_a_member_in_camel_case_and_what_does_not_apply_is_left_out()
 
 
 def test_legs_that_did_not_run_are_named_with_why() -> None:
-    why = {Leg.VECTOR: Degradation("Gone.", "Wait.")}
+    why = {"vector": Degradation("Gone.", "Wait.")}
     results = Results((), "q", Mode.KEYWORD, None, None, "rrf", False, 1.26, degraded=why)
 
     expected = {"legs": {"vector": {"reason": "Gone.", "action": "Wait."}}}
