@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from tests.support.commands import recollect_command
 
-from recollect.config.peek import peek
 from recollect.errors import ConfigError
 from recollect.memory import Memory
 
@@ -398,15 +397,6 @@ def test_settings_that_would_take_forever_are_refused_in_a_sentence(
         Memory.open(workspace, environ=environ)
 
     assert len(caught.value.message) < 1_000
-
-
-def test_names_of_a_memory_folder_outside_are_not_told(
-    workspace: Path, outside: Path, environ: dict[str, str]
-) -> None:
-    (workspace / "memory").rmdir()
-    (workspace / "memory").symlink_to(outside)
-
-    assert 0 == peek(workspace, environ=environ).others
 
 
 def test_many_traps_do_not_flood_every_answer(

@@ -11,7 +11,6 @@ from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.evaluate.cases import read_cases
-from recollect.shells.mcp.handshake import answer_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,29 +56,6 @@ def test_a_place_may_have_a_line_break_in_its_name(tmp_path: Path) -> None:
     [case] = read_cases(file)
 
     assert [("a\nb.md", 3)] == [(place.path, place.first_line) for place in case.expected]
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"method": ["initialize"], "params": {}, "id": 1},
-        {"method": {"a": 1}, "params": {}, "id": 1},
-    ],
-)
-def test_a_first_message_of_the_wrong_type_is_left_to_the_sdk(message: dict[str, object]) -> None:
-    assert None is answer_first(json.dumps({"jsonrpc": "2.0", **message}).encode(), instructions="")
-
-
-def test_a_first_message_may_have_an_id_that_is_not_valid_unicode() -> None:
-    params = {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "a", "version": "1"},
-    }  # fmt: skip
-    message = {"jsonrpc": "2.0", "id": "\ud800", "method": "initialize", "params": params}
-    answer = answer_first(json.dumps(message).encode(), instructions="")
-
-    assert answer is not None
-    assert "\ud800" == json.loads(answer.line)["id"]
 
 
 def test_a_line_of_a_million_spaces_in_a_file_of_facts_is_read_in_a_moment(

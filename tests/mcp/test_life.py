@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-HEAVY = {"numpy", "onnxruntime", "apsw", "httpx", "mcp", "mcp_types", "pydantic", "starlette"}
-
 
 def call(asked: int, tool: str, **arguments: object) -> dict[str, object]:
     params = {"name": tool, "arguments": arguments}
@@ -53,28 +51,6 @@ def greet(server: Raw) -> None:
     server.say(INITIALIZE)
     assert server.hear()["result"]["serverInfo"]["name"] == "recollect"
     server.say(INITIALIZED)
-
-
-def test_nothing_heavy_is_loaded_before_the_handshake_is_answered(sample: Path) -> None:
-    code = f"""
-import json, os, sys
-from recollect.shells.cli import cli
-from recollect.shells.mcp.stdio import StdioTransport
-def send(self, line):
-    os.write(2, json.dumps(sorted({{name.split(".")[0] for name in sys.modules}})).encode())
-    os._exit(0)
-StdioTransport.send = send
-cli.main(["mcp", "-w", {str(sample)!r}], standalone_mode=False)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=json.dumps(INITIALIZE).encode() + b"\n",
-        capture_output=True,
-        check=True,
-        timeout=PATIENCE_SECONDS,
-    )
-
-    assert set() == HEAVY & set(json.loads(done.stderr))
 
 
 def test_the_handshake_and_the_tools_do_not_wait_for_the_memory(
@@ -94,24 +70,15 @@ def test_the_handshake_and_the_tools_do_not_wait_for_the_memory(
     assert 5 == len(listed["result"]["tools"])
 
 
-def test_instructions_say_what_is_there_and_what_is_missing(
-    write: Callable[[str, str], Path], workspace: Path, plain: Mapping[str, str]
-) -> None:
-    write("MEMORY.md", "# Memory\n")
-    write("memory/2026-01-05.md", "One.\n")
-    write("memory/2026-02-07.md", "Two.\n")
+def test_instructions_name_the_memory(workspace: Path, plain: Mapping[str, str]) -> None:
     said: list[str] = []
 
     async def conversation(client: Client) -> None:
         said.append(client.instructions or "")
-        await synced(client)
 
     talk(workspace, plain, conversation)
-    talk(workspace, plain, conversation)
 
-    assert "2 daily notes (2026-01-05 to 2026-02-07) and 1 other note" in said[0]
-    assert "It is being indexed for the first time." in said[0]
-    assert "first time" not in said[1]
+    assert said[0].startswith(f'This is the user\'s memory "{workspace.name}". Before you answer')
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -235,13 +202,13 @@ def test_whatever_else_prints_does_not_reach_the_client(
     code = (
         "import os\n"
         "from recollect.shells.cli import cli\n"
-        "from recollect.shells.mcp import stdio\n"
-        "real = stdio.answer_first\n"
+        "from recollect.shells.mcp import conversation\n"
+        "real = conversation._parsed\n"
         "def loud(*args, **options):\n"
         "    print('stray', flush=True)\n"
         "    os.system('echo child')\n"
         "    return real(*args, **options)\n"
-        "stdio.answer_first = loud\n"
+        "conversation._parsed = loud\n"
         f"cli.main(['mcp', '-w', {str(sample)!r}], standalone_mode=False)\n"
     )
     done = subprocess.run(

@@ -20,7 +20,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import AsyncMemory, Memory
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.handshake import make_options
+from recollect.shells.mcp.options import make_options
 from recollect.shells.mcp.resources import Resources, uri_of
 from recollect.shells.mcp.tools import TOOLS
 from recollect.shells.serving import ServedMemory

@@ -62,7 +62,6 @@ from recollect.shells.http.models import read_parameters
 from recollect.shells.http.operations import OPERATIONS
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.conversation import _parsed
-from recollect.shells.mcp.handshake import answer_first
 from recollect.shells.mcp.resources import path_of, uri_of
 from recollect.shells.mcp.tools import tools_for
 from recollect.shells.parse import parse_location
@@ -342,14 +341,13 @@ def openclaw_config(choices: Choices) -> None:
     assert found.agents
 
 
-@target("shells/mcp/handshake.py", "shells/mcp/tools.py", "shells/mcp/arguments.py", share=190)
+@target("shells/mcp/conversation.py", "shells/mcp/tools.py", "shells/mcp/arguments.py", share=190)
 def mcp_line(choices: Choices) -> None:
     if choices.below(4) == 0:
         line = choices.rest()
     else:
         sample = choices.one_of((INITIALIZE, DISCOVER, CALL))
         line = json.dumps(choices.changed(sample)).encode()
-    answer_first(line, instructions="x")
     _parsed(line)
 
 

@@ -41,7 +41,7 @@ def install_command(
     AGENT is claude, codex, cursor, vscode, openclaw or hermes. Each changed file is shown as a
     diff. `install git` makes git merge the facts of several machines.
     """
-    from recollect.config.peek import peek  # noqa: PLC0415 - not needed for --help
+    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415 - not needed for --help
     from recollect.install import Installer, InstallScope  # noqa: PLC0415
 
     installer = Installer.find(
@@ -52,7 +52,7 @@ def install_command(
         index_agent=options.agent,
         config_file=options.config_file,
     )
-    trouble = None if undo else peek(installer.workspace).trouble
+    trouble = None if undo else wrong_folder(installer.workspace)
     if trouble is not None:
         notify(trouble)
     run = installer.undo if undo else installer.install

@@ -81,7 +81,7 @@ def serve_command(
         _serve_memories(options, settings)
         return
     from recollect.async_memory import AsyncMemory  # noqa: PLC0415 - not needed for --help
-    from recollect.config.peek import peek  # noqa: PLC0415
+    from recollect.config.wrong_folder import wrong_folder  # noqa: PLC0415
     from recollect.facts.scope import FactScope  # noqa: PLC0415
     from recollect.shells.guard import read_token, require_token  # noqa: PLC0415
     from recollect.shells.http.server import ServeOptions, serve  # noqa: PLC0415
@@ -91,7 +91,7 @@ def serve_command(
     token = read_token(os.environ, file=token_file)
     require_token(host, token=token)
     visible = frozenset(str(FactScope.parse(scope)) for scope in scopes) or None
-    trouble = peek(options.workspace, agent=options.agent).trouble
+    trouble = wrong_folder(options.workspace, agent=options.agent)
     if trouble is not None:
         notify(trouble)
 
@@ -196,7 +196,7 @@ def mcp_command(
     names: tuple[str, ...],
 ) -> None:
     """Serve the memory to an agent over MCP, until the agent disconnects."""
-    from recollect.shells.mcp.handshake import make_options  # noqa: PLC0415 - not needed for --help
+    from recollect.shells.mcp.options import make_options  # noqa: PLC0415 - not needed for --help
 
     limit_arenas()
     logging.basicConfig(level=logging.WARNING, format="recollect mcp: %(message)s")

@@ -1,4 +1,4 @@
-"""A conversation over stdio, from the first message that the SDK sees to the last answer.
+"""A conversation over stdio, from the first message to the last answer.
 
 Two threads read and write, since either may wait for the client forever. They are daemon threads
 that hold no lock, so the program can end without them.
@@ -24,12 +24,12 @@ from recollect.records import dataclass
 from recollect.shells.mcp.server import CLOSE_SECONDS, make_server, serve_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Callable, Coroutine
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.lowlevel.server import Server
 
-    from recollect.shells.mcp.handshake import McpOptions
+    from recollect.shells.mcp.options import McpOptions
     from recollect.shells.mcp.stdio import StdioTransport
 
     Incoming = SessionMessage | Exception
@@ -38,31 +38,19 @@ if TYPE_CHECKING:
 _LAST_SECONDS = 10.0
 """How long answers may take after the input has ended, as in `printf … | recollect mcp`."""
 _FLUSH_SECONDS = 2.0
+MOST_PENDING = 256
+"""Requests without an answer that the client has read; no more messages are read meanwhile."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 _LOG = logging.getLogger(__name__)
 
 
-async def converse(
-    transport: StdioTransport,
-    options: McpOptions,
-    *,
-    lines: Sequence[bytes],
-    answered: int | str | None,
-) -> None:
-    """Serve one client until it leaves or a signal arrives.
-
-    Args:
-        transport: to the client.
-        options: what to serve.
-        lines: messages that were already read.
-        answered: id of a request that was already answered; the SDK's answer to it is dropped.
-
-    """
+async def converse(transport: StdioTransport, options: McpOptions) -> None:
+    """Serve one client until it leaves or a signal arrives."""
     served = serve_memory(options)
     server = make_server(served, options)
     served.prepare()
-    conversation = _Conversation(transport, answered=answered)
-    serving = asyncio.ensure_future(conversation.run(server, lines))
+    conversation = _Conversation(transport)
+    serving = asyncio.ensure_future(conversation.run(server))
     stopped = asyncio.ensure_future(_stop_signal())
     await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
     for task in (serving, stopped):
@@ -93,9 +81,10 @@ async def _stop_signal() -> None:
 class _Conversation:
     """Messages between a client and the SDK."""
 
-    def __init__(self, transport: StdioTransport, *, answered: int | str | None) -> None:
+    def __init__(self, transport: StdioTransport) -> None:
         self._transport = transport
-        self._dropped_id = answered
+        self._unsent = 0
+        self._has_room = asyncio.Event()
         self._unanswered: set[int | str] = set()
         self._is_quiet = asyncio.Event()
         self._is_gone = asyncio.Event()
@@ -103,7 +92,7 @@ class _Conversation:
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write, name="mcp-write", daemon=True)
 
-    async def run(self, server: Server[Any], lines: Sequence[bytes]) -> None:
+    async def run(self, server: Server[Any]) -> None:
         """Pass messages in both directions until the client leaves."""
         to_server, incoming = anyio.create_memory_object_stream["Incoming"](0)
         outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
@@ -112,9 +101,7 @@ class _Conversation:
         sending = asyncio.ensure_future(self._send(from_server))
         gone = asyncio.ensure_future(self._is_gone.wait())
         self._writer.start()
-        threading.Thread(
-            target=self._read, args=(lines, to_server), name="mcp-read", daemon=True
-        ).start()
+        threading.Thread(target=self._read, args=(to_server,), name="mcp-read", daemon=True).start()
         try:
             await asyncio.wait({serving, gone}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
@@ -132,10 +119,9 @@ class _Conversation:
         if self._writer.is_alive():
             self._writer.join(_FLUSH_SECONDS)
 
-    def _read(self, lines: Sequence[bytes], to_server: ToServer) -> None:
+    def _read(self, to_server: ToServer) -> None:
         """Pass on each message from the client, in a thread."""
-        waiting = iter(lines)
-        while (line := next(waiting, None) or self._transport.receive()) is not None:
+        while (line := self._transport.receive()) is not None:
             if not self._run_in_loop(self._deliver(_parsed(line), to_server)):
                 return
         self._run_in_loop(self._end(to_server))
@@ -150,8 +136,11 @@ class _Conversation:
         return True
 
     async def _deliver(self, message: SessionMessage | _Unreadable, to_server: ToServer) -> None:
+        while self._unsent + len(self._unanswered) >= MOST_PENDING:
+            self._has_room.clear()
+            await self._has_room.wait()
         if isinstance(message, _Unreadable):
-            self._outgoing.put(message.answer)
+            self._put(message.answer)
             return
         match message.message:
             case types.JSONRPCRequest(id=request_id):
@@ -173,18 +162,22 @@ class _Conversation:
     async def _send(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_server:
             async for message in from_server:
-                request_id = getattr(message.message, "id", None)
-                self._note_answered(request_id)
-                if request_id is not None and request_id == self._dropped_id:
-                    self._dropped_id = None
-                    if isinstance(message.message, types.JSONRPCResponse):
-                        continue
                 line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                self._outgoing.put(line.encode())
+                self._put(line.encode())
+                self._note_answered(getattr(message.message, "id", None))
+
+    def _put(self, line: bytes) -> None:
+        self._unsent += 1
+        self._outgoing.put(line)
+
+    def _note_sent(self) -> None:
+        self._unsent -= 1
+        self._has_room.set()
 
     def _note_answered(self, request_id: object) -> None:
         if isinstance(request_id, (int, str)):
             self._unanswered.discard(request_id)
+            self._has_room.set()
         if not self._unanswered:
             self._is_quiet.set()
 
@@ -194,9 +187,13 @@ class _Conversation:
             try:
                 self._transport.send(line)
             except OSError:  # the client is gone
-                with contextlib.suppress(RuntimeError):
-                    self._loop.call_soon_threadsafe(self._is_gone.set)
+                self._tell(self._is_gone.set)
                 return
+            self._tell(self._note_sent)
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(what)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from recollect.shells.mcp.handshake import McpOptions
+    from recollect.shells.mcp.options import McpOptions
 
 PATH = "/mcp"
 _LOOPBACK = "127.0.0.1"

@@ -11,7 +11,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from recollect.shells.mcp.calls import Calls
-from recollect.shells.mcp.handshake import NAME, TITLE
+from recollect.shells.mcp.options import NAME, TITLE
 from recollect.shells.mcp.resources import MARKDOWN, TEMPLATES, Resources
 from recollect.shells.mcp.tools import tool_json, tools_for
 from recollect.shells.serving import ServedMemory
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from recollect.async_memory import AsyncMemory
     from recollect.shells.hosted import HostedMemory
-    from recollect.shells.mcp.handshake import McpOptions
+    from recollect.shells.mcp.options import McpOptions
 
     Context = ServerRequestContext[Any, Any]
 

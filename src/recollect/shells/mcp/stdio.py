@@ -1,4 +1,4 @@
-"""Serving over standard input and output: the first answer at once, then whatever loads slowly.
+"""Serving over standard input and output.
 
 Standard input and output belong to the protocol alone, since one stray line would break it: other
 code in this program and its children writes to stderr and reads nothing.
@@ -13,10 +13,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from recollect.shells.mcp.handshake import answer_first
-
 if TYPE_CHECKING:
-    from recollect.shells.mcp.handshake import McpOptions
+    from recollect.shells.mcp.options import McpOptions
 
 _LOG = logging.getLogger(__name__)
 _READ_BYTES = 65_536
@@ -29,15 +27,6 @@ def serve_stdio(options: McpOptions) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _exit)  # until the conversation handles them
     transport = StdioTransport.claim()
-    first = transport.receive()
-    if first is None:
-        return
-    answer = answer_first(first, instructions=options.instructions)
-    if answer is not None:
-        try:
-            transport.send(answer.line)
-        except OSError:  # the client is already gone
-            return
     # Loading creates many objects that stay: collecting garbage meanwhile finds none.
     gc.disable()
     import asyncio  # noqa: PLC0415 - like what follows, takes half a second
@@ -46,15 +35,7 @@ def serve_stdio(options: McpOptions) -> None:
 
     gc.freeze()
     gc.enable()
-    is_done = answer is not None and not answer.is_replayed
-    asyncio.run(
-        converse(
-            transport,
-            options,
-            lines=[] if is_done else [first],
-            answered=None if answer is None or is_done else answer.id,
-        )
-    )
+    asyncio.run(converse(transport, options))
 
 
 def _exit(_number: int, _frame: object) -> None:
