@@ -61,9 +61,7 @@ def test_lifetimes_are_those_of_the_code() -> None:
         lifetime = LIFETIMES[decay]
         if lifetime is None:
             return "unlimited"
-        hours = lifetime.total_seconds() / 3600
-        count, unit = (hours / 24, "day") if hours >= 24 else (hours, "hour")
-        return f"{count:.0f} {unit}{'s' if count > 1 else ''}"
+        return f"{lifetime.days} day{'s' if lifetime.days > 1 else ''}"
 
     rows = {row[0].strip("`"): row[1] for row in table("`decay`")}
 

@@ -35,26 +35,16 @@ class DecayClass(StrEnum):
     """How fast a fact becomes outdated."""
 
     PERMANENT = "permanent"
-    DURABLE = "durable"
     STABLE = "stable"
-    NORMAL = "normal"
     ACTIVE = "active"
-    SHORT = "short"
     SESSION = "session"
-    EPHEMERAL = "ephemeral"
-    CHECKPOINT = "checkpoint"
 
 
 LIFETIMES = {
     DecayClass.PERMANENT: None,
-    DecayClass.DURABLE: timedelta(days=90),
     DecayClass.STABLE: timedelta(days=90),
-    DecayClass.NORMAL: timedelta(days=14),
     DecayClass.ACTIVE: timedelta(days=14),
-    DecayClass.SHORT: timedelta(days=2),
-    DecayClass.SESSION: timedelta(hours=24),
-    DecayClass.EPHEMERAL: timedelta(hours=4),
-    DecayClass.CHECKPOINT: timedelta(hours=4),
+    DecayClass.SESSION: timedelta(days=1),
 }
 
 _PERMANENT_KEYS = (
@@ -63,11 +53,12 @@ _PERMANENT_KEYS = (
 )  # fmt: skip
 _PERMANENT_ENTITIES = frozenset({"decision", "convention"})
 _PERMANENT_WORDS = re.compile(r"\b(?:decided|architecture|always use|never use)\b")
-_SESSION_KEYS = ("current_file", "temp", "debug", "working_on_right_now")
+_SESSION_KEYS = (
+    "current_file", "temp", "debug", "working_on_right_now", "checkpoint", "preflight",
+)  # fmt: skip
 _SESSION_WORDS = re.compile(r"\b(?:currently debugging|right now|this session)\b")
 _ACTIVE_KEYS = ("task", "todo", "wip", "branch", "sprint", "blocker")
 _ACTIVE_WORDS = re.compile(r"\b(?:working on|need to|todo|blocker|sprint)\b")
-_CHECKPOINT_KEYS = ("checkpoint", "preflight")
 
 LASTING_CATEGORIES = frozenset(
     {"preference", "decision", "entity", "pattern", "rule", "edict", "person", "place"}
@@ -90,7 +81,6 @@ _PASSING_WORDS = (
 _PASSING_KEYS = (
     (DecayClass.SESSION, _SESSION_KEYS),
     (DecayClass.ACTIVE, _ACTIVE_KEYS),
-    (DecayClass.CHECKPOINT, _CHECKPOINT_KEYS),
 )
 
 
@@ -133,8 +123,6 @@ def classify_decay(text: str, *, entity: str = "", key: str = "") -> DecayClass:
         return DecayClass.SESSION
     if has(_ACTIVE_KEYS) or _ACTIVE_WORDS.search(words):
         return DecayClass.ACTIVE
-    if has(_CHECKPOINT_KEYS):
-        return DecayClass.CHECKPOINT
     return DecayClass.STABLE
 
 

@@ -41,9 +41,9 @@ FACT = Fact(id="f-0000000000000", text="The cache lives in Redis")
         ("x", "", "git_branch", "active"),
         ("Ada is working on the parser", "", "", "active"),
         ("a blocker for the sprint", "", "", "active"),
-        ("x", "", "task_checkpoint", "active"),
-        ("x", "", "preflight", "checkpoint"),
-        ("x", "", "checkpoint_3", "checkpoint"),
+        ("x", "", "task_checkpoint", "session"),
+        ("x", "", "preflight", "session"),
+        ("x", "", "checkpoint_3", "session"),
         ("undecided sprinters", "", "", "stable"),
         ("The cache lives in Redis", "cache", "backend", "stable"),
     ],
@@ -57,14 +57,9 @@ def test_the_first_words_that_fit_decide_the_class(
 @pytest.mark.parametrize(
     ("decay", "hours"),
     [
-        ("durable", 90 * 24),
         ("stable", 90 * 24),
-        ("normal", 14 * 24),
         ("active", 14 * 24),
-        ("short", 48),
         ("session", 24),
-        ("ephemeral", 4),
-        ("checkpoint", 4),
     ],
 )
 def test_a_class_gives_a_lifetime(decay: str, hours: int) -> None:

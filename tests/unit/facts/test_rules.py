@@ -313,7 +313,7 @@ def test_validity_includes_its_beginning_and_not_its_end() -> None:
 
 
 def test_what_expired_holds_no_more() -> None:
-    fact = replace(OLD, decay=DecayClass.SHORT, expires=NOW)
+    fact = replace(OLD, decay=DecayClass.SESSION, expires=NOW)
 
     assert () == active(by_id(fact), now=NOW)
     assert (fact,) == active(by_id(fact), now=NOW, as_of=NOW - DAY / 2)
