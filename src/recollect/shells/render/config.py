@@ -81,36 +81,26 @@ def change_remarks(change: SettingChange) -> Iterator[Line]:
 
 
 def import_text(found: OpenClawImport, *, write: bool) -> Iterator[Line]:
-    """Yield what was copied, converted and not supported, and what was or would be written."""
+    """Yield what was carried over and what was not, and what was or would be written."""
     translation = found.translation
     yield f"{translation.file}, agent {translation.agent}", "bold"
     here = "" if translation.workspace.is_dir() else " (missing)"
     option = f"-w {shlex.quote(str(translation.workspace))}"
     yield f"Its workspace is {translation.workspace}{here}: use it with `recollect {option} …`.", ""
-    copied = [each for each in translation.carried if each.how is None]
-    converted = [each for each in translation.carried if each.how is not None]
-    if copied:
+    if translation.carried:
         yield "", ""
-        yield "Copied:", "bold"
-        for each in copied:
+        yield "Carried over:", "bold"
+        for each in translation.carried:
             yield f"  {each.key} → {each.setting} = {json.dumps(each.value)}", ""
-    if converted:
+    if translation.not_carried:
         yield "", ""
-        yield "Converted:", "bold"
-        for each in converted:
-            ours = f" → {each.setting} = {json.dumps(each.value)}" if each.setting else ""
-            yield f"  {each.key}{ours}: {each.how}", ""
-    if translation.unsupported:
-        yield "", ""
-        yield "Not supported:", "bold"
-        for left in translation.unsupported:
-            yield f"  {left.key}: {left.reason}", ""
+        yield f"Not carried over: {', '.join(translation.not_carried)}.", ""
     yield "", ""
     yield from _outcome(found, write=write)
 
 
 def import_remarks(found: OpenClawImport) -> Iterator[Line]:
-    """Yield what the user should know in addition to the three lists."""
+    """Yield what the user should know in addition to the lists."""
     for remark in found.translation.remarks:
         yield remark, "yellow"
     yield from overridden_lines(found.overridden, file=found.file)
@@ -124,9 +114,8 @@ def import_json(found: OpenClawImport) -> Json:
         "agent": translation.agent,
         "agents": translation.agents,
         "workspace": {"path": translation.workspace, "exists": translation.workspace.is_dir()},
-        "taken": [each for each in translation.carried if each.how is None],
-        "mapped": [each for each in translation.carried if each.how is not None],
-        "notSupported": translation.unsupported,
+        "carried": translation.carried,
+        "notCarried": translation.not_carried,
         "remarks": translation.remarks,
         "settings": translation.changes,
         "changes": found.changes,
