@@ -22,7 +22,6 @@ from recollect.providers import anthropic, gemini, ollama, openai, prompts
 from recollect.providers.models import bert
 from recollect.sessions.clean import tag_pattern
 from recollect.text import globs, graphemes, terms
-from recollect.text.patterns import _Uncompiled, deferred
 from recollect.text.secrets import shapes
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ MADE_IN_FUNCTIONS: dict[str, Callable[[], Iterable[str | re.Pattern[str]]]] = {
     "text/globs.py": lambda: [each for each in globs._compiled("*a*[a-z]*?*") if each],
     "text/graphemes.py": lambda: [graphemes._word_end()],
     "text/markers.py": list,  # all of them are in MARKERS
-    "text/patterns.py": list,  # all of them are in variables of other modules
     "text/secrets/shapes.py": lambda: [
         *(shape.body for shape in shapes.DELIMITED),
         *(shapes._undelimited(is_word=is_word)[0] for is_word in (True, False)),
@@ -111,8 +109,6 @@ def named_patterns() -> Iterator[Found]:
 def patterns_in(value: object) -> Iterator[re.Pattern[str]]:
     if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         yield value
-    elif isinstance(value, _Uncompiled):
-        yield re.compile(value.pattern, value.flags)  # type: ignore[call-overload]
     elif isinstance(value, (tuple, list, frozenset)):
         for each in value:
             yield from patterns_in(each)
@@ -156,8 +152,6 @@ def calls(file: Path) -> Iterator[tuple[ast.Call, bool]]:
 
 
 def makes_a_pattern(function: ast.expr) -> bool:
-    if isinstance(function, ast.Name):
-        return function.id == deferred.__name__
     return (
         isinstance(function, ast.Attribute)
         and isinstance(function.value, ast.Name)

@@ -19,7 +19,6 @@ from recollect.text.confined import (
     read_regular,
     resolve_inside,
 )
-from recollect.text.patterns import deferred
 from recollect.types import digest_of
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _WORKSPACE_VARIABLES = ("RECOLLECT_WORKSPACE", "OPENCLAW_WORKSPACE")
 _MAX_PROJECT_BYTES = 16 * 1024
 """Enough for a few hundred lines: the time to read TOML grows with the square of a key."""
 _MAX_USER_BYTES = 1024 * 1024
-_AGENT = deferred(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)

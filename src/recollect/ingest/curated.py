@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.patterns import deferred
 from recollect.types import CURATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ANNOTATION = deferred(
+_ANNOTATION = re.compile(
     r"<!--\s*(?P<name>trigger|importance|project)\s*:(?P<value>(?:(?!<!--).)*?)-->"
 )
 _USED = ("importance", "trigger")
-_IMPORTANCE = deferred(r"10|[1-9]")
+_IMPORTANCE = re.compile(r"10|[1-9]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 
 _YAML, _TOML = "---", "+++"
 _CLOSERS = {_YAML: ("---", "..."), _TOML: ("+++",)}
-_FIELD = deferred(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
-_NESTED = deferred(r" +\S|- |-$")
-_COMMENT = deferred(r"(?:^|\s)#.*")
-_QUOTED_OR_COMMENT = deferred(
+_FIELD = re.compile(r"([^\W\d][\w.-]*)\s*:(?:\s+(.*))?$")
+_NESTED = re.compile(r" +\S|- |-$")
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_QUOTED_OR_COMMENT = re.compile(
     r"""(?P<quoted>(?<![^\s\[{,:])(?:"[^"]*"|'[^']*'))|(?<!\S)#(?!\S).*"""
 )
 """A comment is `# text`: people write `tags: #draft` and `about: issue #12`, to be found by."""
@@ -39,7 +38,7 @@ _MAX_NAMES_CHARS = 200
 _NAME_WEIGHT = 3
 """The words of a title are mostly in its first heading and its path as well."""
 _QUOTES = "\"'[]{} \t"
-_DAY_OR_NUMBER = deferred(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE)
+_DAY_OR_NUMBER = re.compile(r"[0-9][-0-9:.TZ+ ]*|true|false|null", re.IGNORECASE)
 _MAX_TAGS = 200
 _MAX_WORDS_CHARS = 2000
 """Characters of aliases, and of other values; more is another program's data."""

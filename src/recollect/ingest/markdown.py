@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.text.graphemes import boundary_before
-from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +25,13 @@ _MAX_MARKER_GAP = 4
 
 _RULE_MARKS = 3
 
-_HEADING = deferred(r"(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
-_UNDERLINE = deferred(r"(?:=+|--+)$")
-_NO_TITLE = deferred(r"[><|]|\[[^\]]*\]:")
-_FENCE = deferred(r"(`{3,})[^`]*$|(~{3,})")
-_MARKER = deferred(r"(?:[-+*]|([0-9]{1,9})[.)])(?=[ \t]|$)")
-_RAW_HTML = deferred(r"<(?:(!--)|(pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
-_BEGINNING = deferred(
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
+_UNDERLINE = re.compile(r"(?:=+|--+)$")
+_NO_TITLE = re.compile(r"[><|]|\[[^\]]*\]:")
+_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_MARKER = re.compile(r"(?:[-+*]|([0-9]{1,9})[.)])(?=[ \t]|$)")
+_RAW_HTML = re.compile(r"<(?:(!--)|(pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_BEGINNING = re.compile(
     r"(?P<heading>#{1,6}(?:[ \t]|$))"
     r"|(?P<fence>`{3,}[^`]*$|~{3,})"
     r"|(?P<html><(?:!--|(?:pre|script|style|textarea)(?:[\s>]|$)))"
@@ -290,15 +289,15 @@ def _can_be_title(line: str) -> bool:
 MAX_TITLE_CHARS = 200
 """A title is repeated with every chunk below it, so it must stay short."""
 
-_CLOSING_HASHES = deferred(r"(?:^|[ \t])#+$")
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _MARKUP = (
-    (deferred(r"<!--.*?-->"), ""),
-    (deferred(r"</?(?:a|b|i|br|em|sub|sup|kbd|img|code|span|strong)\b[^<>]*>"), ""),
-    (deferred(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])"), r"\1"),
-    (deferred(r"\{[#.][^{}]*\}\s*$"), ""),
-    (deferred(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (deferred(r"`+"), ""),
-    (deferred(r"\s+"), " "),
+    (re.compile(r"<!--.*?-->"), ""),
+    (re.compile(r"</?(?:a|b|i|br|em|sub|sup|kbd|img|code|span|strong)\b[^<>]*>"), ""),
+    (re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])"), r"\1"),
+    (re.compile(r"\{[#.][^{}]*\}\s*$"), ""),
+    (re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"`+"), ""),
+    (re.compile(r"\s+"), " "),
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -15,11 +16,9 @@ from typing import TYPE_CHECKING
 from recollect.ingest.curated import is_curated
 from recollect.reports import Excerpt, Failure
 from recollect.text.confined import RefusedError, TooLargeError, open_inside, read_bounded
-from recollect.text.patterns import deferred
 from recollect.types import Document, Stat, digest_of
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Mapping
 
     from recollect.ingest.walk import Found
@@ -144,10 +143,10 @@ def unreadable(path: str, reason: str, action: str) -> UnreadableError:
 _DATE_KEYS = ("date", "day", "created")
 
 _DAY = r"([12][0-9]{3})([-_])([0-9]{2})\2([0-9]{2})(?![0-9])"
-_DAY_IN_NAME = deferred(rf"(?<![0-9]){_DAY}")
-_DATED_FOLDER = deferred(_DAY)
-_NESTED_DAY = deferred(r"(?:^|/)([12][0-9]{3})([-_/])([0-9]{2})/([0-9]{2})(?![0-9])[^/]*$")
-_STATED_DAY = deferred(r"([0-9]{4})(-)([0-9]{2})-([0-9]{2})(?![0-9-])")
+_DAY_IN_NAME = re.compile(rf"(?<![0-9]){_DAY}")
+_DATED_FOLDER = re.compile(_DAY)
+_NESTED_DAY = re.compile(r"(?:^|/)([12][0-9]{3})([-_/])([0-9]{2})/([0-9]{2})(?![0-9])[^/]*$")
+_STATED_DAY = re.compile(r"([0-9]{4})(-)([0-9]{2})-([0-9]{2})(?![0-9-])")
 
 
 def when_of(path: str, *, front_matter: Mapping[str, str]) -> date | None:

@@ -7,6 +7,7 @@ read here.
 from __future__ import annotations
 
 import os
+import re
 from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +22,6 @@ from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
 from recollect.text.globs import matcher, matches
 from recollect.text.ignore import IgnoreRules
-from recollect.text.patterns import deferred
 from recollect.types import CURATED, SourceKind, Stat
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from recollect.types import Modality
 
 _SUFFIX = ".md"
-_MAGIC = deferred(r"[*?\[]")
+_MAGIC = re.compile(r"[*?\[]")
 
 
 class Found(NamedTuple):

@@ -14,7 +14,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from recollect.text.patterns import deferred
 from recollect.text.scripts import fold, stem
 from recollect.types import SourceKind
 
@@ -28,16 +27,18 @@ LONG_WORDS = 30
 COMPARED = 100
 """Rows of a ranking that are compared; copies rank next to each other."""
 
-_HEADINGS = deferred(r"(?:\s*#{1,6}[ \t][^\n]*(?:\n|\Z))+")
-_LINE_MARKUP = deferred(r"^[ \t]*(?:>[ \t]*)*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+)?", re.MULTILINE)
-_TOKEN = deferred(
+_HEADINGS = re.compile(r"(?:\s*#{1,6}[ \t][^\n]*(?:\n|\Z))+")
+_LINE_MARKUP = re.compile(
+    r"^[ \t]*(?:>[ \t]*)*(?:[-*+•][ \t]+|[0-9]{1,3}[.)][ \t]+)?", re.MULTILINE
+)
+_TOKEN = re.compile(
     r"\[[ xX]\](?=\s)"  # done or not
     r"|(?<![\w.,)\]])[-+](?=\.?\d)"  # sign of a number
     r"|~~|[<>!=]=|\?"  # struck out, comparison, question
     r"|\w+(?:[.,:/](?=\d)\w+)*[+#]*"
     r"|[^\w\s.,;:!'\"`´()\[\]{}*_#|/\\~–—…-]"  # a symbol that is not markup: % $ < = →
 )
-_WORD = deferred(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 _SAMPLED_CHARS = 300
 _SAMPLES = 4

@@ -6,6 +6,7 @@ no clock.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from itertools import chain
@@ -22,7 +23,6 @@ from recollect.search.rerank import RERANK
 from recollect.search.respell import as_written, respell
 from recollect.stores.bm25 import unknown_share
 from recollect.text.date_words import Window, asks_for_days, window
-from recollect.text.patterns import deferred
 from recollect.text.phrases import MAX_PHRASES, count_phrases
 from recollect.types import Leg, Results
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from recollect.text.terms import QueryTerms
     from recollect.types import Hit, Phrase, Query
 
-_DAY = deferred(r"\d{4}-\d{2}-\d{2}")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _GUESSED = 0.5  # share of a question in guessed spellings from which its answer is a guess
 _MAX_QUOTED_CHARS = 80  # of a phrase or an identifier in a notice
 _LEAST_POOL = 200  # so that the first results do not change with how many are asked for

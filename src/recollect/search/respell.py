@@ -8,11 +8,11 @@ stays, because people seldom get it wrong and names would become other names.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from recollect.text.patterns import deferred
 from recollect.text.scripts import fold, stem
 from recollect.text.terms import terms
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recollect.text.terms import QueryTerms
 
-_WORD = deferred(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _MIN_CHARS = 7
 _MIN_CHARS_ALONE = 5
 """If the question has no word that occurs: otherwise there would be nothing to search for."""

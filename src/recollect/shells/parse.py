@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from recollect.records import dataclass
-from recollect.text.patterns import deferred
 
 SOURCES = ("memory", "sessions", "facts", "all")
 DEFAULT_LINES = 120
-_LOCATION = deferred(
+_LOCATION = re.compile(
     r"(?P<path>.+?)"
     r"(?:(?::|\#L)(?P<start>[1-9][0-9]{0,8})"
     r"(?:-L?(?P<end>[1-9][0-9]{0,8})|:(?P<lines>[1-9][0-9]{0,8}))?)?",

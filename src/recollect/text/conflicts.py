@@ -14,17 +14,17 @@ One inside a fenced code block is an example. This module knows lines, not files
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MARK = deferred(r"(?:(<<<<<<<)|(\|\|\|\|\|\|\|)|(>>>>>>>))(?: .*)?$|(=======)$")
-_FENCE = deferred(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_MARK = re.compile(r"(?:(<<<<<<<)|(\|\|\|\|\|\|\|)|(>>>>>>>))(?: .*)?$|(=======)$")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 RESOLVE = "Keep the lines you want and delete the markers."
 """What to do about a conflict."""

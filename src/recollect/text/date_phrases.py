@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-from recollect.text.patterns import deferred
-
 WHAT_HAPPENED = (
     "Was habe ich gemacht? Was haben wir getan? Was war los? Was ist geschehen, passiert? "
     "Qu'est-ce que j'ai fait ? Qu'avons-nous fait ? Que s'est-il passé ?"
@@ -31,13 +29,13 @@ _FLAGS = re.IGNORECASE | re.ASCII  # else ſ would be an s, in words that no tab
 
 def _german(pattern: str) -> re.Pattern[str]:
     name = f"(?P<name>{'|'.join(_GERMAN)})"
-    return deferred(rf"\b(?P<since>seit\s+(?:de[mnr]\s+)?)?{pattern.format(name=name)}\b", _FLAGS)
+    return re.compile(rf"\b(?P<since>seit\s+(?:de[mnr]\s+)?)?{pattern.format(name=name)}\b", _FLAGS)
 
 
 def _french(pattern: str) -> re.Pattern[str]:
     name = f"(?P<name>{'|'.join(sorted(_FRENCH, key=len, reverse=True))})"
     since = r"(?P<since>depuis\s+(?:l[ea]\s+|l['’])?)?"
-    return deferred(rf"\b{since}{pattern.format(name=name)}(?![a-z])", _FLAGS)
+    return re.compile(rf"\b{since}{pattern.format(name=name)}(?![a-z])", _FLAGS)
 
 
 # Each is of one language alone: "diese an" has a German word and one that is French, too.
@@ -61,7 +59,7 @@ _SIGNS = (
 )
 """Every phrase contains one of these; most questions contain none."""
 _HIER = _french("hier")
-_WORD = deferred(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+")
 _FRENCH_WORDS = """
 ai avons avez ont est sont suis était fait qu que qui quoi quel quels quelle quelles où quand
 comment pourquoi combien le la les un une nous vous ils elle elles et ou sur dans avec pour par

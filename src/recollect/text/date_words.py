@@ -14,7 +14,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.patterns import deferred
 from recollect.text.scripts import stem
 from recollect.text.terms import terms
 
@@ -104,8 +103,8 @@ _SIGNS = {"yesterday", "today", "tonight", "tomorrow", "ago", "last", "past", "p
 _SIGNS |= {"this", *_WEEKDAYS, *_MONTHS}
 """Words of which every reading in Latin letters needs one, unless it has the number of a month."""
 _EASTERN_SIGNS = frozenset("天日い周週期月제늘주달월일")
-_LATIN_WORD = deferred("[A-Za-z]+")
-_HYPHENATED_YEAR = deferred("(?:19|20)[0-9]{2}-")
+_LATIN_WORD = re.compile("[A-Za-z]+")
+_HYPHENATED_YEAR = re.compile("(?:19|20)[0-9]{2}-")
 _MOST_WORDS = 24
 """Of a question for this week or month: a longer message says "this year" in passing."""
 
@@ -393,7 +392,7 @@ def _number(word: str) -> int:
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     # Of ASCII letters: else ſ would be an s, in words that no table has.
-    return deferred(pattern, re.IGNORECASE | re.ASCII)
+    return re.compile(pattern, re.IGNORECASE | re.ASCII)
 
 
 _AHEAD = _compiled(  # Will is a name, but for the first word

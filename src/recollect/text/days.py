@@ -5,17 +5,17 @@ Years 1 and 9999 have an end that no time zone shows.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from recollect.errors import QueryError
-from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-_COUNTED = deferred(r"(\d{1,5})([dw])")
-_ISO = deferred(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
+_COUNTED = re.compile(r"(\d{1,5})([dw])")
+_ISO = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}")
 _DAYS = {"d": 1, "w": 7}
 _FIRST_YEAR = 2
 _LAST_YEAR = 9998

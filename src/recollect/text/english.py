@@ -7,14 +7,14 @@ The rules are those of M. F. Porter and the Snowball project, under the BSD lice
 
 from __future__ import annotations
 
-from recollect.text.patterns import deferred
+import re
 
 _VOWELS = frozenset("aeiouy")
 _NOT_SHORT = frozenset("aeiouywxY")
-_VOWEL = deferred("[aeiouy]")
-_REGION = deferred("[^aeiouy]*[aeiouy]+[^aeiouy]")
+_VOWEL = re.compile("[aeiouy]")
+_REGION = re.compile("[^aeiouy]*[aeiouy]+[^aeiouy]")
 """Part up to the first consonant after a vowel: suffixes are cut after one or two of these."""
-_WHOLE_PREFIX = deferred("arsen|commun|emerg|gener|inter|later|organ|past|univers")
+_WHOLE_PREFIX = re.compile("arsen|commun|emerg|gener|inter|later|organ|past|univers")
 _EXCEPTIONS = {
     "andes": "andes", "atlas": "atlas", "bias": "bias", "cosmos": "cosmos", "early": "earli",
     "gently": "gentl", "howe": "howe", "idly": "idl", "news": "news", "only": "onli",

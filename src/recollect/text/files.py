@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
-from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +37,7 @@ _LOOK = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)  # opening a pipe in the file's place would block forever
 )
-_STAGED_NAME = deferred(r"\.(.+)\.[0-9]+-[0-9]+\.tmp", re.DOTALL)
+_STAGED_NAME = re.compile(r"\.(.+)\.[0-9]+-[0-9]+\.tmp", re.DOTALL)
 
 if sys.platform == "win32":
 

@@ -12,8 +12,6 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from recollect.text.patterns import deferred
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
 _ANY_FOLDERS = None
 """`**` in a compiled pattern."""
 _EVERYTHING_BELOW = ["**", "*"]
-_SIGN = deferred(r"[*?[]")
-_NOTHING = deferred(r"(?!)")
+_SIGN = re.compile(r"[*?[]")
+_NOTHING = re.compile(r"(?!)")
 _CACHED_PATTERNS = 256
 
 

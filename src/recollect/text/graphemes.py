@@ -11,7 +11,6 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from recollect.text.patterns import deferred
 from recollect.text.scripts import HAN_KANA
 from recollect.text.size import weigh
 
@@ -29,22 +28,22 @@ _ZERO_WIDTH_JOINER = "\u200d"
 _VIRAMA = 9
 """Combining class of the signs that join two consonants into one shape."""
 
-_EXTENDING = deferred(
+_EXTENDING = re.compile(
     "[\u0e33\u0eb3\u200c\u200d\uff9e\uff9f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 )
-_PREPENDED = deferred(
+_PREPENDED = re.compile(
     "[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3]"
 )
 _FLAG_HALVES = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-_JAMO_LEAD = deferred("[\u1100-\u115f\ua960-\ua97c]")
-_JAMO_FOLLOWING = deferred("[\u1160-\u11ff\ud7b0-\ud7fb]")
-_HANGUL = deferred("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]")
+_JAMO_LEAD = re.compile("[\u1100-\u115f\ua960-\ua97c]")
+_JAMO_FOLLOWING = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
+_HANGUL = re.compile("[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]")
 
 _UNSPACED = f"[{HAN_KANA}\u3000-\u3003\uff01-\uff60]"
 _CLOSING = (
     "[\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u30fc\uff01\uff09\uff0c\uff1a\uff1b\uff1f]"
 )
-_SENTENCE_END = deferred(r"[.!?\u2026]\s|.[\u3002\uff01\uff1f]", re.DOTALL)
+_SENTENCE_END = re.compile(r"[.!?\u2026]\s|.[\u3002\uff01\uff1f]", re.DOTALL)
 
 
 def split_line(line: str, *, first: int, limit: int, overlap: int) -> Iterator[str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.text.globs import compile_glob, fits
-from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 MAX_RULES = 1000
 """Every file is compared with every rule."""
-_SPECIAL = deferred(r"\\(.)|\[\^|\[\[:(\w+):\]\]", re.DOTALL)
-_MANY_STARS = deferred(r"(?<![^/])\*{3,}(?![^/])")
+_SPECIAL = re.compile(r"\\(.)|\[\^|\[\[:(\w+):\]\]", re.DOTALL)
+_MANY_STARS = re.compile(r"(?<![^/])\*{3,}(?![^/])")
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",

@@ -5,11 +5,11 @@ Words are compared like terms: without case, accents and English endings.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from recollect.text.patterns import deferred
 from recollect.text.terms import phrase_terms, phrase_words
 from recollect.types import Phrase
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 # 24" and 5'10" are inches: a quote opens before a word and closes after one.
-_QUOTED = deferred(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
+_QUOTED = re.compile(r'(?<![0-9A-Za-z])"([^"]+)"(?![0-9A-Za-z])')
 MAX_PHRASES = 8
 """How many phrases of a question are required; the quotes of others are ignored."""
 _MAX_TERMS = 16  # enough to find few chunks

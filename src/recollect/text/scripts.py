@@ -5,6 +5,7 @@ It knows Unicode and stemmers, but not what a term, an identifier or a query is.
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from functools import cache, lru_cache
@@ -13,11 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec
 from typing import TYPE_CHECKING
 
-from recollect.text.patterns import deferred
-
 if TYPE_CHECKING:
-    import re
-
     from snowballstemmer.basestemmer import BaseStemmer
 
 HAN_KANA = (
@@ -41,21 +38,21 @@ EMOJI = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 FLAG_HALF = "\U0001f1e6-\U0001f1ff"
 """Regional indicators: two of them are one flag."""
 
-_FOREIGN = deferred(r"[^\x00-\x7f]+")
-_CYRILLIC = deferred("[\u0400-\u04ff]+")
-_PICTOGRAPH = deferred(f"[{EMOJI}]")
-_LETTERS = deferred(r"[^\W\d_]+")
-_NON_LATIN_LETTERS = deferred(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]+")
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_CYRILLIC = re.compile("[\u0400-\u04ff]+")
+_PICTOGRAPH = re.compile(f"[{EMOJI}]")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NON_LATIN_LETTERS = re.compile(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]+")
 # Emoji and ideographs are added every year; this Python may not know the latest.
-_KEPT_UNASSIGNED = deferred("[\U0001f000-\U0001faff\U00020000-\U0003ffff]")
+_KEPT_UNASSIGNED = re.compile("[\U0001f000-\U0001faff\U00020000-\U0003ffff]")
 # Accents, stress marks, Hebrew points, Arabic harakat and tatweel, variation selectors and skin
 # tones. Indic and Thai vowel signs and the Japanese dakuten are not here: they change the word.
-_DROPPED = deferred(
+_DROPPED = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]"
 )
 _MAX_MARKS = 30
-_MARK_RUN = deferred(rf"[^\w\x00-\x7f]{{{_MAX_MARKS + 1},}}")
+_MARK_RUN = re.compile(rf"[^\w\x00-\x7f]{{{_MAX_MARKS + 1},}}")
 _MAX_FOLDS = 1 << 15
 _MAX_STEMS = 1 << 16
 _MIN_STEMMED_CHARS = 3

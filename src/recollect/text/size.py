@@ -6,7 +6,7 @@ places. They are measured averages over current tokenizers.
 
 from __future__ import annotations
 
-from recollect.text.patterns import deferred
+import re
 
 CHARS_PER_TOKEN = 4
 
@@ -37,11 +37,11 @@ _SUPPLEMENTARY = (
 
 # The weight of one character beyond its UTF-16 length.
 _SURCHARGES = (
-    (deferred(f"[{_COMMON}]+"), 4 - 1),
-    (deferred(f"[{_RARE}]+"), 12 - 1),
-    (deferred(f"[{_COMPATIBLE}]+"), 8 - 1),
-    (deferred(f"[{_COUNTING_RODS}]+"), 12 - 2),
-    (deferred(f"[{_SUPPLEMENTARY}]+"), 16 - 2),
+    (re.compile(f"[{_COMMON}]+"), 4 - 1),
+    (re.compile(f"[{_RARE}]+"), 12 - 1),
+    (re.compile(f"[{_COMPATIBLE}]+"), 8 - 1),
+    (re.compile(f"[{_COUNTING_RODS}]+"), 12 - 2),
+    (re.compile(f"[{_SUPPLEMENTARY}]+"), 16 - 2),
 )
 
 

@@ -5,11 +5,11 @@ Names are compared without case and accents. `project` also means `project/alpha
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from recollect.text.patterns import deferred
 from recollect.text.scripts import fold
 from recollect.text.terms import phrase_terms
 from recollect.types import CURATED, SourceKind, Tag
@@ -25,20 +25,20 @@ _CHAR = (
 """Characters of a tag in a text: all but spaces and punctuation, so that signs above letters and
 emoji belong to it; and `+`, for #c++."""
 # Not `[Install](#install)`, `href="#x"` or `\#x`; and a number alone is none.
-_TAG = deferred(
+_TAG = re.compile(
     rf"""(?<![\w&/#\\`"'=])(?<!\]\()#(?=[\d_/-]{{0,{MAX_TAG_CHARS}}}(?![\d_/-]){_CHAR})"""
     rf"({_CHAR}{{1,{MAX_TAG_CHARS}}})"
 )
-_DECLARED = deferred(rf"(?<!\S)#([^\s#]\S{{0,{MAX_TAG_CHARS - 1}}})(?!\S)")
+_DECLARED = re.compile(rf"(?<!\S)#([^\s#]\S{{0,{MAX_TAG_CHARS - 1}}})(?!\S)")
 """Characters of a tag in front matter and facts, which mark its end: also `node.js` and `2026`."""
-_QUOTE = deferred(r"[ \t>]*")
-_FENCE = deferred(
+_QUOTE = re.compile(r"[ \t>]*")
+_FENCE = re.compile(
     r"(?P<bullets>(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)*)"
     r"(?P<marks>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<about>.*)"
 )
-_STARTS_IN_CODE = deferred(r"(>*(?:`{3,}|~{3,}))(?!\S)")
-_INLINE_CODE = deferred(r"`[^`\n]*`")
-_COLOUR = deferred(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
+_STARTS_IN_CODE = re.compile(r"(>*(?:`{3,}|~{3,}))(?!\S)")
+_INLINE_CODE = re.compile(r"`[^`\n]*`")
+_COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _CACHED_TEXTS = 4096  # one question asks several legs about the same chunks
 
 

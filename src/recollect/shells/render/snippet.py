@@ -5,11 +5,11 @@ The same terms that found a chunk mark its words, so `climbing` is marked for `c
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
 from recollect.text.highlight import matched_spans
-from recollect.text.patterns import deferred
 from recollect.text.terms import terms
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _ELLIPSIS = "…"
 _INDENT = "  "
 _MATCH = "bold"
-_HEADING = deferred(r"#{1,6}\s+(.*)")
-_PROSE = deferred(r"(?![-*+>|#]|[0-9]+[.)]\s)")
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
+_PROSE = re.compile(r"(?![-*+>|#]|[0-9]+[.)]\s)")
 """The start of a line that may continue a paragraph."""
 _FENCES = ("```", "~~~")
 

@@ -7,11 +7,11 @@ the order of arrival and are never used again. Binary codes are derived and disp
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreCorruptError, StoreReadOnlyError, StoreTooNewError
 from recollect.stores.sqlite.connect import reading, writing
-from recollect.text.patterns import deferred
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -184,7 +184,7 @@ CREATE TABLE leases (
 
 MIGRATIONS: tuple[str, ...] = (_FIRST,)
 """Steps in order; a file's `user_version` counts those applied. A released one is never edited."""
-_CHANGED = deferred(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER|VIEW) (\w+)")
+_CHANGED = re.compile(r"\b(CREATE|DROP) (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER|VIEW) (\w+)")
 
 
 def migrate(connection: apsw.Connection, *, path: Path) -> None:
