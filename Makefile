@@ -153,7 +153,7 @@ screenshots: $(TESTED)
 COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header $(UPGRADE)
 lock: $(INSTALLED)
 	$(PIP) 'uv>=0.9'
-	$(COMPILE) pyproject.toml --extra multilingual --group build --output-file locks/install.txt
+	$(COMPILE) pyproject.toml --extra multilingual --extra vec --group build --output-file locks/install.txt
 	$(COMPILE) pyproject.toml --group dev --constraint locks/install.txt --output-file locks/test.txt
 
 licences: $(TESTED)
