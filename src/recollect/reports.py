@@ -25,7 +25,7 @@ class Failure:
 
     shape = Shape(hidden="is_entry is_left_out setting is_stored")
     path: str
-    """For an entry, followed by its line."""
+    """Path, followed by its line for an entry."""
     reason: str
     action: str
     is_entry: bool = False
@@ -129,7 +129,7 @@ class Excerpt:
 
 
 RECALL_TOKENS = 800
-"""What a block for a turn may take if nobody says."""
+"""Tokens of a block for a turn by default."""
 
 
 class RecallForm(StrEnum):
@@ -138,7 +138,7 @@ class RecallForm(StrEnum):
     FULL = "full"
     SHORT = "short"
     INDEX = "index"
-    """Only where it is, to be read on demand."""
+    """Locations only, to be read on demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ class FoundSecret:
     path: str
     line: int
     kind: str
-    """For people: `GitHub token`, `password`."""
+    """Kind in words for people: `GitHub token`, `password`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,7 +406,7 @@ class AgentStatus:
     agent: str
     location: str
     workspace: str | None
-    """None if the index predates this field or cannot be read."""
+    """Workspace; None if the index cannot be read."""
     exists: bool
     """Whether the workspace still exists."""
     documents: int
@@ -426,7 +426,7 @@ class SessionStatus:
         added="state",
     )
     path: str
-    """As stored and cited."""
+    """Path as stored and cited."""
     file: str
     format: str
     size_bytes: int
@@ -437,7 +437,7 @@ class SessionStatus:
     excluded: str | None
     """Why it is not searched."""
     title: str = ""
-    """Of an exported conversation."""
+    """Title of an exported conversation."""
     changed: date | None = None
     """The day on which it last changed, in UTC; None if that is unknown."""
 
@@ -465,7 +465,7 @@ class DaySummary:
 
     shape = Shape(optional="date", added="total", merged="total")
     date: date | None
-    """None for undated documents."""
+    """Date; None for undated documents."""
     by_source: Mapping[str, Amount]
     """A document about several days counts in each."""
 

@@ -231,7 +231,7 @@ class Chunk:
     moment: str = ""
     """When its first line was said in a transcript: ISO 8601 in UTC."""
     fact: FactMark | None = None
-    """For a fact: who may see it, and when it holds."""
+    """Scope and validity of a fact."""
     media: str = ""
     """Digest of the media file's bytes; empty for a text."""
     importance: int | None = None
@@ -265,7 +265,7 @@ class Fingerprint:
     provider: str
     model: str
     dimensions: int | None
-    """None: the model's own; the first vectors fix them for the space."""
+    """Dimensions; None: the model's own, which the first vectors fix for the space."""
     prompts: str
     """Identity of the prompt format and the weights: whatever else changes the vectors."""
     endpoint: str = ""
@@ -293,7 +293,7 @@ class Sending:
     provider: str
     model: str
     address: str | None
-    """None if only the package that offers the provider knows it."""
+    """Address; None if only the package that offers the provider knows it."""
     texts: int
     """Texts that wait for vectors; 0 for a question or a test alone."""
 
@@ -303,9 +303,9 @@ class Phrase:
     """A quoted part of a question: a chunk must contain its words side by side."""
 
     text: str
-    """As it was asked for, without the quotes."""
+    """The phrase as it was asked for, without the quotes."""
     words: tuple[str, ...]
-    """In the form in which a text's words are compared."""
+    """Its words in the form in which a text's words are compared."""
     terms: tuple[str, ...]
     """Terms that every text with this phrase has: a cheap first test."""
 
@@ -315,7 +315,7 @@ class Tag:
     """A tag that a note must have."""
 
     name: str
-    """Without `#`, in the form in which tags are compared."""
+    """Name without `#`, in the form in which tags are compared."""
     terms: tuple[str, ...]
     """Terms that every text with this tag has: a cheap first test."""
 
@@ -332,15 +332,15 @@ class Scope:
     path: str | None = None
     """Glob over document paths; `**` crosses folders."""
     tags: tuple[Tag, ...] = ()
-    """Only notes with all of these; of entries, facts and transcripts only the tagged ones."""
+    """Required tags: of notes as a whole, of entries, facts and transcripts each."""
     audience: frozenset[str] = frozenset({GLOBAL})
-    """Only facts of these scopes."""
+    """Scopes of the facts that may be seen."""
     as_of: datetime | None = None
-    """Only facts that held at this moment; None: those that have no end."""
+    """Moment at which facts must hold; None: they must have no end."""
     with_superseded: bool = False
-    """Also facts that do not hold."""
+    """Whether facts that do not hold are included."""
     phrases: tuple[Phrase, ...] = ()
-    """Only chunks that contain all of these, each in their text, headings or path."""
+    """Required phrases, each in the text, headings or path of a chunk."""
 
     @property
     def is_open(self) -> bool:
@@ -349,7 +349,7 @@ class Scope:
         return limits == (None, None, None, None) and not self.phrases and not self.tags
 
     def shows(self, fact: FactMark) -> bool:
-        """Tell whether a fact may be seen."""
+        """Return whether a fact may be seen."""
         if fact.scope not in self.audience:
             return False
         if self.with_superseded:
@@ -448,7 +448,7 @@ class Trace:
     """What rerank added: zero or positive."""
     age_days: int | None = None
     similarity: float | None = None
-    """To the hits above it, if diversity is on."""
+    """Similarity to the hits above it, if diversity is on."""
     place: int = 0
     """Final 1-based place."""
 
@@ -490,9 +490,9 @@ class Hit:
     moment: str | None = None
     """When it was said in a transcript."""
     fact: FactMark | None = None
-    """For a fact: its id, its scope, and when it holds."""
+    """Id, scope and validity of a fact."""
     superseded_by: str | None = None
-    """For a note or transcript that repeats a superseded fact: the fact that replaced it."""
+    """Successor of the fact that a note or transcript repeats."""
     also_in: tuple[Repeat, ...] = ()
     """Other notes or transcripts that only repeat this hit, best first."""
     trace: Trace | None = None

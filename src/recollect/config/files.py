@@ -64,7 +64,7 @@ class SettingChange:
     key: str
     file: Path
     written: Value | None
-    """None if it was removed."""
+    """The new value; None if it was removed."""
     before: SettingState | None
     after: SettingState | None
     """What applies now; `before` and `after` are None if the settings could not be read."""
@@ -88,7 +88,7 @@ class OpenClawImport:
     """What the file does not say yet; None for a setting that has to be removed."""
     file: Path
     diff: str | None
-    """None if nothing was written."""
+    """The change as a diff; None if nothing was written."""
     overridden: Mapping[str, str]
     """Imported settings that are also set where that overrides the file, and where."""
 
@@ -206,7 +206,7 @@ class SettingsFiles:
         )
 
     def _belongs_to_user(self, name: str) -> bool:
-        """Tell which file a change goes to if nobody says: the user's if it has the last word."""
+        """Return the file that a change goes to by default: the user's if it has the last word."""
         is_user_only = name in SETTINGS and SETTINGS[name].user_only
         return is_user_only or name in self._settings_of(self.user_file)
 

@@ -43,7 +43,7 @@ def wrong_folder(
 
 
 def _has_notes(layout: Layout) -> bool:
-    """Tell whether there is a note, or so many folders that nobody would make them by mistake."""
+    """Return whether there is a note, or so many folders that nobody would make them by mistake."""
     root = layout.root
     if any((root / name).is_file() for name in CURATED):
         return True

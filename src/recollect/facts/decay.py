@@ -28,7 +28,7 @@ FADING_SHARE = 0.75
 FADED_FACTOR = 0.5
 """Factor on its confidence from then on."""
 LEAST_CONFIDENCE = 0.1
-"""Below it a fact is an unconfirmed guess."""
+"""A fact with less confidence is an unconfirmed guess."""
 
 
 class DecayClass(StrEnum):

@@ -35,7 +35,7 @@ DEFAULT_CATEGORY = "other"
 EXTRACTED_CATEGORY = "technical"
 """Replaces a model's unknown category: most extracted facts are technical."""
 NO_SUCCESSOR = "none"
-"""In place of a successor's id: the fact was withdrawn and nothing replaced it."""
+"""Written as the successor's id of a fact that was withdrawn and not replaced."""
 
 ID_PATTERN = r"f-[0-9a-hjkmnp-tv-z]{13}"
 RANDOM_BITS = 23
@@ -286,7 +286,7 @@ def _are_tags(tags: tuple[str, ...]) -> bool:
 
 
 def _is_unicode(fact: Fact) -> bool:
-    """Tell whether all texts can be written: an argument may hold half of a surrogate pair."""
+    """Return whether all texts can be written: an argument may hold half of a surrogate pair."""
     texts = (fact.text, fact.entity, fact.key, fact.value, fact.source, *fact.tags)
     return not _SURROGATE.search("".join(texts))
 

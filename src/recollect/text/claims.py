@@ -210,10 +210,10 @@ class _Replacements:
     """Words that stand for others of the same meaning."""
 
     words: Mapping[str, str]
-    """By the stem of a word."""
+    """Words of one meaning, by the stem of a word."""
     irregular: Mapping[str, str]
     roots: frozenset[str]
-    """Of the words that stand for others."""
+    """Roots of the words that stand for others."""
 
 
 @cache

@@ -62,7 +62,7 @@ class FileBlock:
 
     path: str
     number: int
-    """From 1 to `count`."""
+    """Its place, from 1 to `count`."""
     count: int
     start_line: int
     end_line: int
@@ -87,7 +87,7 @@ class PlannedFile:
     shape = Shape({"block_count": "blocks"}, hidden="digest")
     path: str
     digest: str
-    """Of its text: stored once the file is done."""
+    """Digest of its text: stored once the file is done."""
     is_new: bool
     """False if an earlier version of the file was done."""
     block_count: int
@@ -99,7 +99,7 @@ class Batch:
     """The content of one request."""
 
     number: int
-    """From 1."""
+    """Its place, from 1."""
     blocks: tuple[FileBlock, ...]
     prompt: str
     input_tokens: int

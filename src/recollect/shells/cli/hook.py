@@ -138,7 +138,7 @@ def _workspace(given: Event, *, named: Path | None) -> Path | None:
 
 
 def _is_off(workspace: Path, given: Event) -> bool:
-    """Tell whether the user switched the hooks off, for this session or in this folder."""
+    """Return whether the user switched the hooks off, for this session or in this folder."""
     switch = os.environ.get(_SWITCH, "").strip().lower()
     if switch not in _OFF | _ON:
         raise UsageError(f"{_SWITCH} is {switch!r}.", action="Use `off` or `on`.")
@@ -154,7 +154,7 @@ def _is_workspace(folder: Path) -> bool:
 
 
 def _needs_no_memory(event: str, given: Event) -> bool:
-    """Tell whether an event can be answered without opening the memory."""
+    """Return whether an event can be answered without opening the memory."""
     if event == "prompt":
         prompt = _prompt_of(given)
         letters = sum(_WIDE_LETTERS if letter >= _WIDE else 1 for letter in prompt)

@@ -38,7 +38,7 @@ _MANY_TEXTS = 64
 _MAX_SUMMARY_CHARS = 300
 _TELL_SECONDS = 5.0
 _LONG_SECONDS = 90
-"""From here on, time is told in minutes."""
+"""Longer estimates are shown in minutes."""
 _WHOLE = (
     "There is no MEMORY.md or memory/, so every Markdown file below {folder} is indexed. "
     "To choose folders: `recollect config set extra_paths FOLDER,FOLDER`."

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Shape = dict[str, object]
 
 _FRAME_TOKENS = 140
-"""For what a result says besides its contents: how much there is, where to read more."""
+"""Tokens for what a result says besides its contents, such as where to read more."""
 _MAX_NOTICES = 5
 _NOTICE_CHARS = 300
 _MAX_CITATIONS = 5  # of hits that were left out, or of one hit

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 3  # of a hit
 _SCREEN_ROWS = 21
-"""Of 24, without the command and two remarks."""
+"""Rows of a terminal of 24 lines, without the prompt and two notices."""
 _LEAST_ROOM = 12  # for a heading
 _NAMED = 5  # other places of one hit that the text names; --json has all
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     Line = tuple[str, str]
     """A line of text and the name of its style."""
     MarkedLine = tuple[str | Sequence[Line], str]
-    """The same, or a line of parts that have their own styles."""
+    """A line, or a line of parts that have their own styles."""
 
 _DIFF_STYLES = {"+": "green", "-": "red"}
 
