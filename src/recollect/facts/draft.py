@@ -6,24 +6,34 @@ It knows pages, not files, and no clock.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreError
+from recollect.errors import StoreError, UsageError
 from recollect.facts.history import cycles, no_such_fact, orphans
-from recollect.facts.merge import merged, renamed
 from recollect.facts.page import BulletIds, Page, Problem, edited, parse_page
-from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, next_id, normalised_digest
+from recollect.facts.record import (
+    CATEGORIES,
+    DEFAULT_CATEGORY,
+    NO_SUCCESSOR,
+    Fact,
+    derive_id,
+    next_id,
+    normalised_digest,
+)
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from recollect.facts.record import Fact
 
 MAX_FILE_FACTS = 1000
 """About 250 kB, which editors and diffs handle well; then the category gets another file."""
+
+
+_DEFAULTS = {each.name: each.default for each in fields(Fact)}
+_JOINED = frozenset({"tags", "supersedes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,3 +292,41 @@ def _forgotten(fact_id: str) -> tuple[str, str]:
         "was forgotten, so it is not read",
         f"Remove the line; if you want it back, remove {fact_id} from memory/facts/.forgotten.",
     )
+
+
+def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]] | None:
+    """Return the combination of two facts with one id, and where only the first one counts.
+
+    A merge leaves both of a fact that one side changed. Which side is newer is unknown, so what
+    either side added counts: a successor, a detail, a tag. None if words or scope differ: they are
+    two statements, and none of them may be lost.
+    """
+    if (one.text, one.scope) != (other.text, other.scope):
+        return None
+    differing: list[str] = []
+    taken: dict[str, object] = {}
+    for name, own, given in _differences(one, other):
+        if name in _JOINED:
+            taken[name] = tuple(dict.fromkeys([*own, *given]))  # type: ignore[misc] # both tuples
+        elif own in {_DEFAULTS[name], NO_SUCCESSOR} and given != _DEFAULTS[name]:
+            taken[name] = given
+        elif name == "valid_until" and None not in {own, given}:
+            taken[name] = min(own, given)  # type: ignore[call-overload] # both moments
+        elif name != "superseded_by" and given != _DEFAULTS[name]:
+            differing.append(name)  # both successors stand: contradictions are told apart from this
+    try:
+        return replace(one, **taken), tuple(differing)  # type: ignore[arg-type] # fields of a Fact
+    except UsageError:  # together they end before they begin
+        return one, (*differing, *taken)
+
+
+def renamed(fact: Fact) -> Fact:
+    """Return a statement with a new id, because its own is already taken."""
+    return replace(fact, id=derive_id(f"{fact.id} {fact.scope} {fact.text}"))
+
+
+def _differences(one: Fact, other: Fact) -> Iterator[tuple[str, object, object]]:
+    for name in _DEFAULTS:
+        own, given = getattr(one, name), getattr(other, name)
+        if own != given:
+            yield name, own, given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from recollect.facts.merge import merged, renamed
+from recollect.facts.draft import merged, renamed
 from recollect.facts.record import NO_SUCCESSOR, Fact
 from recollect.facts.scope import FactScope
 
