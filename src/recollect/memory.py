@@ -760,8 +760,7 @@ class Memory(metaclass=_WithoutInternal):
         """Return what is indexed, which provider embeds it, and what is stale.
 
         Args:
-            deep: also hash the model's files and embed one text, to see that the provider really
-                works.
+            deep: also embed one text, to see that the provider really works.
 
         """
         from recollect.ingest.documents import find_staleness
@@ -876,16 +875,13 @@ class Memory(metaclass=_WithoutInternal):
             notices=self._syncer.take_notices(),
         )
 
-    @synchronized
-    @rebuilds
     def verify_models(self) -> Sequence[Difference]:
-        """Hash the files of the local models and return which are not the published ones."""
-        from recollect.ingest.verify import verify_models
+        """Hash every model file that is there and return which are not the published ones."""
+        from recollect.providers.local import changed_models
+        from recollect.reports import Difference
 
-        held = held_space(self._store, chain=self._chain)
-        return verify_models(
-            partial(self._chain.check_files, held), self._models.reranker.check_files
-        )
+        changed = changed_models(self.config.provider, cache=self._setup.places.models)
+        return [Difference("model", each.message, each.action) for each in changed]
 
     @synchronized
     @rebuilds

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.commands import recollect_command
 
+from recollect.errors import ModelUnavailableError
+from recollect.providers.local import open_local
 from recollect.providers.models.manifest import ARCTIC_S, MS_MARCO_MINILM
+from recollect.providers.options import ProviderOptions
+from recollect.types import Role, silent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +80,41 @@ def test_every_command_refuses_a_changed_model(
         assert "downloads the model again" in text
     assert refused in searched[1]
     assert "PORT" in searched[1].upper()  # keywords still answer
+
+
+def test_doctor_checks_every_model_that_is_there_and_says_where_texts_go(
+    embedded_sample: Path, own: dict[str, str], models: Path
+) -> None:
+    change(models / ARCTIC_S.folder / "vocab.txt")
+
+    remote = {"RECOLLECT_PROVIDER": "openai", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    chain = {"RECOLLECT_FALLBACK": "gemini", "RECOLLECT_LLM_PROVIDER": "anthropic"}
+    code, text = run(embedded_sample, own | remote | chain, "doctor")
+    _, alone = run(embedded_sample, own | {"OPENAI_API_KEY": "k" * 20}, "doctor")
+
+    assert 1 == code
+    assert f"FAIL models: The model {ARCTIC_S.id}" in text
+    assert "notes and questions go to openai at http://127.0.0.1:9/v1" in text
+    assert "if the providers before it fail on a new index" in text
+    assert "gemini at https://generativelanguage.googleapis.com" in text
+    assert "files that you `ingest` go to anthropic" in text
+    assert "no text leaves this machine" in alone
+
+
+def test_a_model_that_is_swapped_after_its_check_is_not_loaded(
+    own: dict[str, str], models: Path, tmp_path: Path
+) -> None:
+    del own
+    options = ProviderOptions(provider="local", model_cache=models)
+    provider = open_local(options, cache=tmp_path / "record")
+    provider.prepare(progress=silent, retry=False)
+    file = models / ARCTIC_S.folder / "model.onnx"
+    swapped = file.with_name("swapped")
+    swapped.write_bytes((models / MS_MARCO_MINILM.folder / "model.onnx").read_bytes())
+    swapped.replace(file)
+
+    with pytest.raises(ModelUnavailableError, match="does not match its published SHA-256"):
+        provider.embed(["a text"], role=Role.QUERY)
 
 
 def test_a_changed_rerank_model_is_refused_and_the_order_stands(

@@ -30,7 +30,7 @@ PARTS += ["\u200d", "\u3000", "👍🏽", "한국어", "हिन्दी", "##
 
 @pytest.fixture(scope="module")
 def ours(model_folder: Path) -> WordPiece:
-    return WordPiece.from_file(model_folder / "vocab.txt")
+    return WordPiece.from_bytes((model_folder / "vocab.txt").read_bytes())
 
 
 @pytest.fixture(scope="module")

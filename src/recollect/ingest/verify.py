@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.errors import ModelUnavailableError
 from recollect.ingest.read import UnreadableError
 from recollect.reports import Difference, Verification
 from recollect.types import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from recollect.ingest.source import Source
     from recollect.ingest.walk import Found
@@ -63,17 +62,6 @@ def verify(
         pending=status.pending,
         differences=tuple(differences),
     )
-
-
-def verify_models(*checks: Callable[[], None]) -> list[Difference]:
-    """Return which of the local models are not as they were published."""
-    differences = []
-    for check in checks:
-        try:
-            check()
-        except ModelUnavailableError as error:
-            differences.append(Difference("model", error.message, error.action))
-    return differences
 
 
 def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Difference]:

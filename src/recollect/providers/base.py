@@ -146,19 +146,6 @@ def word_reader(provider: Provider) -> ReadsWords | None:
     return None
 
 
-@runtime_checkable
-class ChecksFiles(Protocol):
-    """A provider or reranker whose model is in files on this machine with published hashes."""
-
-    def check_files(self) -> None:
-        """Hash the files again, as far as they are there; nothing is downloaded.
-
-        Raises:
-            ModelUnavailableError: a file is not the published one.
-
-        """
-
-
 @dataclass(frozen=True, slots=True)
 class Media:
     """A media file to embed together with its label."""

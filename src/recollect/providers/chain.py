@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderBusyError, ProviderError, ProviderSetupError
-from recollect.providers.base import READS_ENOUGH, ChecksFiles, EmbedsPatiently
+from recollect.providers.base import READS_ENOUGH, EmbedsPatiently
 from recollect.providers.registry import AUTO, LOCAL, NONE, ON_THIS_MACHINE, open_provider
 from recollect.records import dataclass
 from recollect.reports import Probe
@@ -146,13 +146,12 @@ class Chain:
             return self._choice
 
     def probe(self, held: Fingerprint | None) -> Probe:
-        """Check the model's files and embed one text, to see that the provider works."""
+        """Embed one text, to see that the provider works."""
         started = time.perf_counter()
         choice = self.choose(held, progress=silent, retry=False)
         degradation = choice.degradation
         if choice.provider is not None:
             try:
-                _check_files(choice.provider)
                 choice.provider.embed([_TRIAL], role=Role.QUERY)
             except ProviderError as error:
                 degradation = choice.with_switch(Degradation(error.message, error.action))
@@ -161,19 +160,6 @@ class Chain:
             took_ms=(time.perf_counter() - started) * 1000,
             degradation=degradation,
         )
-
-    def check_files(self, held: Fingerprint | None) -> None:
-        """Check the files of the model that would embed, without preparing anything.
-
-        Raises:
-            ModelUnavailableError: a file is not the published one, or cannot be used.
-
-        """
-        if self._choice is not None and self._choice.provider is not None:
-            _check_files(self._choice.provider)
-        elif names := self._names(held):
-            with contextlib.suppress(ProviderSetupError):  # `choose` reports the reason
-                _check_files(self._open(names[0]))
 
     def previous(self, fingerprint: Fingerprint) -> Provider | Degradation:
         """Return the provider of an earlier space, as today's settings reach it, or why not."""
@@ -397,11 +383,6 @@ def _reasons(skipped: Mapping[str, Degradation]) -> str:
 def _address(provider: Provider) -> str | None:
     address: str | None = getattr(provider, "address", None)
     return address
-
-
-def _check_files(provider: Provider) -> None:
-    if isinstance(provider, ChecksFiles):
-        provider.check_files()
 
 
 def _try_out(provider: Provider) -> None:

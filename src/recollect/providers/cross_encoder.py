@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.providers.models.bert import WordPiece, bert_input, open_session, thread_count
-from recollect.providers.models.files import recheck, resolve
+from recollect.providers.models.files import read_model, resolve
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import MS_MARCO_MINILM, Manifest
 from recollect.text.scripts import latin_share
 from recollect.types import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from recollect.providers.options import ProviderOptions
@@ -57,9 +57,6 @@ class CrossEncoder:
                 self._manifest, configured=None, cache=self._cache, progress=progress, retry=retry
             )
 
-    def check_files(self) -> None:
-        recheck(self._manifest, configured=None, cache=self._cache)
-
     def score(
         self, question: str, passages: Sequence[str], *, deadline: float | None
     ) -> list[float]:
@@ -87,16 +84,17 @@ class CrossEncoder:
         if self._model is None:
             self.prepare(progress=silent, retry=False)
             assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-            self._model = _LoadedReranker(self._folder)
+            files = read_model(self._manifest, self._folder, record=self._cache.record)
+            self._model = _LoadedReranker(files)
         return self._model
 
 
 class _LoadedReranker:
     """A loaded model."""
 
-    def __init__(self, folder: Path) -> None:
-        self.words = WordPiece.from_file(folder / "vocab.txt")
-        self._session = open_session(folder / "model.onnx")
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.words = WordPiece.from_bytes(files["vocab.txt"])
+        self._session = open_session(files["model.onnx"])
 
     def logit(self, pair: list[int], *, second_from: int) -> float:
         """Return the model's opinion of a question and a passage."""

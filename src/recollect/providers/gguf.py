@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 from recollect.providers.base import Limits
 from recollect.providers.models.bert import thread_count
-from recollect.providers.models.files import recheck, resolve
+from recollect.providers.models.files import resolve
 from recollect.providers.models.gguf_header import read_header
 from recollect.providers.models.integrity import ModelCache, sample_digest
 from recollect.providers.models.manifest import EMBEDDINGGEMMA, GGUF_MODELS, GgufManifest
@@ -112,10 +112,6 @@ class GgufProvider:
                 action="Set local.model_path to a GGUF file of an embedding model.",
             )
         self._path, self._header = path, header
-
-    def check_files(self) -> None:
-        if isinstance(self._source, GgufManifest):
-            recheck(self._source, configured=None, cache=self._cache)
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Vectors:
         if not texts:

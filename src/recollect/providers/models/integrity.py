@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -53,11 +54,11 @@ def problem_of(path: Path, file: ModelFile, *, record: Path | None) -> str | Non
 
     """
     try:
-        seen = _seen(path)
+        seen = _seen(path.stat())
         if record is not None and read_record(record).get(_key(path)) == [*seen, file.sha256]:
             return None
         found = sha256_of(path)
-        is_still = _seen(path) == seen
+        is_still = _seen(path.stat()) == seen
     except OSError as error:
         return f"{file.name} cannot be read ({error.strerror})"
     if found != file.sha256:
@@ -65,6 +66,24 @@ def problem_of(path: Path, file: ModelFile, *, record: Path | None) -> str | Non
     if record is not None and is_still:
         _note(record, _key(path), [*seen, found])
     return None
+
+
+def read_published(path: Path, file: ModelFile, *, record: Path | None) -> bytes:
+    """Return a file's content, which is hashed unless the open file is the one that was hashed.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not the published one.
+
+    """
+    with path.open("rb") as stream:
+        seen = _seen(os.fstat(stream.fileno()))
+        content = stream.read()
+        is_still = _seen(os.fstat(stream.fileno())) == seen
+    known = read_record(record).get(_key(path)) if record is not None and is_still else None
+    if known != [*seen, file.sha256] and hashlib.sha256(content).hexdigest() != file.sha256:
+        raise ValueError(f"{file.name} does not match its published SHA-256")
+    return content
 
 
 def sha256_of(path: Path) -> str:
@@ -102,9 +121,8 @@ def _key(path: Path) -> str:
     return str(path.resolve())
 
 
-def _seen(path: Path) -> list[object]:
+def _seen(stat: os.stat_result) -> list[object]:
     """Return what changes with a file's content. Nobody can set the third, the change time."""
-    stat = path.stat()
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
 
 

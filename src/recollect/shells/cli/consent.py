@@ -42,7 +42,7 @@ def may_send(
     if question is None:
         return False
     with question():
-        return confirm("Send them?")
+        return confirm("Send this?")
 
 
 def is_to_be_asked(config: Config, setting: str) -> bool:
@@ -52,10 +52,11 @@ def is_to_be_asked(config: Config, setting: str) -> bool:
 
 
 def _announcement(sending: Sending) -> str:
-    what = f"{plural(sending.texts, 'passage')} of this memory" if sending.texts else "A text"
     where = f"{sending.provider} ({sending.address or 'its own address'})"
-    verb = "go" if sending.texts > 1 else "goes"
+    if not sending.texts:
+        return f"A text goes to {where} to be embedded by {sending.model}."
+    verb = "goes" if sending.texts == 1 else "go"
     return (
-        f"{what} {verb} to {where} to be embedded by {sending.model}, and later what changes and "
-        "what you ask."
+        f"{plural(sending.texts, 'passage')} of this memory {verb} to {where} to be embedded by "
+        f"{sending.model}, and later what changes and what you ask."
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command("status")
-@click.option("--deep", is_flag=True, help="Also check the model's files and embed one text.")
+@click.option("--deep", is_flag=True, help="Also embed one text.")
 @shared_options
 def status_command(options: SharedOptions, *, deep: bool) -> None:
     """Show what is indexed, which provider embeds it, and what is out of date."""
