@@ -102,8 +102,8 @@ class Meanings:
         facts = {fact.id: fact for pair in pairs for fact in pair}
         with self.lock:
             held = self.syncer.rebuilding(lambda: held_space(self.syncer.store, chain=self.chain))
-        if held is None or self.chain.expected(held) != held:
-            return {}  # to save a fact neither begins an index nor sends its first texts
+        if any(self.chain.servers()) and self.chain.expected(held) != held:
+            return {}  # saving a fact does not send the first texts of a memory
         try:
             # Whoever saves a fact waits for it, and words can decide alone.
             provider, vectors = within(_SECONDS, lambda: self._embed(facts.values(), held))
