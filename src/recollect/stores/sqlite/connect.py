@@ -14,7 +14,6 @@ import apsw
 
 from recollect.errors import (
     StoreBusyError,
-    StoreCorruptError,
     StoreDiskError,
     StoreError,
     StoreFullError,
@@ -283,10 +282,7 @@ def _explained(path: Path, error: Exception) -> StoreError:
         or code == apsw.SQLITE_IOERR_DATA
         or reason.startswith(_WRONG_JSON)
     ):
-        return StoreCorruptError(
-            f"The index {path} is damaged ({reason}).",
-            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
-        )
+        return pages.damaged(f"The index {path} is damaged ({reason}).")
     if isinstance(error, apsw.IOError):
         return disk_error(path, str(error))
     return StoreError(

@@ -74,9 +74,8 @@ def check(connection: apsw.Connection, *, path: Path) -> None:
     if is_sound and is_marked:
         is_sound = bool(int(str(connection.pragma("checksum_verification"))))
     if not is_sound:
-        raise StoreCorruptError(
-            f"The header of the index {path} is damaged, or written by another build of SQLite.",
-            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
+        raise damaged(
+            f"The header of the index {path} is damaged, or written by another build of SQLite."
         )
 
 
@@ -92,7 +91,11 @@ def require_end(connection: apsw.Connection, *, path: Path) -> None:
     log = path.with_name(f"{path.name}-wal")
     has_log = log.is_file() and log.stat().st_size
     if not has_log and path.stat().st_size % int(str(connection.pragma("page_size"))):
-        raise StoreCorruptError(
-            f"The index {path} is damaged (its end is missing).",
-            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
-        )
+        raise damaged(f"The index {path} is damaged (its end is missing).")
+
+
+def damaged(message: str) -> StoreCorruptError:
+    """Return the error of a file that has to be replaced."""
+    return StoreCorruptError(
+        message, action="Run `recollect index`: it sets the file aside and rebuilds from the files."
+    )

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreCorruptError, StoreReadOnlyError, StoreTooNewError
+from recollect.errors import StoreReadOnlyError, StoreTooNewError
 from recollect.stores.sqlite.connect import reading, writing
+from recollect.stores.sqlite.pages import damaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -232,10 +233,7 @@ def check(connection: apsw.Connection, *, path: Path) -> None:
         version = version_of(connection)
         names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema")}
     if not names.issuperset(_names(version)) or (names and not version):
-        raise StoreCorruptError(
-            f"The file {path} does not have the tables of an index.",
-            action="Run `recollect index`: it sets the file aside and rebuilds from the files.",
-        )
+        raise damaged(f"The file {path} does not have the tables of an index.")
     if version > len(MIGRATIONS):
         raise StoreTooNewError(
             f"The index {path} has schema {version}; this version supports {len(MIGRATIONS)}.",
