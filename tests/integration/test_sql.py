@@ -37,7 +37,7 @@ def memory(workspace: Path, environ: dict[str, str], write: Write) -> Iterator[M
 
 @pytest.fixture
 def index(memory: Memory, environ: dict[str, str], tmp_path: Path) -> Path:
-    assert memory.status().store.chunks
+    assert memory.status().index.chunks
     assert environ["RECOLLECT_HOME"] == str(tmp_path / "home")
     return index_file(tmp_path / "home")
 
@@ -92,7 +92,7 @@ def test_cosines_are_computed_in_sql(index: Path, memory: Memory) -> None:
 
     own = np.frombuffer(vector, dtype=np.float32)
     cosines = {key: float(np.frombuffer(each, np.float32) @ own) for key, each in embedded.items()}
-    assert memory.status().store.vectors == len(found)
+    assert memory.status().index.chunks == len(found)
     assert "memory/boats.md" == found[0][1]
     assert [pytest.approx(cosines[row[0]], abs=1e-5) for row in found] == [row[2] for row in found]
 
