@@ -1,5 +1,5 @@
 -- The roles of a database for memories, each with no more than it needs. As superuser, in that
--- database: psql -d memories -f roles.sql, then `recollect store init` as memories_owner. All names
+-- database: psql -d memories -f roles.sql, then `recollect server init` as memories_owner. All names
 -- begin with or contain that of the database, because a role is known to all databases of a server.
 -- Give the roles that log in their passwords with \password, or certificates.
 
@@ -17,10 +17,10 @@ CREATE EXTENSION IF NOT EXISTS vector;
 CREATE ROLE :"agent_group" NOLOGIN NOBYPASSRLS;
 CREATE ROLE :"server_group" NOLOGIN NOBYPASSRLS IN ROLE :"agent_group";
 
--- Owns the tables: `store init` and `store migrate`. Policies hold for it as well.
+-- Owns the tables: `server init` and `server migrate`. Policies hold for it as well.
 CREATE ROLE :"owner" LOGIN;
 
--- Sees all memories: `store index`, and backups with pg_dump.
+-- Sees all memories: `server index`, and backups with pg_dump.
 CREATE ROLE :"operator" LOGIN BYPASSRLS IN ROLE :"owner";
 
 -- Logins of agents and servers.

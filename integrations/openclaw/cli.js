@@ -19,7 +19,7 @@ const ABSENT = {
   "session-backfill": NEVER_REWRITTEN,
 };
 const ALL_AGENTS = "Agent id (default: all configured agents)";
-const REPAIR = "Repair: nothing to do; `recollect verify` checks the index, `recollect index` mends it.";
+const REPAIR = "Repair: nothing to do; `recollect doctor --verify` checks the index, `recollect index` mends it.";
 
 export function registerCommands(program, name, { memoryOf, agentIds, defaultAgent }) {
   const root = program.command(name).description(DESCRIPTION).addHelpText("after", `\n${absentHelp()}`);

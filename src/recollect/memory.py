@@ -274,7 +274,7 @@ class Memory(metaclass=_WithoutInternal):
                 store.claim(PUSHED)
                 raise ElsewhereError(
                     f"The memory {setup.agent} is made from pushed documents, not from files.",
-                    action="Use `recollect push` to change it, or name another with --agent.",
+                    action="`recollect server push` changes it; or name another with --agent.",
                 )
             if previous is not None:
                 told.append(
@@ -654,7 +654,7 @@ class Memory(metaclass=_WithoutInternal):
         *,
         on_sync: Callable[[Report | RecollectError], None],
         on_notice: Callable[[str], None],
-        purpose: str = "recollect watch",
+        purpose: str = "recollect index --watch",
     ) -> Worker:
         """Return a worker that keeps the index fresh; start and stop it.
 

@@ -213,7 +213,7 @@ class DatabaseStatus:
 
 @dataclass(frozen=True, slots=True)
 class BuiltIndexes:
-    """What `store index` did in a database."""
+    """What `server index` did in a database."""
 
     built: int
     dropped: int

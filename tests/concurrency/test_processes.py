@@ -181,7 +181,7 @@ def test_the_lease_of_a_killed_index_is_taken_over_at_once(
 
     assert first.pid == getattr(left, "pid", None)
     assert (0, "") == (done.returncode, done.stderr)
-    assert 0 == commands.run("verify").returncode
+    assert 0 == commands.run("doctor", "--verify").returncode
     assert commands.holder() is None
 
 
@@ -199,7 +199,7 @@ def test_after_a_kill_a_search_answers_and_finishes_what_was_left(
 
     assert "memory/1.md" == paths_of(done)[0]
     assert "is at work on it" not in done.stderr
-    assert 0 == json.loads(commands.run("verify", "--json").stdout)["pending"]
+    assert 0 == json.loads(commands.run("doctor", "--verify", "--json").stdout)["pending"]
 
 
 def test_while_the_holder_is_stopped_searches_answer_at_once(
@@ -277,14 +277,14 @@ def test_eight_processes_open_a_new_index_at_once(
     alone = {**commands.environ, "RECOLLECT_HOME": str(tmp_path / "alone")}
     undisturbed = type(commands)(commands.workspace, alone)
     undisturbed.run("index")
-    ways = [("index",), ("search", "subject3", "--json"), ("status",), ("verify",)] * 2
+    ways = [("index",), ("search", "subject3", "--json"), ("status",), ("doctor", "--verify")] * 2
 
     children = commands.start_together(ways)
     ended = [(child, *child.communicate(timeout=PATIENCE_SECONDS)) for child in children]
 
     for way, (child, _, said) in zip(ways, ended, strict=True):
         # Nothing is indexed yet when `verify` looks: that is a difference, and no error.
-        assert child.returncode == 0 or way == ("verify",), said
+        assert child.returncode == 0 or way == ("doctor", "--verify"), said
         assert "Traceback" not in said
         assert "locked" not in said
     commands.run("index")
@@ -333,7 +333,7 @@ def test_six_processes_find_a_damaged_index_and_one_of_them_replaces_it(
         assert f"memory/{number}.md" == json.loads(answer)["results"][0]["path"]
     kept = [path for path in commands.index.parent.iterdir() if ".damaged-" in path.name]
     assert {f"{commands.index.name}.damaged-1"} == {path.name.removesuffix("-wal") for path in kept}
-    assert 0 == commands.run("verify").returncode
+    assert 0 == commands.run("doctor", "--verify").returncode
 
 
 @pytest.mark.parametrize(

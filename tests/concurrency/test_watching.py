@@ -1,4 +1,4 @@
-"""`recollect watch`: what it notices, when it cannot, and how it ends."""
+"""`recollect index --watch`: what it notices, when it cannot, and how it ends."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_kind_of_change_reaches_the_index(
     workspace: Path, commands: Commands, write: Write
 ) -> None:
     write("memory/first.md", "The first.\n")
-    watching = commands.start("watch")
+    watching = commands.start("index", "--watch")
     wait_until(lambda: on_disk(workspace) == indexed(commands))
 
     def replace_atomically() -> None:
@@ -103,7 +103,7 @@ def test_a_memory_folder_that_comes_later_is_watched(
 ) -> None:
     (workspace / "memory").rmdir()
     write("MEMORY.md", "Curated.\n")
-    watching = commands.start("watch")
+    watching = commands.start("index", "--watch")
     wait_until(lambda: on_disk(workspace) == indexed(commands))
 
     for turn in range(3):
@@ -121,7 +121,7 @@ def test_a_watch_ends_when_told_though_another_process_holds_the_lease(
     write("memory/a.md", "Held up.\n")
     holding = commands.start("index")
     wait_until(commands.holder)
-    watching = commands.start("watch")
+    watching = commands.start("index", "--watch")
     assert watching.stderr is not None
     assert watching.stderr.readline().startswith("Watching")
 
@@ -135,7 +135,7 @@ def test_a_watch_ends_when_told_in_the_middle_of_a_long_sync(
     commands: Commands, held_up: HeldUp, write: Write
 ) -> None:
     write("memory/a.md", "Held up.\n")
-    watching = commands.start("watch")
+    watching = commands.start("index", "--watch")
     wait_until(commands.holder)
 
     watching.send_signal(signal.SIGTERM)
@@ -156,7 +156,7 @@ def test_where_the_system_has_no_watches_left_files_are_looked_through(
     for name in ("a", "b", "c", "d"):
         write(f"memory/{name}/note.md", f"Note {name}.\n")
     watching = subprocess.Popen(
-        [*own_limits, sys.executable, "-m", "recollect", "-w", str(workspace), "watch"],
+        [*own_limits, sys.executable, "-m", "recollect", "-w", str(workspace), "index", "--watch"],
         env=commands.environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

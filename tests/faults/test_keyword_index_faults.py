@@ -64,7 +64,7 @@ def test_a_search_notices_the_damage_rebuilds_and_answers(
     damage(index, sql)
 
     done = command(workspace, alone, "search", "word7", "--json")
-    after = command(workspace, alone, "verify")
+    after = command(workspace, alone, "doctor", "--verify")
 
     assert 0 == done.returncode, done.stderr
     answer = json.loads(done.stdout)
@@ -75,14 +75,16 @@ def test_a_search_notices_the_damage_rebuilds_and_answers(
 
 
 @pytest.mark.parametrize("sql", [ZEROES, DAMAGES["deleted columns"]])
-@pytest.mark.parametrize("asked", [("doctor",), ("verify",), ("index",), ("index", "--force")])
+@pytest.mark.parametrize(
+    "asked", [("doctor",), ("doctor", "--verify"), ("index",), ("index", "--force")]
+)
 def test_every_command_reports_it_and_leaves_a_sound_index(
     workspace: Path, alone: dict[str, str], index: Path, sql: str, asked: tuple[str, ...]
 ) -> None:
     damage(index, sql)
 
     told = command(workspace, alone, *asked)
-    sound = command(workspace, alone, "verify")
+    sound = command(workspace, alone, "doctor", "--verify")
 
     assert "keyword index" in told.stdout + told.stderr
     assert 0 == sound.returncode, sound.stdout
@@ -99,7 +101,7 @@ def test_damage_that_a_sample_misses_is_found_by_doctor_and_mended_by_its_advice
     assert 1 == doctor.returncode
     assert "the keyword index does not have all terms of the chunks" in doctor.stdout
     assert "recollect index --force" in doctor.stdout
-    assert 0 == command(workspace, alone, "verify").returncode
+    assert 0 == command(workspace, alone, "doctor", "--verify").returncode
 
 
 def test_an_open_memory_does_not_answer_from_vectors_alone(

@@ -59,17 +59,17 @@ def test_agents_are_listed_with_their_workspaces_and_can_be_removed(
             gone = memory.agent
     shutil.rmtree(other)
 
-    listed = json.loads(run(environ, "agents", "--json").stdout)["agents"]
-    text = run(environ, "agents").stdout
-    asked = run(environ, "agents", "remove", gone)
-    removed = run(environ, "agents", "remove", gone, "--yes")
-    again = run(environ, "agents", "remove", gone, "--yes")
-    left = json.loads(run(environ, "agents", "--json").stdout)["agents"]
+    listed = json.loads(run(environ, "status", "--all", "--json").stdout)["agents"]
+    text = run(environ, "status", "--all").stdout
+    asked = run(environ, "reset", gone)
+    removed = run(environ, "reset", gone, "--yes")
+    again = run(environ, "reset", gone, "--yes")
+    left = json.loads(run(environ, "status", "--all", "--json").stdout)["agents"]
 
     assert {str(workspace): True, str(other): False} == {
         each["workspace"]: each["workspaceExists"] for each in listed
     }
-    assert f"recollect agents remove {gone} --yes" in text
+    assert f"recollect reset {gone} --yes" in text
     assert (2, True) == (asked.returncode, "asks for confirmation: add --yes" in asked.stderr)
     assert (0, 1) == (removed.returncode, again.returncode)
     assert "UserWarning" not in removed.stderr
@@ -107,7 +107,7 @@ def test_two_spellings_of_a_folder_are_one_workspace(
         shown = json.loads(run(keywords, "-w", str(each), "status", "--json").stdout)
         assert str(workspace.resolve()) == shown["workspace"]
 
-    (listed,) = json.loads(run(keywords, "agents", "--json").stdout)["agents"]
+    (listed,) = json.loads(run(keywords, "status", "--all", "--json").stdout)["agents"]
     assert str(workspace.resolve()) == listed["workspace"]
 
 
@@ -134,7 +134,7 @@ def test_an_index_that_cannot_be_read_is_not_said_to_be_empty(
         file = Path(memory.status().index.location)
     file.write_bytes(b"no database\n" * 1_000)
 
-    done = run(environ, "agents")
+    done = run(environ, "status", "--all")
 
     assert 1 == done.returncode
     assert f"{file.stem}  cannot be read, " in done.stdout

@@ -323,7 +323,7 @@ def test_what_is_not_found_fails_and_what_is_called_wrongly_is_misuse(
         ("sessions", "forget", "absent"),
         ("sessions", "forget", "--undo", "absent"),
         ("sessions", "import", absent),
-        ("agents", "remove", "absent"),
+        ("reset", "absent", "--yes"),
     ]
     misused = [
         ("facts", "show", "no-id"),

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 OPENAI = next(known for known in KNOWN_CHATS if known.name == "openai")
 FACT = json.dumps({"category": "technical", "text": "The mooring is at pier 4"})
-UNTIL_STOPPED = {"serve", "watch"}
+UNTIL_STOPPED = {"serve"}
 """Write what `index` writes, through the same Memory."""
-ELSEWHERE = {"push", "tokens", "worker"}
+ELSEWHERE = {"server"}
 """Write to a server or a database."""
 
 
@@ -80,15 +80,14 @@ def commands(tmp_path: Path) -> list[list[str]]:
         ["facts", "import", str(exported)],
         ["ingest", "--paths", "memory/*.md"],
         ["status"],
-        ["verify"],
+        ["doctor", "--verify"],
         ["doctor"],
-        ["cache"],
-        ["agents"],
+        ["status", "--all"],
         ["eval", str(cases)],
         ["tune", str(cases)],
         ["mcp"],
         ["install", "claude", "--scope", "user"],
-        ["store", "copy", "file:", f"file:{tmp_path / 'home' / 'copied' / 'index.sqlite'}"],
+        ["server", "copy", "file:", f"file:{tmp_path / 'home' / 'copied' / 'index.sqlite'}"],
         ["reset", "--yes"],
     ]
 

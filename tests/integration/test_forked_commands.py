@@ -62,7 +62,7 @@ def test_a_signal_reaches_the_command(
     environ: dict[str, str], workspace: Path, number: signal.Signals
 ) -> None:
     environ["RECOLLECT_PROVIDER"] = "none"
-    command = [*recollect_command(), "-w", str(workspace), "watch"]
+    command = [*recollect_command(), "-w", str(workspace), "index", "--watch"]
     with subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("Watching")

@@ -191,7 +191,7 @@ def test_a_note_from_any_year_is_indexed_like_others(
     found = json.loads(run("search", "lamp", "--json").stdout)
 
     assert ["memory/a.md"] == [hit["path"] for hit in found["results"]]
-    assert 0 == run("verify").returncode
+    assert 0 == run("doctor", "--verify").returncode
 
 
 def test_a_fact_from_the_first_or_last_day_is_found_in_every_time_zone(

@@ -111,7 +111,7 @@ WAYS = {
     "facts, compared by meaning": remember,
     "candidates, reread": run("search", "harbour violin", "--rerank"),
     "files, for facts": run("ingest", "--paths", "memory/*.md"),
-    "documents, pushed": run("push"),
+    "documents, pushed": run("server", "push"),
     "questions of an evaluation": run("eval", "cases.jsonl"),
     "a test of the provider": run("status", "--deep"),
     "a check of everything": run("doctor"),
@@ -233,7 +233,7 @@ def test_a_terminal_is_asked_before_the_first_notes_of_a_memory_are_sent(
             os.write(ours, b"\n")
             refused = shown(ours)
         not_sent = [*server.requests]
-        with terminal(workspace, given, "watch") as ours:
+        with terminal(workspace, given, "index", "--watch") as ours:
             watching = shown(ours, until="Watching")
             told = shown(ours, until="no permission")
         still_not_sent = [*server.requests]

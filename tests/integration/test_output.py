@@ -92,15 +92,11 @@ def run(hostile: Path, environ: dict[str, str]) -> Run:
 
 
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "agents": ((), ("remove", BAD)),
-    "agents remove": ((BAD, "--yes"),),
-    "cache": ((), (BAD,)),
-    "cache prune": ((), (f"--unused-days={BAD}",)),
     "config import-openclaw": (("openclaw.json",), ("openclaw.json", "--write"), (BAD,)),
     "config path": ((), ("-w", BAD)),
     "config set": (("extra_paths", BAD), (BAD, BAD), ("provider", BAD)),
     "config show": (("--all",), (BAD,)),
-    "doctor": ((),),
+    "doctor": ((), ("--verify",), (f"--prune-cache={BAD}",)),
     "eval add": (("boat", "--accept", "1"), ("boat", "--expect", BAD), ("boat", "--to", BAD)),
     "eval run": ((), (BAD,)),
     "facts consolidate": (("--dry-run",), ("--yes",)),
@@ -116,30 +112,29 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "index": (("--force",), (BAD,)),
     "ingest": (("--dry-run", "--paths", BAD),),
     "install": (("claude", "--print"), (BAD,)),
-    "push": ((".", BAD),),
     "recall": (("boat",), (BAD,), ("boat", "--form", BAD)),
     "remember": ((f"The boat {FOR_TERMINALS.replace(chr(0), '')} is old.",), ("x", "--scope", BAD)),
-    "reset": ((),),
+    "reset": ((), (BAD, "--yes")),
     "search": (("boat", "--explain"), (BAD,), ("boat", "--path", BAD), ("boat", "--since", BAD)),
     "sessions forget": ((BAD, "--yes"),),
     "sessions import": ((BAD,), ("openclaw.json",)),
     "sessions list": ((),),
-    "status": (("--deep",),),
-    "store copy": (("file:", BAD), (BAD, "file:")),
-    "store init": ((BAD,),),
-    "store migrate": ((BAD,),),
-    "store index": ((), (BAD,)),
-    "store purge": (("memory", BAD),),
-    "store status": ((), (BAD,)),
-    "tokens create": ((BAD,),),
-    "tokens list": ((), (BAD,)),
-    "tokens revoke": ((BAD,),),
+    "server push": ((".", BAD),),
+    "server worker": (("--once",),),
+    "status": (("--deep",), ("--all",)),
+    "server copy": (("file:", BAD), (BAD, "file:")),
+    "server init": ((BAD,),),
+    "server migrate": ((BAD,),),
+    "server index": ((), (BAD,)),
+    "server purge": (("memory", BAD),),
+    "server status": ((), (BAD,)),
+    "server tokens create": ((BAD,),),
+    "server tokens list": ((), (BAD,)),
+    "server tokens revoke": ((BAD,),),
     "tune": ((),),
-    "worker": (("--once",),),
-    "verify": ((),),
 }
 """Arguments with which each command is tried; what a user or an agent pastes may be hostile."""
-SERVERS = {"mcp", "serve", "watch"}
+SERVERS = {"mcp", "serve"}
 """Commands that do not end; the servers are asked below."""
 
 

@@ -79,12 +79,12 @@ def test_another_process_cannot_finish_it_and_the_error_says_why(memory: Memory)
     assert "file:" in raised.value.action
 
 
-@pytest.mark.parametrize("command", ["index", "watch"])
+@pytest.mark.parametrize("command", [["index"], ["index", "--watch"]])
 def test_a_command_refuses_to_build_an_index_that_ends_with_it(
-    workspace: Path, environ: dict[str, str], command: str
+    workspace: Path, environ: dict[str, str], command: list[str]
 ) -> None:
     done = subprocess.run(
-        [*recollect_command(), "-w", str(workspace), command],
+        [*recollect_command(), "-w", str(workspace), *command],
         env={**environ, "RECOLLECT_STORE": "ram:"},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""`recollect verify`: every way an index can differ from the files, and what is said of it."""
+"""`recollect doctor --verify`: every way an index can differ from the files, and its words."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_an_index_that_equals_the_files_ends_with_zero(
 ) -> None:
     assert indexed.is_file()
 
-    done = run(workspace, environ, "verify")
-    shape = json.loads(run(workspace, environ, "verify", "--json").stdout)
+    done = run(workspace, environ, "doctor", "--verify")
+    shape = json.loads(run(workspace, environ, "doctor", "--verify", "--json").stdout)
 
     assert (0, "") == (done.returncode, done.stderr)
     assert "The index matches the files: 2 files, 2 chunks.\n" == done.stdout
@@ -101,8 +101,8 @@ def test_a_difference_ends_with_one_and_says_what_to_do(
     assert indexed.is_file()
     write("memory/three.md", "The third.\n")
 
-    done = run(workspace, environ, "verify")
-    shape = json.loads(run(workspace, environ, "verify", "--json").stdout)
+    done = run(workspace, environ, "doctor", "--verify")
+    shape = json.loads(run(workspace, environ, "doctor", "--verify", "--json").stdout)
     run(workspace, environ, "index")
 
     assert 1 == done.returncode
@@ -113,7 +113,7 @@ def test_a_difference_ends_with_one_and_says_what_to_do(
     ] == done.stdout.splitlines()
     assert not shape["ok"]
     assert ["memory/three.md"] == [each["path"] for each in shape["differences"]]
-    assert 0 == run(workspace, environ, "verify").returncode
+    assert 0 == run(workspace, environ, "doctor", "--verify").returncode
 
 
 def test_a_changed_file_differs(
@@ -179,7 +179,7 @@ def test_chunks_changed_by_hand_differ_and_a_forced_index_makes_them_good(
 ) -> None:
     by_hand(indexed, "UPDATE chunks SET end_line = 7 WHERE id = 1")
 
-    done = run(workspace, environ, "verify")
+    done = run(workspace, environ, "doctor", "--verify")
     forced = run(workspace, environ, "index", "--force", "--json")
 
     assert 1 == done.returncode
@@ -194,7 +194,7 @@ def test_terms_changed_by_hand_are_made_good_with_a_notice(
 ) -> None:
     by_hand(sealed(indexed), "UPDATE postings SET terms = zeroblob(length(terms))")
 
-    shape = json.loads(run(workspace, environ, "verify", "--json").stdout)
+    shape = json.loads(run(workspace, environ, "doctor", "--verify", "--json").stdout)
 
     assert (True, []) == (shape["ok"], shape["differences"])
     assert ["The keyword index was damaged. It was rebuilt from its 2 chunks."] == shape["notices"]
@@ -219,7 +219,7 @@ def test_chunks_that_wait_for_a_vector_are_counted_and_no_difference(
         "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
     }
 
-    done = run(workspace, remote, "verify")
+    done = run(workspace, remote, "doctor", "--verify")
 
     assert 0 == done.returncode
     assert "2 chunks, 2 of them not embedded yet." in done.stdout

@@ -51,13 +51,13 @@ def test_a_memory_moves_into_a_database_and_back(
     run(environ, workspace, "remember", "The boat is called Otter")
     run(environ, workspace, "index")
 
-    there = run(environ, workspace, "store", "copy", "file:", address, "--json")
+    there = run(environ, workspace, "server", "copy", "file:", address, "--json")
     found = run(
         {**environ, "RECOLLECT_STORE": address}, workspace, "search", "lighthouse", "--json"
     )
     run(environ, workspace, "reset", "--yes")
-    back = run(environ, workspace, "store", "copy", address, "file:", "--json")
-    verified = run(environ, workspace, "verify")
+    back = run(environ, workspace, "server", "copy", address, "file:", "--json")
+    verified = run(environ, workspace, "doctor", "--verify")
 
     assert 0 == there.returncode, there.stderr
     told = json.loads(there.stdout)
@@ -102,7 +102,7 @@ def test_purging_from_an_unknown_memory_says_so_and_creates_nothing(
 ) -> None:
     there = {**environ, "RECOLLECT_STORE": host_of(address)}
 
-    purged = run(there, workspace, "store", "purge", "mistyped", "memory/a.md")
+    purged = run(there, workspace, "server", "purge", "mistyped", "memory/a.md")
 
     assert 1 == purged.returncode
     assert "This memory does not exist" in purged.stderr
@@ -121,7 +121,7 @@ def test_a_pushed_document_is_purged_by_a_command(
         memory.pushed.write([PushedChange("memory/a.md", None)])
 
     purged = subprocess.run(
-        [*recollect_command(), "store", "purge", tenant, "memory/a.md", "--json"],
+        [*recollect_command(), "server", "purge", tenant, "memory/a.md", "--json"],
         env={**there, "RECOLLECT_PROVIDER": "none"},
         capture_output=True,
         text=True,
@@ -171,13 +171,14 @@ def test_tokens_are_made_listed_without_their_secret_and_revoked(
 ) -> None:
     there = {**environ, "RECOLLECT_STORE": host_of(address)}
 
-    made = run(there, workspace, "tokens", "create", tenant, "--scope", "user:ada", "--read-only",
+    made = run(there, workspace, "server", "tokens", "create", tenant, "--scope", "user:ada",
+               "--read-only",
                "--expires", "90d", "--label", "Ada's laptop", "--json")  # fmt: skip
-    listed = run(there, workspace, "tokens", "list", tenant)
+    listed = run(there, workspace, "server", "tokens", "list", tenant)
     token = json.loads(made.stdout)
-    late = run(there, workspace, "tokens", "create", tenant, "--expires", "2020-01-01")
-    revoked = run(there, workspace, "tokens", "revoke", token["id"])
-    again = run(there, workspace, "tokens", "revoke", token["id"])
+    late = run(there, workspace, "server", "tokens", "create", tenant, "--expires", "2020-01-01")
+    revoked = run(there, workspace, "server", "tokens", "revoke", token["id"])
+    again = run(there, workspace, "server", "tokens", "revoke", token["id"])
 
     assert 0 == made.returncode, made.stderr
     assert token["token"].startswith(f"rct_{token['id']}_")
@@ -194,7 +195,9 @@ def test_tokens_are_made_listed_without_their_secret_and_revoked(
 def test_the_role_of_an_agent_may_not_see_tokens(
     address: str, workspace: Path, environ: dict[str, str], tenant: str
 ) -> None:
-    refused = run({**environ, "RECOLLECT_STORE": address}, workspace, "tokens", "create", tenant)
+    refused = run(
+        {**environ, "RECOLLECT_STORE": address}, workspace, "server", "tokens", "create", tenant
+    )
 
     assert 1 == refused.returncode
     assert "recollect_server" in refused.stderr
@@ -208,7 +211,7 @@ def test_a_server_of_many_memories_is_started_pushed_to_asked_and_stopped(
 ) -> None:
     there = {**environ, "RECOLLECT_STORE": host_of(address), "RECOLLECT_PROVIDER": "none"}
     write("memory/2026-02-01.md", "# Harbour\n\nThe lighthouse was painted.\n")
-    made = run(there, workspace, "tokens", "create", tenant, "--json")
+    made = run(there, workspace, "server", "tokens", "create", tenant, "--json")
     token = json.loads(made.stdout)["token"]
     with commands() as start:
         server = start(workspace, there, "--memories", "--port", "0")
@@ -217,7 +220,9 @@ def test_a_server_of_many_memories_is_started_pushed_to_asked_and_stopped(
     with subprocess.Popen(command, env=there, stderr=subprocess.PIPE, text=True) as child:
         served = Command(child, workspace, there)
         url = f"{served.url}/api/memories/{tenant}"
-        pushed = run({**there, "RECOLLECT_TOKEN": token}, workspace, "push", str(workspace), url)
+        pushed = run(
+            {**there, "RECOLLECT_TOKEN": token}, workspace, "server", "push", str(workspace), url
+        )
         found = httpx.get(
             f"{url}/search",
             params={"query": "lighthouse"},

@@ -74,7 +74,7 @@ def test_a_database_without_tables_says_what_to_run(address: str) -> None:
         open_database(empty, tenant="x")
 
     assert "has no tables of Recollect" in raised.value.message
-    assert "`recollect store init`" in raised.value.action
+    assert "`recollect server init`" in raised.value.action
 
 
 def test_a_server_that_is_not_there_is_named_without_the_password() -> None:

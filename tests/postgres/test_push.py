@@ -1,4 +1,4 @@
-"""`recollect push`: a folder and a memory of a server become equal, and little is sent."""
+"""`recollect server push`: a folder and a memory of a server become equal, and little is sent."""
 
 from __future__ import annotations
 
@@ -214,7 +214,14 @@ def test_the_command_reports_and_needs_a_token(
     served: Served, tenant: str, workspace: Path, environ: dict[str, str], write: Write
 ) -> None:
     write("memory/a.md", "A.\n")
-    command = [*recollect_command(), "push", str(workspace), url_of(served, tenant), "--json"]
+    command = [
+        *recollect_command(),
+        "server",
+        "push",
+        str(workspace),
+        url_of(served, tenant),
+        "--json",
+    ]
 
     def run(**more: str) -> subprocess.CompletedProcess[str]:
         given = {**environ, **more}

@@ -284,8 +284,8 @@ def test_a_killed_worker_is_followed_by_another(
 
 @contextlib.contextmanager
 def working(environ: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `recollect worker`."""
-    command = [*recollect_command(), "worker"]
+    """Run `recollect server worker`."""
+    command = [*recollect_command(), "server", "worker"]
     with subprocess.Popen(command, env=environ, stderr=subprocess.DEVNULL) as process:
         try:
             yield process

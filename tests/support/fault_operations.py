@@ -63,8 +63,8 @@ OPERATIONS = (
     Operation("install", ("install", "claude")),
     Operation("install --undo", ("install", "claude", "--undo"), disk="installed"),
     Operation("reset", ("reset", "--yes")),
-    Operation("cache prune", ("cache", "prune", "--all")),
-    Operation("verify", ("verify",)),
+    Operation("cache prune", ("doctor", "--prune-cache", "0")),
+    Operation("verify", ("doctor", "--verify")),
     Operation("status", ("status",)),
 )
 

@@ -51,13 +51,11 @@ TRACED = Path(__file__).parent / "traced"
 NO_SERVER = "postgresql://nobody@127.0.0.1:1/none"
 
 COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
-    ("agents", "remove"): [["clone", "--yes"]],
-    ("cache", "prune"): [["--all"]],
     ("config", "import-openclaw"): [[]],
     ("config", "path"): [[]],
     ("config", "set"): [["--workspace-file", "fusion", "rrf"], ["mmr.enabled", "true"]],
     ("config", "show"): [["--all"]],
-    ("doctor",): [[]],
+    ("doctor",): [[], ["--verify"], ["--prune-cache", "0"]],
     ("eval", "add"): [
         ["where is it", "--accept", "none"],
         ["x", "--accept", "1", "--to", "c.jsonl"],
@@ -73,7 +71,7 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
     ("facts", "supersede"): [["f-0000000000001", "f-0000000000002"]],
     ("get",): [["MEMORY.md"], ["memory/a.md"], ["notes/diary.md"], ["memory/facts/preference.md"]],
     ("hook",): [["session-start"], ["prompt"], ["stop"]],
-    ("index",): [["--force"]],
+    ("index",): [["--force"], ["--watch"]],
     ("ingest",): [["--dry-run"], ["--dry-run", "--paths", "skills/**/*,docs/*,*.md"]],
     ("install",): [
         ["git"],
@@ -82,32 +80,30 @@ COMMANDS: dict[tuple[str, ...], list[list[str]]] = {
         ["claude", "--scope", "project", "--undo"],
     ],
     ("mcp",): [[]],
-    ("push",): [[".", "https://127.0.0.1:9/api/memories/ada"]],
+    ("server", "push"): [[".", "https://127.0.0.1:9/api/memories/ada"]],
     ("recall",): [["the green lamp", "--budget", "400"]],
     ("remember",): [["--category", "preference", "Ada likes tea"]],
-    ("reset",): [["--yes"]],
+    ("reset",): [["--yes"], ["clone", "--yes"]],
     ("search",): [["green lamp"], ["dark diary", "--explain", "--json"]],
     ("serve",): [["--port", "0"]],
     ("sessions", "forget"): [["sessions/nothing", "--yes"]],
     ("sessions", "import"): [[], ["sessions"]],
     ("sessions", "list"): [[]],
-    ("status",): [[]],
-    ("store", "copy"): [["file:", NO_SERVER]],
-    ("store", "init"): [[NO_SERVER]],
-    ("store", "index"): [[NO_SERVER]],
-    ("store", "migrate"): [[NO_SERVER]],
-    ("store", "purge"): [["memory", "memory/lamp.md"]],
-    ("store", "status"): [[], [NO_SERVER]],
-    ("tokens", "create"): [["memory"]],
-    ("tokens", "list"): [[]],
-    ("tokens", "revoke"): [["0123456789ab"]],
+    ("status",): [[], ["--all"]],
+    ("server", "copy"): [["file:", NO_SERVER]],
+    ("server", "init"): [[NO_SERVER]],
+    ("server", "index"): [[NO_SERVER]],
+    ("server", "migrate"): [[NO_SERVER]],
+    ("server", "purge"): [["memory", "memory/lamp.md"]],
+    ("server", "status"): [[], [NO_SERVER]],
+    ("server", "tokens", "create"): [["memory"]],
+    ("server", "tokens", "list"): [[]],
+    ("server", "tokens", "revoke"): [["0123456789ab"]],
     ("tune",): [["memory-cases.jsonl"]],
-    ("verify",): [[]],
-    ("watch",): [[]],
-    ("worker",): [["--once"]],
+    ("server", "worker"): [["--once"]],
 }  # fmt: skip
 """The arguments that every command is run with."""
-_STOPPED = {"serve": "http://", "watch": "Watching"}
+_STOPPED = {"serve": "http://", "--watch": "Watching"}
 """Commands that run until they are stopped, and what they say once they work."""
 
 
@@ -239,7 +235,7 @@ class Clone:
             stderr=subprocess.PIPE,
         )
         try:
-            mark = _STOPPED.get(arguments[0]) if arguments else None
+            mark = next((_STOPPED[each] for each in arguments if each in _STOPPED), None)
             if mark is not None:
                 stop_when_working(started, mark)
                 given = ""

@@ -3,7 +3,7 @@
 usage: python -m tests.support.stress [--count 300] [--seed 1]
 
 Nine processes share the workspace: two run `recollect index` again and again, two
-`recollect watch`, two save a note and search for it with `recollect search`, two change facts and
+`recollect index --watch`, two save a note and find it with `recollect search`, two change facts and
 notes through the façade, three threads each (acting.py), and one edits, deletes and renames notes
 and folders. Index, watch and the users of the façade are killed at random and started again. All of
 it goes on until every kind of work has happened `--count` times, however long that takes.
@@ -149,7 +149,7 @@ class Stress:
 
     def _watch(self) -> None:
         while not self._stopped.is_set():
-            syncs = self._command("watch", "--json", until_stopped=True).count("\n")
+            syncs = self._command("index", "--watch", "--json", until_stopped=True).count("\n")
             self._count("watch starts")
             self._count("syncs of watch", syncs)
 
@@ -309,7 +309,7 @@ class Stress:
         scratch = {**self._environ, "RECOLLECT_HOME": str(self._folder / "scratch")}
         for arguments, environ in (
             (("index", "--json"), self._environ),
-            (("verify",), self._environ),
+            (("doctor", "--verify"), self._environ),
             (("index", "--json"), scratch),
         ):
             done = subprocess.run(

@@ -84,7 +84,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
                 raise StoreError(
                     f"The memory {setup.agent} in {new.location} is made from pushed documents: a "
                     "copy would take the place of their index.",
-                    action="Name another agent with --agent, or use `recollect push`.",
+                    action="Name another agent with --agent, or use `recollect server push`.",
                 )
             copied = copy_store(old, new)
             wrong = list(differences(old, new))

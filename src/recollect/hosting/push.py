@@ -110,7 +110,7 @@ class RemoteMemory:
         if not self.token.isascii() or not self.token.isprintable():
             raise UsageError(
                 "The token contains invalid characters.",
-                action="Set RECOLLECT_TOKEN to what `recollect tokens create` printed.",
+                action="Set RECOLLECT_TOKEN to what `recollect server tokens create` printed.",
             )
         if not is_private:
             raise UsageError(

@@ -101,7 +101,8 @@ def revoke_token(tokens: Tokens, token_id: str) -> None:
     """
     if not tokens.revoke(token_id):
         raise NotFoundError(
-            f"There is no token {token_id!r}.", action="`recollect tokens list` shows their ids."
+            f"There is no token {token_id!r}.",
+            action="`recollect server tokens list` shows their ids.",
         )
 
 

@@ -109,7 +109,7 @@ class QueueWorker:
         try:
             with (
                 self._renewing(claim) as go_on,
-                self._host.memory(claim.agent, purpose="recollect worker") as memory,
+                self._host.memory(claim.agent, purpose="recollect server worker") as memory,
             ):
                 report = memory.sync(
                     retry=claim.failures > 0, progress=go_on, on_wait=_leave_to_holder

@@ -235,7 +235,7 @@ class PushedBook:
         if self._pushed.require_here() is None:
             raise NotFoundError(
                 "This memory does not exist: nothing has been pushed to it.",
-                action="Check its name; `recollect tokens list` names memories.",
+                action="Check its name; `recollect server tokens list` names memories.",
             )
         purged = self._pushed.purge(parse_path(path), keep_current=keep_current)
         if not purged:

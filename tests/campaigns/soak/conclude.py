@@ -40,7 +40,7 @@ def conclude(soak: Soak) -> None:
 
 
 def _index_and_verify(soak: Soak) -> None:
-    for arguments in (("index",), ("verify",), ("doctor",)):
+    for arguments in (("index",), ("doctor", "--verify"), ("doctor",)):
         done = _run(soak, *arguments)
         if done.returncode or "Traceback" in done.stderr:
             soak.fail(f"the last {arguments[0]} ended with {done.returncode}: {done}")

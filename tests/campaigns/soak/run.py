@@ -130,8 +130,8 @@ class Soak:
             ("mcp", ("mcp",), False),
             ("mcp-killed", ("mcp",), True),
             ("mcp-http", ("mcp", "--http", "127.0.0.1:0"), False),
-            ("watch", ("watch", "--json"), False),
-            ("watch-killed", ("watch", "--json"), True),
+            ("watch", ("index", "--watch", "--json"), False),
+            ("watch-killed", ("index", "--watch", "--json"), True),
         ):
             command = ("-m", "recollect", "-w", str(self.workspace), *arguments)
             process = Process(

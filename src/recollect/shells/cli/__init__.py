@@ -27,8 +27,6 @@ MISUSED = 2
 INTERRUPTED = 130
 
 COMMANDS = {
-    "agents": "status",
-    "cache": "status",
     "config": "config",
     "doctor": "status",
     "eval": "evaluate",
@@ -39,20 +37,15 @@ COMMANDS = {
     "ingest": "facts",
     "install": "install",
     "mcp": "serve",
-    "push": "push",
     "recall": "search",
     "remember": "facts",
     "reset": "index",
     "search": "search",
     "serve": "serve",
+    "server": "server",
     "sessions": "sessions",
     "status": "status",
-    "store": "store",
-    "tokens": "tokens",
     "tune": "evaluate",
-    "verify": "index",
-    "watch": "index",
-    "worker": "worker",
 }
 """Each command and its module here, which has a function `…_command`."""
 _OF_FACTS = ("forget", "supersede", "consolidate", "prune")

@@ -1,4 +1,4 @@
-"""Keeping the index: `index`, `watch`, `verify`, `reset`."""
+"""Keeping the index: `index`, `reset`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.errors import RecollectError, StoreDiskError, StoreTooNewError, UsageError
+from recollect.errors import (
+    NotFoundError,
+    RecollectError,
+    StoreDiskError,
+    StoreTooNewError,
+    UsageError,
+)
 from recollect.shells.cli.output import confirm, write_json, write_lines, write_text
 from recollect.shells.cli.serve import limit_arenas
 from recollect.shells.cli.shared import (
@@ -41,9 +47,13 @@ def _require_file(memory: Memory) -> None:
 
 @click.command("index")
 @click.option("--force", is_flag=True, help="Read every file again, even if it looks unchanged.")
+@click.option("--watch", is_flag=True, help="Keep the index up to date until stopped (Ctrl-C).")
 @shared_options
-def index_command(options: SharedOptions, *, force: bool) -> int:
+def index_command(options: SharedOptions, *, force: bool, watch: bool) -> int:
     """Update the index to match the files; exit 1 if nothing could be embedded."""
+    if watch:
+        _watch(options)
+        return 0
     with options.open_memory() as memory, progress_bar() as progress:
         _require_file(memory)
         report = memory.sync(force=force, progress=progress, on_wait=notify)
@@ -52,10 +62,7 @@ def index_command(options: SharedOptions, *, force: bool) -> int:
     return 1 if report.is_nothing_embedded else 0
 
 
-@click.command("watch")
-@shared_options
-def watch_command(options: SharedOptions) -> None:
-    """Keep the index up to date until stopped (Ctrl-C)."""
+def _watch(options: SharedOptions) -> None:
     limit_arenas()
     signals: list[int] = []
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -85,23 +92,20 @@ def _print_sync(ended: Report | RecollectError, *, as_json: bool) -> None:
         write_lines(render.report_text(ended))
 
 
-@click.command("verify")
-@shared_options
-def verify_command(options: SharedOptions) -> int:
-    """Check that the index matches the files; exit 1 if it does not."""
-    with options.open_memory() as memory, progress_bar() as progress:
-        verification = memory.verify(progress=progress)
-    options.print(verification, render.verification_text(verification))
-    return 1 if verification.differences else 0
-
-
 @click.command("reset")
+@click.argument("other", metavar="[AGENT]", required=False)
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @shared_options
-def reset_command(options: SharedOptions, *, yes: bool) -> None:
-    """Delete the index. Your files are not touched and can be indexed again."""
+def reset_command(options: SharedOptions, *, other: str | None, yes: bool) -> None:
+    """Delete the index. Your files are not touched and can be indexed again.
+
+    AGENT names another index of this home, as `recollect status --all` lists them.
+    """
     if not yes and (options.as_json or not sys.stdin.isatty()):
         raise click.UsageError("reset asks for confirmation: add --yes.")
+    if other is not None:
+        _remove_other(options, other, yes=yes)
+        return
     try:
         with options.open_memory(may_be_empty=True) as memory:
             workspace, agent = memory.workspace, memory.agent
@@ -114,6 +118,21 @@ def reset_command(options: SharedOptions, *, yes: bool) -> None:
             raise
         workspace, agent = _delete_unopened(options)
     options.print({"ok": True, "agent": agent}, f"The index of {workspace} is now empty.")
+
+
+def _remove_other(options: SharedOptions, name: str, *, yes: bool) -> None:
+    """Delete the index file of another agent."""
+    from recollect.config import agents  # noqa: PLC0415 - loads SQLite
+
+    if not agents.has_agent(name):
+        raise NotFoundError(
+            f"There is no index for agent {name!r}.", action="`recollect status --all` lists them."
+        )
+    if not yes and not confirm(f"Delete the index of {name}?"):
+        write_text("Nothing was deleted.")
+        return
+    agents.remove_agent(name)
+    options.print({"ok": True, "agent": name}, f"Deleted the index of {name}.")
 
 
 def _delete_unopened(options: SharedOptions) -> tuple[Path, str]:

@@ -33,7 +33,7 @@ def push_command(options: SharedOptions, *, folder: Path, url: str, dry_run: boo
     if not token:
         raise UsageError(
             f"{TOKEN_VARIABLE} is not set.",
-            action="Set it to a token of the memory: `recollect tokens create` makes one.",
+            action="Set it to a token of the memory: `recollect server tokens create` makes one.",
         )
     setup = Setup.of(
         folder, agent=options.agent, config_file=options.config_file, settings=None, environ=None

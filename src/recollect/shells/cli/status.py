@@ -1,20 +1,19 @@
-"""Looking at an installation: `status`, `doctor`, `cache`, `agents`."""
+"""Looking at an installation: `status`, `doctor`."""
 
 from __future__ import annotations
 
 import platform
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from recollect.errors import NotFoundError, RecollectError
+from recollect.errors import RecollectError
 from recollect.reports import CacheStatus, Check
 from recollect.shape import json_of
-from recollect.shells.cli.output import confirm, write_text
-from recollect.shells.cli.shared import Group, SharedOptions, shared_options
+from recollect.shells.cli.shared import SharedOptions, progress_bar, shared_options
 from recollect.shells.render import status as render
+from recollect.shells.render.index import verification_text
 from recollect.shells.render.shared import plural
 
 if TYPE_CHECKING:
@@ -28,93 +27,52 @@ if TYPE_CHECKING:
 
 @click.command("status")
 @click.option("--deep", is_flag=True, help="Also embed one text.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="List every index of this home and its workspace; exit 1 if one cannot be read.",
+)
 @shared_options
-def status_command(options: SharedOptions, *, deep: bool) -> None:
+def status_command(options: SharedOptions, *, deep: bool, everything: bool) -> int:
     """Show what is indexed, which provider embeds it, and what is out of date."""
+    if everything:
+        from recollect.config.agents import list_agents  # noqa: PLC0415 - loads SQLite
+
+        agents = list_agents()
+        options.print({"agents": agents}, render.agents_text(agents))
+        return 1 if any(agent.problem for agent in agents) else 0
     with options.open_memory() as memory:
         status = memory.status(deep=deep)
     options.print(status, render.status_text(status))
-
-
-@click.group("cache", cls=Group, invoke_without_command=True)
-@shared_options
-def cache_command(options: SharedOptions) -> None:
-    """Show the embedding cache that all agents share, or prune it."""
-    if click.get_current_context().invoked_subcommand is not None:
-        return
-    with options.open_memory(may_be_empty=True) as memory:
-        status = memory.cache_status()
-    options.print(status or CacheStatus(), render.cache_text(status))
-
-
-@cache_command.command("prune")
-@click.option(
-    "--unused-days",
-    type=click.IntRange(min=0),
-    help="Remove vectors that no index run has used for this many days.",
-)
-@click.option("--all", "everything", is_flag=True, help="Remove all of them.")
-@shared_options
-def prune_cache(options: SharedOptions, *, unused_days: int | None, everything: bool) -> None:
-    """Remove vectors from the cache. Indexes keep theirs, so searches do not change."""
-    if everything == (unused_days is not None):
-        raise click.UsageError("Give either --unused-days N or --all.")
-    with options.open_memory(may_be_empty=True) as memory:
-        dropped = memory.prune_cache(unused_days=unused_days)
-        status = memory.cache_status()
-    options.print(
-        {**json_of(status or CacheStatus()), "dropped": dropped},
-        render.cache_text(status, dropped=dropped),
-    )
-
-
-@click.group("agents", cls=Group, invoke_without_command=True)
-@shared_options
-def agents_command(options: SharedOptions) -> int:
-    """List the indexes in this home and the workspaces they belong to, or remove one.
-
-    Exits 1 if one of them cannot be read.
-    """
-    if click.get_current_context().invoked_subcommand is not None:
-        return 0
-    from recollect.config.agents import list_agents  # noqa: PLC0415 - loads SQLite
-
-    agents = list_agents()
-    options.print({"agents": agents}, render.agents_text(agents))
-    return 1 if any(agent.problem for agent in agents) else 0
-
-
-@agents_command.command("remove")
-@click.argument("name", metavar="AGENT")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@shared_options
-def remove_agent(options: SharedOptions, *, name: str, yes: bool) -> None:
-    """Delete the index of AGENT. The indexed files are not touched."""
-    from recollect.config import agents  # noqa: PLC0415 - loads SQLite
-
-    if not agents.has_agent(name):
-        raise NotFoundError(
-            f"There is no index for agent {name!r}.", action="`recollect agents` lists them."
-        )
-    if not yes:
-        if options.as_json or not sys.stdin.isatty():
-            raise click.UsageError("agents remove asks for confirmation: add --yes.")
-        if not confirm(f"Delete the index of {name}?"):
-            write_text("Nothing was deleted.")
-            return
-    agents.remove_agent(name)
-    options.print({"removed": name}, f"Deleted the index of {name}.")
+    return 0
 
 
 @click.command("doctor")
 @click.option("--secrets", is_flag=True, help="Also look for keys and passwords in the notes.")
+@click.option("--verify", is_flag=True, help="Compare the index with every file instead.")
+@click.option(
+    "--prune-cache",
+    "unused_days",
+    type=click.IntRange(min=0),
+    metavar="DAYS",
+    help="Instead remove vectors from the cache of this home that no index run has used for "
+    "this many days; 0 removes all.",
+)
 @shared_options
-def doctor_command(options: SharedOptions, *, secrets: bool) -> int:
+def doctor_command(
+    options: SharedOptions, *, secrets: bool, verify: bool, unused_days: int | None
+) -> int:
     """Check the installation, the index and the model; exit 1 if something is broken.
 
-    With --secrets it also exits 1 if notes or facts contain secrets. It names their places and
-    kinds, and changes nothing.
+    With --secrets it also exits 1 if notes or facts contain secrets, whose places and kinds it
+    names; with --verify if the index differs from the files. Indexes keep their vectors when the
+    cache is pruned.
     """
+    if verify:
+        return _verify(options)
+    if unused_days is not None:
+        return _prune_cache(options, unused_days)
     checks = examine(options.open_memory)
     found = None
     if secrets and not any(check.name == "memory" for check in checks):
@@ -125,6 +83,24 @@ def doctor_command(options: SharedOptions, *, secrets: bool) -> int:
     report = {**secret, "ok": all(check.works for check in checks), "checks": checks}
     options.print(report, render.checks_text(checks, found or ()))
     return 0 if all(check.works for check in checks) else 1
+
+
+def _verify(options: SharedOptions) -> int:
+    with options.open_memory() as memory, progress_bar() as progress:
+        verification = memory.verify(progress=progress)
+    options.print(verification, verification_text(verification))
+    return 1 if verification.differences else 0
+
+
+def _prune_cache(options: SharedOptions, unused_days: int) -> int:
+    with options.open_memory(may_be_empty=True) as memory:
+        dropped = memory.prune_cache(unused_days=unused_days or None)
+        status = memory.cache_status()
+    options.print(
+        {**json_of(status or CacheStatus()), "dropped": dropped},
+        render.cache_text(status, dropped=dropped),
+    )
+    return 0
 
 
 def _secrets(found: Sequence[FoundSecret]) -> Check:

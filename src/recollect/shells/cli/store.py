@@ -1,4 +1,4 @@
-"""Databases that many agents share: `store init`, `migrate`, `status`, `index`, `copy`, `purge`."""
+"""Databases of many memories: `server init`, `migrate`, `status`, `index`, `copy`, `purge`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ from recollect.config.databases import (
     prepare_database,
 )
 from recollect.shape import json_of
-from recollect.shells.cli.shared import Group, SharedOptions, shared_options
+from recollect.shells.cli.shared import SharedOptions, shared_options
 from recollect.shells.render import store as render
 from recollect.shells.render.shared import plural
 
 
-@click.group("store", cls=Group)
-@shared_options
-def store_command(_options: SharedOptions) -> None:
-    """Set up a PostgreSQL database for many agents, or move a memory into or out of one."""
-
-
-@store_command.command("init")
+@click.command("init")
 @click.argument("address", required=False)
 @click.option("--citus", is_flag=True, help="Shard the tables by agent with Citus.")
 @shared_options
@@ -37,7 +31,7 @@ def init_database(options: SharedOptions, *, address: str | None, citus: bool) -
     _prepare(options, address, citus=citus)
 
 
-@store_command.command("migrate")
+@click.command("migrate")
 @click.argument("address", required=False)
 @shared_options
 def migrate_database(options: SharedOptions, *, address: str | None) -> None:
@@ -45,7 +39,7 @@ def migrate_database(options: SharedOptions, *, address: str | None) -> None:
     _prepare(options, address, citus=False)
 
 
-@store_command.command("status")
+@click.command("status")
 @click.argument("address", required=False)
 @shared_options
 def show_database(options: SharedOptions, *, address: str | None) -> None:
@@ -56,7 +50,7 @@ def show_database(options: SharedOptions, *, address: str | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-@store_command.command("index")
+@click.command("index")
 @click.argument("address", required=False)
 @shared_options
 def index_vectors(options: SharedOptions, *, address: str | None) -> None:
@@ -68,7 +62,7 @@ def index_vectors(options: SharedOptions, *, address: str | None) -> None:
     options.print(done, render.indexed_text(done))
 
 
-@store_command.command("copy")
+@click.command("copy")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @shared_options
@@ -86,7 +80,7 @@ def copy_agent(options: SharedOptions, *, source: str, target: str) -> None:
     )
 
 
-@store_command.command("purge")
+@click.command("purge")
 @click.argument("memory")
 @click.argument("path")
 @click.option("--keep-current", is_flag=True, help="Delete only the earlier versions.")
@@ -103,7 +97,7 @@ def purge_document(options: SharedOptions, *, memory: str, path: str, keep_curre
     options.require_config_file()
     with (
         MemoryHost.open(config_file=options.config_file) as host,
-        host.memory(named_agent(memory), purpose="recollect store purge") as opened,
+        host.memory(named_agent(memory), purpose="recollect server purge") as opened,
     ):
         purged = opened.pushed.purge(path, keep_current=keep_current)
     options.print(
@@ -127,3 +121,13 @@ def _setup(options: SharedOptions) -> Setup:
         settings=None,
         environ=None,
     )
+
+
+STORE_COMMANDS = (
+    init_database,
+    migrate_database,
+    show_database,
+    index_vectors,
+    copy_agent,
+    purge_document,
+)

@@ -39,7 +39,7 @@ def worker_command(options: SharedOptions, *, once: bool, everything: bool) -> N
     from recollect.hosting.work import QueueWorker  # noqa: PLC0415
 
     limit_arenas()
-    logging.basicConfig(level=logging.WARNING, format="recollect worker: %(message)s")
+    logging.basicConfig(level=logging.WARNING, format="recollect server worker: %(message)s")
     options.require_config_file()
 
     def print_sync(agent: str, ended: Report | RecollectError) -> None:

@@ -171,8 +171,8 @@ class MemoriesState:
                 401,
                 "token",
                 "This request needs a valid token of the memory.",
-                action="Send it as `Authorization: Bearer TOKEN`; `recollect tokens create` makes "
-                "one.",
+                action="Send it as `Authorization: Bearer TOKEN`; `recollect server tokens create` "
+                "makes one.",
                 headers={"WWW-Authenticate": "Bearer"},
             )
         return token
@@ -295,7 +295,7 @@ async def health(state: ServerItself, _: NoParameters) -> Json:
             503,
             "store",
             found,
-            action="The log of the server has the details; `recollect store status` shows more.",
+            action="The log of the server has the details; `recollect server status` shows more.",
             headers={"Retry-After": "5"},
         )
     return {"status": "ok", "version": __version__, "worker": "idle"}

@@ -141,4 +141,4 @@ def agents_text(agents: Sequence[AgentStatus]) -> Iterator[Line]:
             continue
         yield f"  {each.workspace or 'unknown workspace'}{gone}", "dim"
         if gone:
-            yield f"  → `recollect agents remove {each.agent} --yes` deletes its index.", "dim"
+            yield f"  → `recollect reset {each.agent} --yes` deletes its index.", "dim"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def database_text(status: DatabaseStatus) -> str:
-    """Return the lines of `store status`."""
-    state = "up to date" if status.version == status.newest else "run `recollect store migrate`"
+    """Return the lines of `server status`."""
+    state = "up to date" if status.version == status.newest else "run `recollect server migrate`"
     lines = [
         f"Database:   {status.location}",
         f"Server:     PostgreSQL {status.server}",
@@ -34,19 +34,19 @@ def database_text(status: DatabaseStatus) -> str:
 
 
 def prepared_text(status: DatabaseStatus, applied: Sequence[str]) -> str:
-    """Return the lines of `store init` and `store migrate`."""
+    """Return the lines of `server init` and `server migrate`."""
     done = f"Applied: {', '.join(applied)}." if applied else "The tables were up to date."
     role = f"Agents need their own role: CREATE ROLE … LOGIN IN ROLE {status.groups['agents']}"
     return f"{done}\n{role}\n{database_text(status)}"
 
 
 def indexed_text(done: BuiltIndexes) -> str:
-    """Return the line of `store index`."""
+    """Return the line of `server index`."""
     return f"Vector indexes: {done.built} built, {done.dropped} dropped."
 
 
 def copied_text(copied: CopiedMemory, *, agent: str) -> str:
-    """Return the line of `store copy`."""
+    """Return the line of `server copy`."""
     documents, chunks = plural(copied.documents, "document"), plural(copied.chunks, "chunk")
     vectors = plural(copied.vectors, "vector")
     return f"Copied {agent}: {documents}, {chunks}, {vectors}. The copy is the same."

@@ -20,7 +20,7 @@ def created_text(token: Token, *, text: str) -> Iterator[tuple[str, str]]:
 def tokens_text(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
     """Yield one line per token."""
     if not tokens:
-        yield "No tokens. `recollect tokens create MEMORY` makes one.", ""
+        yield "No tokens. `recollect server tokens create MEMORY` makes one.", ""
     for each in tokens:
         label = f"  {each.label}" if each.label else ""
         yield f"{each.id}  {_rights(each)}{label}", ""

@@ -144,7 +144,7 @@ def require_version(version: int, *, location: str) -> None:
     if version < known:
         raise StoreError(
             f"The tables of {location} are of version {version}; this Recollect needs {known}.",
-            action="Run `recollect store migrate`, or use the Recollect that the others use.",
+            action="Run `recollect server migrate`, or use the Recollect that the others use.",
         )
 
 
@@ -377,20 +377,20 @@ def translated(location: str) -> Iterator[None]:
     except (errors.UndefinedTable, errors.InvalidSchemaName, errors.UndefinedFunction) as error:
         raise StoreError(
             f"{location} has no tables of Recollect ({_first_line(error)}).",
-            action="Run `recollect store init` with a role that may create them.",
+            action="Run `recollect server init` with a role that may create them.",
         ) from error
     except errors.InsufficientPrivilege as error:
         raise StoreError(
             f"The role of this address may not use {location} ({_first_line(error)}).",
             action="Grant it the group of agents of this database, or that of servers: "
-            "`recollect store status` names them.",
+            "`recollect server status` names them.",
         ) from error
     except psycopg.OperationalError as error:
         raise _unreachable(location, error) from error
     except psycopg.Error as error:
         raise StoreError(
             f"PostgreSQL failed on {location} ({_first_line(error)}).",
-            action="Run `recollect store status` to check the server.",
+            action="Run `recollect server status` to check the server.",
         ) from error
 
 

@@ -424,5 +424,5 @@ def require_pgvector(connection: psycopg.Connection[Any], versions: str, name: s
         raise StoreError(
             f"The database has {f'pgvector {row[0]}' if row else 'no pgvector'}; Recollect needs "
             "0.8 or newer.",
-            action="Install pgvector on the server, then run `recollect store init`.",
+            action="Install pgvector on the server, then run `recollect server init`.",
         )

@@ -3,7 +3,7 @@
 Chunks are the truth inside the file. Opening a store compares counts and samples, and repairs: it
 counts again, and drops codes that do not cover their vectors. If the keyword index lost chunks, or
 a sample shows that it lost terms, it is rebuilt. Missing vectors are not repaired: the next sync
-embeds them. `recollect verify` audits every row.
+embeds them. `recollect doctor --verify` audits every row.
 """
 
 from __future__ import annotations
