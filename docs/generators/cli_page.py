@@ -24,7 +24,7 @@ JSON document; an error is `{{"ok": false, "error": {{"type": â€¦, "message": â€
 | --- | --- |
 | 0 | done; also if nothing matched, or if some files could not be read and are named |
 | 1 | failed, with a next step |
-| 1 | `doctor`, `verify`, `agents`: something is wrong; `index`: nothing could be embedded |
+| 1 | `doctor`, `status --all`: something is wrong; `index`: nothing could be embedded |
 | 2 | wrong arguments or settings; nothing was done |
 
 These options may come before or after any command:

@@ -1,4 +1,4 @@
-"""`push`: brings the notes of a folder to a memory of a server."""
+"""`server push`: brings the notes of a folder to a memory of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`worker`: embeds what was pushed to the memories of a database."""
+"""`server worker`: embeds what was pushed to the memories of a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `index`, `watch` and `verify` print."""
+"""What `index` and `doctor --verify` print."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def report_remarks(report: Report) -> Iterator[Line]:
 
 
 def verification_text(verification: Verification) -> Iterator[Line]:
-    """Yield what `verify` prints."""
+    """Yield what `doctor --verify` prints."""
     for notice in verification.notices:
         yield notice, "yellow"
     for each in verification.differences:

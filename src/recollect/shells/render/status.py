@@ -1,4 +1,4 @@
-"""What `status`, `doctor`, `cache` and `agents` print."""
+"""What `status` and `doctor` print."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _cache_size(cache: CacheStatus) -> str:
 
 
 def agents_text(agents: Sequence[AgentStatus]) -> Iterator[Line]:
-    """Yield what `agents` prints."""
+    """Yield what `status --all` prints."""
     if not agents:
         yield "There are no indexes yet.", ""
     for each in agents:
