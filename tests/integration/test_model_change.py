@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.integration.remote import KEY, command, notes_of, write_notes
 from tests.vendors.openai import OpenAiFormat
-from tests.vendors.server import VendorServer, bag_of_words, refuse
+from tests.vendors.server import VendorServer, bag_of_words, hang, refuse
 
 from recollect import Memory
+from recollect.ingest import sync
+from recollect.providers.calibrate import NOTES, QUESTIONS
 from recollect.types import Leg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.vendors.server import Request
+    from tests.vendors.server import Fault, Request
 
     from recollect.types import Results
 
@@ -86,6 +91,67 @@ def test_the_old_vectors_answer_until_the_new_ones_are_all_there(
     assert (60, 60) == (part.embedded, rest.embedded)
     assert any("50 % is done" in notice for notice in during.notices)
     assert () == after.notices
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(OLD, NEW), (OLD, "text-embedding-3-large"), (None, OLD)],
+    ids=["same dimensions", "other dimensions", "local to openai"],
+)
+def test_one_search_moves_a_small_memory_to_a_new_model(
+    workspace: Path,
+    environ: dict[str, str],
+    remote: dict[str, str],
+    before: str | None,
+    after: str,
+) -> None:
+    write_notes(workspace, 61)
+    with Memory.open(
+        workspace, environ={**remote, "RECOLLECT_MODEL": before} if before else environ
+    ) as memory:
+        memory.sync()
+    changed = {**remote, "RECOLLECT_MODEL": after}
+
+    by_command = json.loads(command(workspace, changed, "search", QUESTION, "--json").stdout)
+    with Memory.open(workspace, environ=changed) as memory:
+        by_python = memory.search(QUESTION)
+
+    assert ("hybrid", after) == (by_command["mode"], by_command["model"])
+    assert ("hybrid", after) == (by_python.mode, by_python.model)
+    assert () == by_python.notices
+
+
+def test_a_new_model_that_is_too_slow_for_a_search_leaves_the_old_vectors_answering(
+    workspace: Path,
+    remote: dict[str, str],
+    server: VendorServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_notes(workspace, 61)
+    with Memory.open(workspace, environ=remote) as memory:
+        memory.sync()
+    released = threading.Event()
+    monkeypatch.setattr(sync, "EMBED_SECONDS", 0.2)
+
+    with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": NEW}) as memory:
+        for part in (QUESTIONS[0], NOTES[0], "Note 60"):
+            server.script = partial(_hang_if, part.encode(), released)
+            results = memory.search(QUESTION)
+
+            assert_space(results, workspace, model=OLD)
+            assert memory.is_behind
+        released.set()
+        server.script = lambda *_: None
+        monkeypatch.undo()
+        results = memory.search(QUESTION)
+
+    assert_space(results, workspace, model=NEW)
+
+
+def _hang_if(part: bytes, released: threading.Event, _: int, request: Request) -> Fault | None:
+    """Leave a request to the new model that holds this part without an answer."""
+    is_meant = NEW == model_of(request) and part in request.raw
+    return hang(released) if is_meant else None
 
 
 def test_with_equal_dimensions_no_search_compares_across_the_two(

@@ -262,15 +262,15 @@ class Embedder:
         beside = supplement.fingerprint if supplement else None
         is_whole_run = max_texts is None
         try:
-            # A search that embeds a few texts in a hurry does not wait for two more requests.
-            if is_whole_run or deadline is None:
-                vectors.measure_background(
-                    provider,
-                    deadline=deadline,
-                    progress=lambda _: progress(Step("embed", 0, pending)),
-                )
+            is_measured = vectors.measure_background(
+                provider,
+                deadline=deadline,
+                progress=lambda _: progress(Step("embed", 0, pending)),
+            )
         except ProviderError as error:
             return Embedded(degradation=Degradation(error.message, error.action))
+        if not is_measured:  # without it, no search can use the vectors
+            return Embedded()
         batched = Embedded()
         awaited = self._awaited(fingerprint)
         is_big = self.uses_batches and is_whole_run and pending - len(awaited) >= _BIG_RUN
@@ -449,8 +449,8 @@ class CachedVectors:
 
     def measure_background(
         self, provider: Provider, *, deadline: float | None, progress: Progress
-    ) -> None:
-        """Make sure that the store knows the background of the provider's space.
+    ) -> bool:
+        """Return whether the store knows the background of the provider's space now.
 
         What cannot be measured before the deadline is left to the next run.
 
@@ -460,14 +460,15 @@ class CachedVectors:
         """
         space = self.store.space(self.fingerprint)
         if space is not None and space.background is not None:
-            return
+            return True
         background = provider.background or self._cached_background()
         if background is None:
             background = _measured(provider, deadline=deadline, progress=progress)
             if background is None:
-                return
+                return False
             self._cache_background(background)
         self.store.put_background(self.fingerprint, background)
+        return True
 
     def _cached_background(self) -> Background | None:
         try:
