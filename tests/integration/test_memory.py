@@ -127,7 +127,8 @@ def test_other_chunk_settings_redo_the_documents(
     none = {"provider": "none"}
     with Memory.open(workspace, environ=environ, settings=none) as memory:
         large = memory.sync().chunks
-    with Memory.open(workspace, environ=environ, settings={**none, "chunk.tokens": 64}) as memory:
+    small = {**none, "chunk.tokens": 64, "chunk.overlap": 8}
+    with Memory.open(workspace, environ=environ, settings=small) as memory:
         report = memory.sync()
 
     assert 1 == report.changed

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recollect.ingest.chunk import chunk
 from recollect.ingest.markdown import BlockKind, blocks
 from recollect.ingest.options import ChunkOptions
-from recollect.text.graphemes import split_line
+from recollect.text.graphemes import last_sentences, split_line
 from recollect.text.size import weigh
 from recollect.types import Chunk, Document, SourceKind, Stat
 
@@ -25,6 +25,7 @@ WORDS = st.sampled_from(
         "Zürich",
         "数据库迁移",
         "東京タワー。",
+        "It works. So far.",
         "서버에서",
         "สวัสดี",
         "x" * 30,
@@ -117,9 +118,11 @@ def test_the_text_of_a_chunk_is_the_lines_it_names(text: str, path: str) -> None
         named = lines[each.start_line - 1 : each.end_line]
         shown = each.text.split("\n")
         assert len(named) == len(shown)
+        # The first one may be the last sentences of a line that the chunk before has.
+        assert shown[0] in named[0]
         assert all(
             show in name if weigh(name) >= LIMIT else show == name
-            for name, show in zip(named, shown, strict=True)
+            for name, show in zip(named[1:], shown[1:], strict=True)
         )
 
 
@@ -166,8 +169,8 @@ def test_no_chunk_repeats_the_one_before_as_a_whole(text: str, path: str) -> Non
     lines = text.split("\n")
 
     for before, after in pairwise(chunks(text, path=path)):
-        is_long_line = weigh(lines[after.start_line - 1]) >= LIMIT
-        assert is_long_line or before.start_line < after.start_line
+        is_part = after.text.split("\n")[0] != lines[after.start_line - 1]
+        assert is_part or before.start_line < after.start_line
 
 
 @given(text=TEXTS, path=PATHS)
@@ -229,6 +232,19 @@ def test_a_long_line_is_never_divided_inside_a_visible_character(
         assert ends
 
     assert len(line) in ends
+
+
+@given(clusters=st.lists(CLUSTERS, min_size=1, max_size=300), room=st.integers(0, 80))
+def test_the_last_sentences_of_a_line_are_an_end_of_it_that_fits(
+    clusters: list[str], room: int
+) -> None:
+    line = "".join(clusters)
+    ending = last_sentences(line, room)
+
+    assert line.endswith(ending)
+    assert weigh(ending) <= room
+    assert len(line) - len(ending) in {0, *accumulate(map(len, clusters))}
+    assert ending != line
 
 
 @given(line=st.text(min_size=1, max_size=400), limit=st.integers(1, 60))

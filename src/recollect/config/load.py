@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from recollect.ingest.layout import Layout
+    from recollect.ingest.options import ChunkOptions
     from recollect.types import Sending
 
 ENVIRONMENT = "environment"
@@ -85,6 +86,7 @@ def load_config(
     _check_provider(values, origins)
     _check_media(values, origins)
     config = compose(Config, values, values=values, origins=origins, user_file=user_file)
+    _check_overlap(config.ingest.chunk, origins)
     walk = replace(
         config.ingest.walk,
         stays_inside=origins.get("extra_paths") == project,
@@ -327,6 +329,17 @@ def _check_provider(values: Mapping[str, object], origins: Mapping[str, str]) ->
                 f"{origins[key]}: `{key}` is set, but `provider` is not.",
                 action="Set `provider` too: `auto` is the local model.",
             )
+
+
+def _check_overlap(chunk: ChunkOptions, origins: Mapping[str, str]) -> None:
+    """Refuse chunks that would repeat all of the one before."""
+    if chunk.overlap >= chunk.tokens:
+        origin = origins.get("chunk.overlap") or origins["chunk.tokens"]
+        raise ConfigError(
+            f"{origin}: `chunk.overlap` is {chunk.overlap}, which is not less than `chunk.tokens`, "
+            f"{chunk.tokens}.",
+            action=f"Set `chunk.overlap` to at most half of that, for example {chunk.tokens // 5}.",
+        )
 
 
 def _check_media(values: Mapping[str, object], origins: Mapping[str, str]) -> None:

@@ -15,7 +15,7 @@ from recollect.ingest.curated import annotation_of, is_curated, without_annotati
 from recollect.ingest.front_matter import describe
 from recollect.ingest.markdown import BlockKind, blocks
 from recollect.text.conflicts import find_conflicts, without_markers
-from recollect.text.graphemes import split_line
+from recollect.text.graphemes import last_sentences, split_line
 from recollect.text.size import CHARS_PER_TOKEN, weigh
 from recollect.text.tags import open_fences
 from recollect.types import HEADING_SEPARATOR, SUPERSEDED, Chunk
@@ -320,7 +320,7 @@ class ChunkPacker:
         kept = next(whole, kept)
         while kept < len(body) and (body[kept].is_blank or body[kept].number in self._closers):
             kept += 1
-        return body[kept:]
+        return body[kept:] or _ending(body, room)
 
     def _start_over(self, lines: list[Line]) -> None:
         self._lines = lines
@@ -359,3 +359,9 @@ class ChunkPacker:
         """Tell whether the title is one of the headings, or there is none."""
         title = self._title.casefold()
         return not title or any(title == heading.casefold() for heading in headings)
+
+
+def _ending(body: Sequence[Line], room: int) -> list[Line]:
+    """Return the last sentences of the last line, which is too long to be repeated."""
+    text = last_sentences(body[-1].text, room - 1) if body else ""
+    return [Line(body[-1].number, text, weigh(text) + 1)] if text else []

@@ -13,7 +13,7 @@ from recollect.types import Modality
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHUNK_VERSION = 9
+CHUNK_VERSION = 10
 """Raise it when equal documents and options give other chunks than before."""
 
 
@@ -71,7 +71,10 @@ class ChunkOptions:
 
     tokens: int = setting("chunk.tokens", 400, whole(16, 8000), "target size of a chunk")
     overlap: int = setting(
-        "chunk.overlap", 80, whole(0, 4000), "tokens repeated from the previous chunk"
+        "chunk.overlap",
+        80,
+        whole(0, 4000),
+        "tokens repeated from the previous chunk, in whole lines or sentences",
     )
 
 

@@ -1,4 +1,4 @@
-"""Splits a line that is longer than a chunk, never inside a visible character.
+"""Splits a line where a chunk ends, never inside a visible character.
 
 It knows sizes and where a text may be split, not what a chunk is. Grapheme clusters follow
 UAX #29 closely enough for this: when in doubt, characters stay together.
@@ -61,6 +61,18 @@ def split_line(line: str, *, first: int, limit: int, overlap: int) -> Iterator[s
             stop = _stop(line, start, room)
         yield line[start:stop]
         start, end, room = _overlap_start(line, start, stop, overlap), stop, limit
+
+
+def last_sentences(line: str, room: int) -> str:
+    """Return the end of the line that weighs at most `room` and begins a sentence, but not all.
+
+    Empty if no sentence ends within it.
+    """
+    for found in _SENTENCE_END.finditer(line, max(len(line) - room - 2, 0)):
+        ending = line[found.end() :].lstrip()
+        if ending and weigh(ending) <= room and is_boundary(line, found.end(), found.start()):
+            return ending
+    return ""
 
 
 def boundary_before(text: str, at: int, *, start: int = 0) -> int:

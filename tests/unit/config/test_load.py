@@ -55,6 +55,14 @@ def test_nothing_set_gives_the_documented_defaults(tmp_path: Path) -> None:
     assert {} == config.origins
 
 
+@pytest.mark.parametrize(("tokens", "overlap"), [(100, 100), (100, 200), (64, 80)])
+def test_an_overlap_of_a_whole_chunk_is_refused(tmp_path: Path, tokens: int, overlap: int) -> None:
+    with pytest.raises(ConfigError, match=f"`chunk.overlap` is {overlap}, .* {tokens}") as raised:
+        load(tmp_path, user=f"chunk.tokens = {tokens}\nchunk.overlap = {overlap}\n")
+
+    assert f"for example {tokens // 5}." in raised.value.action
+
+
 def test_later_layers_win_and_are_remembered(tmp_path: Path) -> None:
     config = load(
         tmp_path,

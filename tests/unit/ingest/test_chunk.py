@@ -187,6 +187,49 @@ def test_the_overlap_begins_with_a_whole_block_if_one_is_near() -> None:
     assert [each.text for each in chunks(text, tokens=25, overlap=10)][1].startswith("- short\n- b")
 
 
+PARAGRAPHS = [
+    " ".join(
+        f"In week {week} the team of part {part} measured the harbour and wrote it down."
+        for part in "abcde"
+    )
+    for week in range(12)
+]
+"""Each of five sentences, about 370 characters: more than the 320 of 80 tokens."""
+
+
+@pytest.mark.parametrize("separator", ["\n\n", "\n\n\n"])
+def test_a_chunk_of_paragraphs_begins_with_the_last_sentences_of_the_one_before(
+    separator: str,
+) -> None:
+    found = texts(separator.join(PARAGRAPHS), overlap=80)
+
+    assert len(found) > 3
+    for before, after in pairwise(found):
+        repeated = after.split("\n")[0]
+        assert 230 <= len(repeated) <= 320
+        assert before.endswith(f". {repeated}")
+
+
+def test_the_last_sentences_of_a_text_without_spaces_are_repeated() -> None:
+    paragraphs = [f"第{week}周团队测量了港口并写了下来。" * 6 for week in range(8)]
+
+    found = texts("\n\n".join(paragraphs), overlap=80)
+
+    assert len(found) > 1
+    for before, after in pairwise(found):
+        repeated = after.split("\n")[0]
+        assert before.endswith(f"。{repeated}")
+        assert repeated.startswith("第")
+
+
+def test_nothing_is_repeated_of_a_paragraph_that_is_one_long_sentence() -> None:
+    paragraphs = [f"{letter} word " * 50 for letter in "abcdef"]
+
+    found = texts("\n\n".join(paragraphs), overlap=80)
+
+    assert all(after.split("\n")[0] in paragraphs for after in found)
+
+
 def test_the_overlap_gives_way_to_a_block_that_needs_the_room() -> None:
     text = "a" * 40 + "\n\n" + "b" * 40 + "\n\n" + "c" * 150
 
