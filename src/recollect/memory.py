@@ -129,7 +129,7 @@ class Models:
 _INTERNAL = (
     "open_setup", "start_search", "embed_search", "finish_search", "recall_request", "recall_from",
     "finish_in_background", "reader", "count_changes", "verify_models", "exposed", "receivers",
-    "verify_store", "take_notices", "is_behind",
+    "verify_store", "take_notices", "is_behind", "has_lost_index",
 )  # fmt: skip
 """What our own programs call, and nobody else needs."""
 
@@ -681,6 +681,11 @@ class Memory(metaclass=_WithoutInternal):
             on_sync=on_sync,
             interval_seconds=watch.interval_minutes * 60.0,
         )
+
+    @synchronized
+    def has_lost_index(self) -> bool:
+        """Return whether the index was deleted, replaced or emptied since the last sync."""
+        return self._syncer.has_lost_index()
 
     def reader(self) -> Self:
         """Return a memory of the same index for another thread, with the same models.

@@ -1,15 +1,19 @@
 """Keeps an index fresh in its own thread: syncs at the start, after changes, and at intervals.
 
+It also notices that the index itself was deleted or emptied, and rebuilds it.
+
 Start and stop are explicit; a stopped worker leaves no thread and no open file behind.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.errors import RecollectError
+from recollect.errors import RecollectError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +26,11 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _RETRY_SECONDS = 30.0  # after a sync that failed
 _HELD_SECONDS = 1.0  # between attempts while another process is at work on the index
+_LOOK_SECONDS = 1.0  # between looks whether the index is still there
+_LOST = StoreError(
+    "The index was deleted, replaced or emptied while it was in use.",
+    action="It is rebuilt from the files now.",
+)
 
 
 class Syncs(Protocol):
@@ -29,6 +38,9 @@ class Syncs(Protocol):
 
     def sync(self, *, retry: bool, progress: Progress, on_wait: Callable[[str], None]) -> Report:
         """Bring the index into agreement with the files."""
+
+    def has_lost_index(self) -> bool:
+        """Return whether what the last sync left is gone."""
 
 
 class _InterruptedError(Exception):
@@ -108,7 +120,7 @@ class Worker:
 
     def _serve(self, memory: Syncs) -> None:
         while True:
-            self._due.wait(self._interval_seconds or None)
+            self._wait(memory)
             if self._stopped.is_set():
                 return
             self._due.clear()
@@ -122,6 +134,16 @@ class Worker:
                 self._on_sync(report)
             finally:
                 self.is_syncing = False
+
+    def _wait(self, memory: Syncs) -> None:
+        """Wait until a sync is due."""
+        end = time.monotonic() + (self._interval_seconds or math.inf)
+        while not self._due.wait(min(_LOOK_SECONDS, max(end - time.monotonic(), 0.0))):
+            if time.monotonic() >= end:
+                return
+            if memory.has_lost_index():
+                self._on_sync(_LOST)
+                return
 
     def _go_on(self, step: Step) -> None:
         self.step = step

@@ -181,6 +181,8 @@ class Syncer:
         self._tells_counts = tells_counts
         self._count_changes = count_changes
         self._freshness: Freshness | None = None
+        self._is_filled = False
+        """Whether the last sync left something in the store."""
         self._settled: _State | None = None
         """The state in which nothing was left to do or to say."""
 
@@ -221,7 +223,14 @@ class Syncer:
             if is_stuck:
                 break
         self._freshness = None
+        self._is_filled = report.chunks > 0
         return report
+
+    def has_lost_index(self) -> bool:
+        """Return whether what the last sync left is gone: deleted, replaced or emptied."""
+        return self._repairing(
+            lambda: self.store.is_replacement or (self._is_filled and self.store.is_empty())
+        )
 
     def sync_part(self, source: Source, paths: Iterable[str]) -> Report:
         """Read some documents of a source now; their texts are embedded by a later sync.

@@ -458,7 +458,7 @@ class SharedStore(Protocol):
         """Open the same store for another thread, with notices for the user; close both."""
 
     def follow(self) -> tuple[str, ...]:
-        """Switch to the store that another thread or process put in place of a damaged one.
+        """Switch to the store that is now in the place of this one, if it was replaced or deleted.
 
         Returns notices for the user.
         """
@@ -480,7 +480,7 @@ class StoreUpkeep(Protocol):
     """Reports on a store, checks it, repairs it and closes it."""
 
     is_replacement: bool
-    """True after an empty store took the place of a damaged one, until a sync has filled it."""
+    """True after another store took the place of a damaged or deleted one, until a sync."""
 
     @property
     def location(self) -> str:

@@ -35,12 +35,17 @@ class Synced:
         self.syncs = 0
         self.opened = 0
         self.closed = 0
+        self.is_lost = False
 
     def sync(self, *, retry: bool, progress: Progress, on_wait: Callable[[str], None]) -> Report:
         assert not retry
         self.syncs += 1
         work = self._works.pop(0) if len(self._works) > 1 else self._works[0]
         return work(progress, on_wait)
+
+    def has_lost_index(self) -> bool:
+        is_lost, self.is_lost = self.is_lost, False
+        return is_lost
 
     @contextmanager
     def open(self) -> Iterator[Synced]:
@@ -81,6 +86,7 @@ def badly(_progress: Progress, _told: Callable[[str], None]) -> Report:
 def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_RETRY_SECONDS", 0.01)
     monkeypatch.setattr(module, "_HELD_SECONDS", 0.01)
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
 
 
 def test_one_who_wakes_it_gets_a_sync_and_can_see_it_under_way(eventually: Eventually) -> None:
@@ -114,6 +120,21 @@ def test_it_syncs_at_the_start_and_after_every_change(eventually: Eventually) ->
     running.worker.stop()
 
     assert (2, 1, 1) == (memory.syncs, memory.opened, memory.closed)
+
+
+def test_a_lost_index_is_reported_and_rebuilt_at_once(eventually: Eventually) -> None:
+    memory = Synced(well)
+    running = Running(memory)
+    eventually(lambda: len(running.ended) == 1)
+
+    memory.is_lost = True
+    eventually(lambda: len(running.ended) == 3)
+    running.worker.stop()
+
+    _, lost, rebuilt = running.ended
+    assert isinstance(lost, RecollectError)
+    assert "deleted" in lost.message
+    assert Report(added=1) == rebuilt
 
 
 def test_it_also_syncs_on_time(eventually: Eventually) -> None:

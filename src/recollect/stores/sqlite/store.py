@@ -131,7 +131,9 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         """Open the file that has taken the place of this one, if another process replaced it."""
         if self._opened is None or self._identity == _identity(self._path):
             return ()
-        return self.reopen()
+        notices = self.reopen()
+        self.is_replacement = True
+        return notices
 
     def reopen(self) -> tuple[str, ...]:
         self.close()
