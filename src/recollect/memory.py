@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from recollect.background.changes import ChangeCounter
+    from recollect.background.watch import Watcher
     from recollect.background.worker import Worker
     from recollect.config import Config
     from recollect.errors import RecollectError
@@ -128,7 +128,7 @@ class Models:
 
 _INTERNAL = (
     "open_setup", "start_search", "embed_search", "finish_search", "recall_request", "recall_from",
-    "finish_in_background", "reader", "count_changes", "verify_models", "exposed", "receivers",
+    "finish_in_background", "reader", "verify_models", "exposed", "receivers",
     "verify_store", "take_notices", "is_behind", "has_lost_index",
 )  # fmt: skip
 """What our own programs call, and nobody else needs."""
@@ -156,7 +156,7 @@ class Memory(metaclass=_WithoutInternal):
         notices: Sequence[str] = (),
         purpose: str,
         models: Models | None = None,
-        changes: ChangeCounter | None = None,
+        watcher: Watcher | None = None,
         pushed: PushedDocuments | None = None,
     ) -> None:
         """Compose the parts around an open store.
@@ -167,7 +167,7 @@ class Memory(metaclass=_WithoutInternal):
             notices: what the user should know of how the store was opened.
             purpose: the name under which other processes see this one at work.
             models: those of another memory, which closes them; None opens its own.
-            changes: that of another memory, which closes it.
+            watcher: that of another memory, which stops it.
             pushed: documents in the store, which take the place of a workspace.
 
         """
@@ -188,7 +188,7 @@ class Memory(metaclass=_WithoutInternal):
         self._owns_models = models is None
         self._models = models or Models(config, cache=setup.places.models, may_send=setup.may_send)
         self._chain = self._models.chain
-        self._changes = changes
+        self._watcher = watcher
         self._syncer = Syncer(
             store,
             sources=self._sources(),
@@ -205,7 +205,7 @@ class Memory(metaclass=_WithoutInternal):
             purpose=purpose,
             notices=notices,
             tells_counts=setup.scopes is None,
-            count_changes=lambda: self._changes.count() if self._changes else None,
+            changes=self._file_changes,
         )
         self._audience_of = partial(audience_of, allowed=setup.scopes)
         self._searcher = Searcher(
@@ -667,17 +667,21 @@ class Memory(metaclass=_WithoutInternal):
         from recollect.background.watch import Watcher
         from recollect.background.worker import Worker
 
-        self.count_changes()
         watch = self.config.watch
-        return Worker(
-            partial(self._for_another_thread, purpose),
-            watcher=lambda on_change: Watcher(
+
+        def watcher(on_change: Callable[[], None]) -> Watcher:
+            self._watcher = Watcher(
                 self._watched,
                 on_change=on_change,
                 on_notice=on_notice,
                 pause_ms=watch.debounce_ms,
                 is_own=_is_own_file,
-            ),
+            )
+            return self._watcher
+
+        return Worker(
+            partial(self._for_another_thread, purpose),
+            watcher=watcher,
             on_sync=on_sync,
             interval_seconds=watch.interval_minutes * 60.0,
         )
@@ -698,18 +702,16 @@ class Memory(metaclass=_WithoutInternal):
             store=store,
             purpose="recollect serve",
             models=self._models,
-            changes=self._changes,
+            watcher=self._watcher,
         )
 
-    def count_changes(self) -> None:
-        """From now on, let a search look at files only if something changed.
+    def _file_changes(self) -> object | None:
+        """Return what differs after a change of a file; None if no watcher would notice it.
 
-        For a process that stays: it costs a listing of all folders and a watch of each.
+        Facts are compared themselves: one that was just saved has to be found.
         """
-        from recollect.background.changes import ChangeCounter
-
-        if self._changes is None:
-            self._changes = ChangeCounter(self._watched, is_own=_is_own_file)
+        changes = self._watcher.changes if self._watcher is not None else None
+        return None if changes is None else (changes, self._ledger.stats())
 
     def _for_another_thread(self, purpose: str) -> Self:
         store, notices = self._store.share()
@@ -931,8 +933,6 @@ class Memory(metaclass=_WithoutInternal):
             self._cache.close()
         if self._owns_models:
             self._models.close()
-            if self._changes is not None:
-                self._changes.close()
 
     def __repr__(self) -> str:
         """Return which memory this is."""

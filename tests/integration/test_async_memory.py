@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "is_behind", "is_writable"} | {
-    "count_changes",
+    "has_lost_index",
     "reader",
     "start_search",
     "embed_search",

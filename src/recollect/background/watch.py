@@ -7,6 +7,7 @@ other files. It does not know what a change means, only that something changed.
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 10  # pauses after which a file that is written without a pause is read
 _WAKE_MS = 500  # how soon a watcher notices that it was stopped or that a place was replaced
+_STEP_MS = 50  # how long a change may go uncounted
 _SCAN_SECONDS = 5.0  # between looks if the system cannot notify
 
 
@@ -58,6 +60,17 @@ class Watcher:
         self._stopped = threading.Event()
         self._notice_lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._counts = {True: 0, False: 0}  # of the thread of deep places, and of the other one
+        self._blind = {True, False}  # those that would not notice a change now
+
+    @property
+    def changes(self) -> int | None:
+        """A number that is higher soon after each change; None if one may go unnoticed now.
+
+        Some writes are never noticed: through a map of the file in memory, under another name of
+        the same file, or by another machine. So nobody should rely on it for long.
+        """
+        return None if self._blind else sum(self._counts.values())
 
     def start(self) -> None:
         """Start watching."""
@@ -90,7 +103,9 @@ class Watcher:
                 elif wanted:
                     self._listen(wanted, is_deep=is_deep, is_lenient=is_lenient)
                 else:
+                    self._blind.discard(is_deep)
                     self._stopped.wait(_WAKE_MS / 1000)
+                    self._blind.add(is_deep)
             except FileNotFoundError:
                 # A place vanished before it could be watched.
                 self._on_change()
@@ -110,38 +125,46 @@ class Watcher:
         """Report changes until stopped, or until there are other places to watch."""
         import watchfiles  # noqa: PLC0415 - only a watcher needs it
 
-        is_first = True
+        pause = _Pause(self._pause_ms / 1000)
         places = {str(path) for path, _, _ in wanted}
-        for changes in watchfiles.watch(
-            *places,
-            # Which of the other files count is decided in `walk`.
-            watch_filter=lambda _kind, path: not self._is_own(path),
-            step=self._pause_ms,
-            debounce=self._pause_ms * _PATIENCE,
-            rust_timeout=_WAKE_MS,
-            yield_on_timeout=True,
-            stop_event=self._stopped,
-            recursive=is_deep,
-            raise_interrupt=False,
-            # Only if needed: it also hides that the system's limit was reached.
-            ignore_permission_denied=is_lenient,
-        ):
-            # Changes before the system started watching are not reported: look once anyway.
-            if changes or is_first:
-                self._on_change()
-            is_first = False
-            if any(
-                kind is watchfiles.Change.added and Path(path).is_symlink()
-                for kind, path in changes
+        try:
+            for changes in watchfiles.watch(
+                *places,
+                # Which of the other files count is decided in `walk`.
+                watch_filter=lambda _kind, path: not self._is_own(path),
+                step=min(_STEP_MS, self._pause_ms),
+                debounce=min(_STEP_MS, self._pause_ms),
+                rust_timeout=min(_WAKE_MS, self._pause_ms),
+                yield_on_timeout=True,
+                stop_event=self._stopped,
+                recursive=is_deep,
+                raise_interrupt=False,
+                # Only if needed: it also hides that the system's limit was reached.
+                ignore_permission_denied=is_lenient,
             ):
-                return  # it may lead to a folder
-            # A folder that was removed and made again has its old path, and often its old inode,
-            # and is not watched.
-            is_gone = any(
-                kind is watchfiles.Change.deleted and path in places for kind, path in changes
-            )
-            if is_gone or self._wanted(is_deep=is_deep) != wanted:
-                return
+                # Changes before the system started watching are not reported: look once anyway.
+                if changes or is_deep in self._blind:
+                    self._counts[is_deep] += 1
+                    self._blind.discard(is_deep)
+                    pause.note_change()
+                if pause.is_over():
+                    self._on_change()
+                if any(
+                    kind is watchfiles.Change.added and Path(path).is_symlink()
+                    for kind, path in changes
+                ):
+                    return  # it may lead to a folder
+                # A folder that was removed and made again has its old path, and often its old
+                # inode, and is not watched.
+                is_gone = any(
+                    kind is watchfiles.Change.deleted and path in places for kind, path in changes
+                )
+                if is_gone or self._wanted(is_deep=is_deep) != wanted:
+                    return
+        finally:
+            self._blind.add(is_deep)
+            if pause.is_pending:
+                self._on_change()
 
     def _scan(self, error: Exception) -> None:
         """Report that the system cannot watch, and look now and then instead."""
@@ -162,3 +185,25 @@ def _find_link(places: Sequence[Place]) -> str | None:
 def _place(path: Path) -> Place:
     status = path.stat()
     return path, status.st_dev, status.st_ino
+
+
+class _Pause:
+    """Tells when changes have paused, or have gone on for too long to wait for a pause."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._first = self._last = 0.0
+        self.is_pending = False
+
+    def note_change(self) -> None:
+        self._last = time.monotonic()
+        self._first = self._first if self.is_pending else self._last
+        self.is_pending = True
+
+    def is_over(self) -> bool:
+        """Return whether to act on the changes now; asked again, it waits for the next ones."""
+        now = time.monotonic()
+        has_paused = now - self._last >= self._seconds
+        is_over = self.is_pending and (has_paused or now - self._first >= self._seconds * _PATIENCE)
+        self.is_pending = self.is_pending and not is_over
+        return is_over

@@ -159,7 +159,7 @@ class Syncer:
         purpose: str,
         notices: Sequence[str] = (),
         tells_counts: bool = True,
-        count_changes: Callable[[], int | None] = lambda: None,
+        changes: Callable[[], object | None] = lambda: None,
     ) -> None:
         """Store the parts.
 
@@ -170,7 +170,7 @@ class Syncer:
             purpose: the name under which other processes see this one at work.
             notices: what the user has not been told yet of how the store was opened.
             tells_counts: whether its reader may know how much there is, of all scopes together.
-            count_changes: returns a number that is higher after each change of a file, or None.
+            changes: returns what differs after each change of a file; None if that is unknown.
 
         """
         self.sources = sources
@@ -179,7 +179,7 @@ class Syncer:
         self._purpose = purpose
         self._notices = tuple(notices)
         self._tells_counts = tells_counts
-        self._count_changes = count_changes
+        self._changes = changes
         self._freshness: Freshness | None = None
         self._is_filled = False
         """Whether the last sync left something in the store."""
@@ -227,10 +227,15 @@ class Syncer:
         return report
 
     def has_lost_index(self) -> bool:
-        """Return whether what the last sync left is gone: deleted, replaced or emptied."""
-        return self._repairing(
-            lambda: self.store.is_replacement or (self._is_filled and self.store.is_empty())
-        )
+        """Return whether what the last sync left is gone: deleted, replaced or emptied.
+
+        Damage is left to the next search or sync, which reports it.
+        """
+        try:
+            self._notices += self.store.follow()
+            return self.store.is_replacement or (self._is_filled and self.store.is_empty())
+        except StoreError:
+            return False
 
     def sync_part(self, source: Source, paths: Iterable[str]) -> Report:
         """Read some documents of a source now; their texts are embedded by a later sync.
@@ -337,7 +342,7 @@ class Syncer:
 
     def _state(self) -> _State | None:
         """Return what tells whether anything changed; None if that is unknown."""
-        changes = self._count_changes()
+        changes = self._changes()
         if changes is None:
             return None
         return _State(changes, self.store.version(), int(time.monotonic() / TRUSTED_SECONDS))
@@ -364,8 +369,8 @@ class Syncer:
 class _State(NamedTuple):
     """Files and store at one moment, without looking at any file."""
 
-    changes: int
-    """How often files changed."""
+    changes: object
+    """Differs after a change of a file."""
     version: tuple[int, ...]
     """Of the store: another process may change it."""
     period: int
