@@ -43,8 +43,8 @@ def found(here: Inside) -> list[str]:
 
 
 def delete(memory: Memory) -> None:
-    index = Path(memory.status().store.location)
-    for file in index.parent.glob(f"{index.name}*"):
+    index = Path(memory.status().index.location)
+    for file in sorted(index.parent.glob(f"{index.name}*"), reverse=True):  # itself last
         file.unlink()
 
 
