@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     merged: str = ""
     """Records whose members stand in the place of the record."""
     digits: int | None = 4
-    """To which numbers are rounded: beyond these, a score is noise."""
+    """Digits of rounded numbers: beyond these, a score is noise."""
     moment: Callable[[datetime], str] = datetime.isoformat
 
 

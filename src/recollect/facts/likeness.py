@@ -34,7 +34,7 @@ _SECONDS = 8.0  # like a question's
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """That two facts say the same, and why."""
+    """A finding that two facts say the same, and why."""
 
     is_sure: bool
     reason: str
@@ -49,7 +49,7 @@ class Duplicate:
 
 
 def compare(one: Fact, other: Fact) -> Likeness | None:
-    """Tell by words whether two facts say the same; None if they do not seem to."""
+    """Compare two facts by words; None if they do not seem to say the same."""
     if one.scope != other.scope:
         return None
     wording = compare_claims(one.text, other.text)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 READS_ENOUGH = 0.5
-"""Below this, most of a text is noise to a model."""
+"""Share of letters a model must read; below it, most of a text is noise to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class QuestionWords:
     words: tuple[str, ...]
     """The word that each state belongs to: the model reads long words in pieces."""
     states: Vectors
-    """Of unit length."""
+    """States of the words, of unit length."""
 
 
 @runtime_checkable
@@ -265,7 +265,7 @@ class Completion:
     """May be empty: some models spend all their tokens on thinking."""
     input_tokens: int | None
     output_tokens: int | None
-    """As the vendor counts them, including thoughts; None if it does not say."""
+    """Tokens as the vendor counts them, including thoughts; None if it does not say."""
     is_cut: bool
     """True if the token limit ended the reply."""
 

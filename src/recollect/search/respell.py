@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\W\d_]+")
 _MIN_CHARS = 7
 _MIN_CHARS_ALONE = 5
-"""If the question has no word that occurs: otherwise there would be nothing to search for."""
+"""Least letters if no word of the question occurs: there is nothing else to search for."""
 _MIN_CHANGED_CHARS = 8
 """Letters from which one may be replaced. Shorter words have too many neighbours: `winner` would
 become `winter`."""

@@ -106,7 +106,7 @@ _EASTERN_SIGNS = frozenset("天日い周週期月제늘주달월일")
 _LATIN_WORD = re.compile("[A-Za-z]+")
 _HYPHENATED_YEAR = re.compile("(?:19|20)[0-9]{2}-")
 _MOST_WORDS = 24
-"""Of a question for this week or month: a longer message says "this year" in passing."""
+"""Words of a question for this week or month: a longer message says it in passing."""
 
 
 def window(text: str, *, today: date) -> Window | None:

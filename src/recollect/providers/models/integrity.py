@@ -127,7 +127,7 @@ def _seen(stat: os.stat_result) -> list[object]:
 
 
 def read_record(record: Path) -> dict[str, object]:
-    """Return the record; an unreadable one says nothing, so that every file is checked anew."""
+    """Return the record; an unreadable one says nothing, so that every file is checked again."""
     try:
         with record.open("rb") as stream:
             found = json.loads(stream.read(_MOST_RECORD_BYTES))
