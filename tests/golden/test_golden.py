@@ -112,6 +112,16 @@ def test_the_five_phrasings_reach_their_thresholds(memories: dict[str, Memory], 
     assert {} == {kind: rates[kind] for kind in PHRASINGS if rates[kind] < wanted[kind]}
 
 
+def test_nine_of_ten_questions_are_answered_by_what_the_command_shows(
+    memories: dict[str, Memory],
+) -> None:
+    asked = cases("phrasings")
+    shown = [memories["hybrid"].search(case["query"], tail=False) for case in asked]
+    found = [place(case, results) is not None for case, results in zip(asked, shown, strict=True)]
+
+    assert sum(found) / len(found) >= 0.9
+
+
 def test_all_legs_together_find_no_less_than_the_better_one(memories: dict[str, Memory]) -> None:
     together, keyword, vector = (
         hit_rates("phrasings", memories["hybrid"], within=SHOWN, legs=legs)["all"]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from recollect.types import Hit, Phrase, Query
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LEAST_UNSURE = 3  # hits of an answer that is not confident: the first alone may be a coincidence
 _GUESSED = 0.5  # share of a question in guessed spellings from which its answer is a guess
 _MAX_QUOTED_CHARS = 80  # of a phrase or an identifier in a notice
 _LEAST_POOL = 200  # so that the first results do not change with how many are asked for
@@ -187,7 +188,9 @@ def _without_tail(order: list[int], *, ranking: Ranking, options: FusionOptions)
         return order
     scores = ranking.scores[order]
     left_out = is_tail(scores, best=float(scores.max()))
-    return [row for row, is_out in zip(order, left_out, strict=True) if not is_out]
+    kept = [row for row, is_out in zip(order, left_out, strict=True) if not is_out]
+    is_sure = ranking.confidence >= CONFIDENT_FROM
+    return kept if is_sure or len(kept) >= _LEAST_UNSURE else order[:_LEAST_UNSURE]
 
 
 def _of_days(order: list[int], days: Window, evidence: Evidence) -> list[int]:

@@ -62,6 +62,16 @@ def test_cases_are_asked_in_every_way_and_progress_is_told(memory: Memory) -> No
     assert meaning.text_score is None
 
 
+def test_what_a_search_does_not_show_is_not_found(memory: Memory) -> None:
+    text = "Use the blue button to roll back a release"
+    case = Case(text, (Expected("memory/tea.md"),))
+
+    (run,) = run_cases(memory, [case], variants=[configured_variant(memory)], k=6)
+
+    assert "memory/tea.md" in [hit.path for hit in memory.search(text).hits]
+    assert (None,) == run.answers[0].ranks
+
+
 def test_a_case_narrows_the_search_by_its_own_days(memory: Memory) -> None:
     case = Case("green tea", (), since=date(2026, 1, 1), before=date(2026, 3, 1))
 
