@@ -143,7 +143,7 @@ def test_init_creates_the_tables_once_and_status_tells_of_them(
     fresh = url_of(psycopg.conninfo.make_conninfo(superuser, dbname="fresh"))
 
     first, second, status = (
-        run(environ, workspace, "store", *command, fresh, "--json")
+        run(environ, workspace, "server", *command, fresh, "--json")
         for command in (["init"], ["migrate"], ["status"])
     )
 

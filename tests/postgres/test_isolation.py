@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -80,10 +81,11 @@ def test_no_statement_reads_or_changes_the_rows_of_another(
 
     seen = run("SELECT count(*) FROM TABLE WHERE tenant <> %s", 1).fetchone()
     deleted = run("DELETE FROM TABLE WHERE tenant <> %s", 1)
-    moved = run("UPDATE TABLE SET tenant = %s WHERE tenant <> %s", 2)
 
     assert (0,) == seen
-    assert [0, 0] == [deleted.rowcount, moved.rowcount]
+    assert 0 == deleted.rowcount
+    with contextlib.suppress(psycopg.errors.FeatureNotSupported):  # Citus moves no row at all
+        assert 0 == run("UPDATE TABLE SET tenant = %s WHERE tenant <> %s", 2).rowcount
 
 
 @pytest.mark.parametrize("name", ["tenants", "meta"])

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import socket
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -15,7 +18,18 @@ import pytest
 from tests.postgres.serving import serving
 from tests.support.notes import chunk_of, document_of
 from tests.support.postgres import HOST
-from tests.support.servers import DATABASE, SUPERUSER, Server, add_role, address_of
+from tests.support.servers import (
+    AGENT,
+    DATABASE,
+    SUPERUSER,
+    Server,
+    add_role,
+    address_of,
+    adopt,
+    free_port,
+    own_folder,
+    system_user,
+)
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 from recollect import Memory
@@ -79,10 +93,10 @@ def test_a_memory_works_on_after_a_restart(server: Server, memory: Memory, write
     assert ["memory/lamp.md"] == found(memory, "lamp")
 
 
-def test_health_tells_the_reason_while_all_else_waits_for_the_database(
+def test_health_tells_the_reason_and_requests_fail_once_the_database_is_known_to_be_away(
     server: Server, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "_POOL_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(connect, "_POOL_SECONDS", 10 * PATIENCE_SECONDS)  # a search need not wait
     monkeypatch.setattr(many, "_LOOK_SECONDS", PATIENCE_SECONDS)  # on a busy machine, too
     settings = {"store": server.address(user=HOST), "provider": "none"}
     with (
@@ -97,7 +111,7 @@ def test_health_tells_the_reason_while_all_else_waits_for_the_database(
         asked = [pool.submit(client.get, path) for _ in range(2 * MOST_CONNECTIONS)]
         health = client.get("/health")
         counters = client.get("/metrics")
-        ended = [each for each in asked if each.done()]
+        answered = {each.result().status_code for each in asked}
         server.start()
         wait_until(lambda: client.get("/health").status_code == 200)
 
@@ -107,7 +121,7 @@ def test_health_tells_the_reason_while_all_else_waits_for_the_database(
         health.json()["error"]["message"],
     )
     assert "recollect_database_up 0" in counters.text
-    assert [] == ended
+    assert {503} == answered
 
 
 def test_a_database_that_hangs_is_logged_once_and_so_is_its_return(
@@ -132,6 +146,54 @@ def test_a_database_that_hangs_is_logged_once_and_so_is_its_return(
     assert any("did not answer" in each and "/memories." in each for each in logged)
     assert "The database answers again." == logged[-1]
     assert not any("()" in each for each in logged)
+
+
+def test_health_notices_that_nothing_can_be_written(
+    server: Server, environ: dict[str, str]
+) -> None:
+    settings = {"store": server.address(user=HOST), "provider": "none"}
+    right = "INSERT ON recollect.leases {} recollect_agent_memories"
+    with (
+        MemoryHost.open(settings=settings, environ=environ) as host,
+        serving(host) as served,
+        served.client(None) as client,
+    ):
+        before = client.get("/health").status_code
+        server.execute(f"REVOKE {right.format('FROM')}")
+        during = client.get("/health").status_code
+        server.execute(f"GRANT {right.format('TO')}")
+        after = client.get("/health").status_code
+
+    assert [200, 503, 200] == [before, during, after]
+
+
+def test_a_query_ends_with_its_client(server: Server, store: PostgresStore) -> None:
+    asking = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)'"
+
+    def hang_up() -> None:
+        with store._session.reading() as connection:
+            connection.pgconn.send_query(b"SELECT pg_sleep(600)")
+            wait_until(lambda: server.execute(asking) == [(1,)])
+            with socket.socket(fileno=os.dup(connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+
+    with pytest.raises(StoreUnreachableError):
+        hang_up()
+
+    wait_until(lambda: server.execute(asking) == [(0,)])
+
+
+def test_a_statement_that_takes_too_long_is_ended(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = [each.replace("'60s'", "'1ms'") for each in connect._SETTINGS]
+    monkeypatch.setattr(connect, "_SETTINGS", short)
+
+    with pytest.raises(StoreBusyError) as raised, store._session.reading() as connection:
+        connection.execute("SELECT pg_sleep(600)")
+
+    assert "statement timeout" in raised.value.message
+    assert [] == [each for each in short if "60s" in each]
 
 
 def test_a_server_killed_while_it_indexes_loses_nothing_and_the_next_run_completes(
@@ -261,6 +323,57 @@ def test_a_wrong_password_is_told_and_not_shown(
     assert "password authentication failed" in raised.value.message
     assert "user and password are right" in raised.value.action
     assert "hunter2" not in f"{raised.value.message} {raised.value.action}"
+
+
+POOLER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+@pytest.fixture
+def pooled(server: Server) -> Iterator[str]:
+    """The address of a PgBouncer that gives each transaction one of two processes."""
+    folder, port = own_folder(), free_port()
+    users, settings = folder / "users", folder / "settings"
+    users.write_text(f'"{AGENT}" ""\n', encoding="utf-8")
+    settings.write_text(
+        f"[databases]\n* = host=127.0.0.1 port={server.port}\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+        f"auth_type = trust\nauth_file = {users}\npool_mode = transaction\n"
+        "default_pool_size = 2\n",
+        encoding="utf-8",
+    )
+    for file in (users, settings):
+        adopt(file)
+    with subprocess.Popen([str(POOLER), "-q", settings], **system_user()) as running:
+        try:
+            address = f"postgresql://{AGENT}@127.0.0.1:{port}/{DATABASE}"
+            wait_until(lambda: is_reached(address))
+            yield address
+        finally:
+            running.terminate()
+    shutil.rmtree(folder)
+
+
+def is_reached(address: str) -> bool:
+    try:
+        psycopg.connect(address).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(POOLER is None, reason="needs PgBouncer, as Debian's package has it")
+def test_a_pooler_may_give_every_transaction_another_process(pooled: str, tenant: str) -> None:
+    def use(number: int) -> int:
+        with open_database(pooled, tenant=f"{tenant}-{number}") as store:
+            for turn in range(12):  # a statement used that often would be prepared
+                path = f"{turn}.md"
+                store.put(document_of(path), [chunk_of(path, f"lamp {turn}")], recipe="r")
+                store.keyword(["lamp"], scope=Scope(), limit=20)
+            assert [] == store.audit()
+            return len(store.keyword(["lamp"], scope=Scope(), limit=20).keys)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [12] * 4 == list(pool.map(use, range(4)))
 
 
 @THOROUGH

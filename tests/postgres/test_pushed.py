@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support.postgres import host_of, server_of, url_of
+from tests.support.postgres import HOST, host_of, server_of, url_of
+from tests.support.servers import add_role
 
 from recollect import Memory
 from recollect.config import Setup
@@ -23,6 +24,7 @@ from recollect.errors import (
 from recollect.hosting.host import MemoryHost
 from recollect.ingest.pushed import MOST_DOCUMENT_BYTES, parse_new_path, parse_path
 from recollect.stores.postgres.admin import prepare_database
+from recollect.stores.postgres.schema import server_role
 from recollect.stores.pushed import KEPT_VERSIONS, PushedChange
 
 if TYPE_CHECKING:
@@ -291,6 +293,8 @@ def test_a_memory_of_pushed_documents_is_copied_with_its_versions(
         connection.execute("CREATE DATABASE second")
     second = url_of(psycopg.conninfo.make_conninfo(superuser, dbname="second"))
     prepare_database(second)
+    with psycopg.connect(second, autocommit=True) as connection:
+        add_role(connection, HOST, group=server_role)
     other = host_of(second)
     with host.memory(tenant) as memory:
         for text in ("The lighthouse is red.\n", "The lighthouse is white.\n"):

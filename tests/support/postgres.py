@@ -11,7 +11,7 @@ import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import psycopg
 from psycopg import sql
@@ -69,7 +69,7 @@ def _cluster(superuser: str) -> str:
         migrate(tables, citus=True)
         add_role(tables, AGENT, group=agent_role)
         add_role(tables, HOST, group=server_role)
-    return superuser.replace(f"{psycopg.conninfo.conninfo_to_dict(superuser)['user']}@", "agent@")
+    return url_of(psycopg.conninfo.make_conninfo(superuser, user=AGENT))
 
 
 def _remove_left_behind() -> None:
@@ -109,5 +109,5 @@ def host_of(address: str) -> str:
 def url_of(address: str) -> str:
     """Return an address in the form of a URL."""
     parts = psycopg.conninfo.conninfo_to_dict(address)
-    host = quote(str(parts["host"]), safe="")
-    return f"postgresql://{parts['user']}@/{parts['dbname']}?host={host}"
+    user, database = parts.pop("user"), parts.pop("dbname")
+    return f"postgresql://{user}@/{database}?{urlencode(parts)}"

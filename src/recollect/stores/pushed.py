@@ -227,11 +227,14 @@ class WorkQueue(Protocol):
     def put_off(self, claim: Claim, *, seconds: float) -> None:
         """Give the claim back: the work failed, or was left, and is due again after so long."""
 
-    def waiting(self, *, patience: float | None = None) -> int:
-        """Return how many memories are in the queue.
+    def waiting(self) -> int:
+        """Return how many memories are in the queue."""
+
+    def check(self, *, patience: float) -> int:
+        """Write to the database, and return how many memories are in the queue.
 
         Args:
-            patience: seconds to wait for a connection; None for as long as for anything else.
+            patience: seconds to wait for a connection, and for another writer.
 
         """
 

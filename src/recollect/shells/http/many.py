@@ -20,6 +20,8 @@ from starlette.responses import Response
 from recollect.errors import (
     StoreBusyError,
     StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
     StoreTooNewError,
     StoreUnreachableError,
 )
@@ -61,6 +63,8 @@ _CONNECTION_SECONDS = _LOOK_SECONDS / 2  # of those, to get a connection
 _FAULTS: tuple[tuple[type[StoreError], str], ...] = (
     (StoreUnreachableError, "The database cannot be reached."),
     (StoreBusyError, "The database has no free connection."),
+    (StoreReadOnlyError, "The database refuses to be written."),
+    (StoreFullError, "The database has no space left."),
     (StoreTooNewError, "The database has tables of a newer Recollect."),
     (StoreError, "The database cannot be used."),
 )
@@ -219,7 +223,7 @@ class MemoriesState:
     def _look(self) -> int | str:
         try:
             with self.host.queue() as queue:
-                waiting = queue.waiting(patience=_CONNECTION_SECONDS)
+                waiting = queue.check(patience=_CONNECTION_SECONDS)
         except StoreError as error:
             self._log_fault(f"{error.message} {error.action}")
             return next(words for kind, words in _FAULTS if isinstance(error, kind))

@@ -29,7 +29,7 @@ from recollect.errors import (
 )
 from recollect.stores.postgres.adapt import register
 from recollect.stores.postgres.near import EFFORT
-from recollect.stores.postgres.schema import BEGIN_WRITING, MIGRATIONS, VERSION
+from recollect.stores.postgres.schema import BEGIN_WRITING, MIGRATIONS, SCHEMA, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,6 +43,7 @@ MOST_CONNECTIONS = 10
 _POOL_SECONDS = 10.0  # to wait for one of them
 # A pool waits twice as long after each attempt to connect; after this we ask it to start over.
 _RECONNECT_SECONDS = 2.0
+_AWAY_SECONDS = 1.0  # to wait for a server that is known to be away
 _MOST_KEPT = 1_000  # counts of terms of a tenant
 _MOST_TENANTS = 1_000  # whose counts are kept
 _LOCK_MS = 30_000  # a writer holds a tenant for one transaction, far below this
@@ -56,13 +57,17 @@ _DEFAULTS = {
     "tcp_user_timeout": 30_000,
 }
 """Parameters of a connection, unless the address has its own."""
-_SEARCH_PATH = "-c search_path=recollect,public"
-# Citus tells its workers what is set after the first one, the tenant above all. A selective filter
-# beside an HNSW index finds too little unless the scan goes on.
-_FOR_CITUS = "SET LOCAL citus.propagate_set_commands = 'local'"
+# Each is sent by itself: Citus repeats the whole message that it is in. It tells its workers what
+# is set after the first one, the tenant above all. Nothing is set for longer than a transaction: a
+# pooler gives the next one another process. A selective filter beside an HNSW index finds too
+# little unless the scan goes on.
 _SETTINGS = (
-    f"{_FOR_CITUS}; "
-    f"SET LOCAL hnsw.iterative_scan = 'relaxed_order'; SET LOCAL hnsw.ef_search = {EFFORT}"
+    "SET LOCAL citus.propagate_set_commands = 'local'",
+    f"SET LOCAL search_path = {SCHEMA}, public, pg_temp",
+    "SET LOCAL statement_timeout = '60s'",
+    "SET LOCAL client_connection_check_interval = '1s'",
+    "SET LOCAL hnsw.iterative_scan = 'relaxed_order'",
+    f"SET LOCAL hnsw.ef_search = {EFFORT}",
 )
 # An error while connecting has no code, only the server's words.
 _NO_SLOT = ("too many clients", "too many connections", "connection slots are reserved")
@@ -116,7 +121,7 @@ def parameters(address: str) -> dict[str, Any]:
             action="Give postgresql://user@host/database; after a `?`, it takes the parameters of "
             "libpq, such as sslmode=verify-full.",
         ) from None
-    return {**_DEFAULTS, **given, "options": f"{given.get('options') or ''} {_SEARCH_PATH}"}
+    return {**_DEFAULTS, **given}
 
 
 def connected(address: str) -> Connection:
@@ -176,8 +181,10 @@ class Database:
             max_size=MOST_CONNECTIONS,
             reconnect_timeout=_RECONNECT_SECONDS,
             open=True,
-            configure=register,
+            configure=_configure,
         )
+        self.away = ""
+        """Why the server could not be reached, until there is a connection again."""
         self.tables: dict[str, int] = {}
         """Tables of spaces that were seen, with their dimensions: they are never dropped."""
         self.indexes: dict[str, tuple[bool, float]] = {}
@@ -252,24 +259,26 @@ class Session:
         """Send a whole transaction before anything is answered; None if any of it failed."""
         try:
             with connection.pipeline():
-                for each in (_READ, _FOR_CITUS, self._named(connection)):
-                    connection.execute(each.encode(), prepare=False)
-                version = connection.execute(VERSION.encode())
+                version = self._begin(connection, (_READ,))
                 rows = run(connection, statement, values)
                 connection.execute(b"COMMIT", prepare=False)
         except psycopg.Error:
             connection.close()
             return None  # one after the other, it says what is wrong
-        require_version(_last_number(version), location=self.location)
+        require_version(_number(version), location=self.location)
         return rows.fetchall()
 
-    def _named(self, connection: Connection) -> str:
-        return f"SET LOCAL recollect.tenant = {sql.Literal(self.tenant).as_string(connection)}"
+    def _begin(self, connection: Connection, begin: Sequence[str]) -> Cursor:
+        """Begin a transaction of the tenant, in a pipeline; return what tells the version."""
+        named = f"SET LOCAL recollect.tenant = {sql.Literal(self.tenant).as_string(connection)}"
+        for each in (begin[0], *_SETTINGS, named, *begin[1:]):
+            connection.execute(each.encode(), prepare=False)
+        return connection.execute(VERSION.encode())
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """Run the body on one state of the database."""
-        with self._transaction(_READ) as connection:
+        with self._transaction((_READ,)) as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -277,12 +286,12 @@ class Session:
         """Run the body as one transaction."""
         limit = _patience.get()
         lock_ms = _LOCK_MS if limit is None else max(1, round(limit * 1000))
-        begin = f"{_WRITE}; SET LOCAL lock_timeout = {lock_ms}; {BEGIN_WRITING}"
+        begin = (_WRITE, f"SET LOCAL lock_timeout = {lock_ms}", BEGIN_WRITING)
         with self._transaction(begin) as current:
             yield current
 
     @contextlib.contextmanager
-    def _transaction(self, begin: str) -> Iterator[Connection]:
+    def _transaction(self, begin: Sequence[str]) -> Iterator[Connection]:
         if self._current is not None:
             yield self._current
             return
@@ -304,7 +313,7 @@ class Session:
             finally:
                 self._current = None
 
-    def _begun(self, stack: contextlib.ExitStack, begin: str) -> tuple[Connection, int]:
+    def _begun(self, stack: contextlib.ExitStack, begin: Sequence[str]) -> tuple[Connection, int]:
         """Return a connection with an open transaction, and the version of the tables.
 
         A server that was restarted has left dead connections in the pool. Nothing was sent through
@@ -313,33 +322,36 @@ class Session:
         for attempt in range(MOST_CONNECTIONS + 1):
             connection = stack.enter_context(self._free_connection(self.shared.pool))
             try:
-                # One message: a transaction costs no round trip of its own.
-                told = connection.execute(
-                    f"{begin}; {_SETTINGS}; {self._named(connection)}; {VERSION}".encode()
-                )
+                with connection.pipeline():  # all of it costs one round trip
+                    version = self._begin(connection, begin)
             except psycopg.OperationalError:
                 if attempt == MOST_CONNECTIONS or not connection.closed:
                     raise
             else:
-                return connection, _last_number(told)
+                return connection, _number(version)
         raise AssertionError  # the loop returns or raises
 
     @contextlib.contextmanager
     def _free_connection(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
         """Lend a connection; if there is none in time, find out why."""
-        limit = _patience.get()
+        limit, shared = _patience.get(), self.shared
         seconds = _POOL_SECONDS if limit is None else min(limit, _POOL_SECONDS)
         ends_at = time.monotonic() + seconds
+        before = _failures(pool)
         while True:
             left = ends_at - time.monotonic()
+            most = _AWAY_SECONDS if shared.away else _RECONNECT_SECONDS
             try:
-                connection = pool.getconn(timeout=max(0.001, min(left, _RECONNECT_SECONDS)))
+                connection = pool.getconn(timeout=max(0.001, min(left, most)))
+                shared.away = ""
                 break
             except PoolTimeout:
-                if left > _RECONNECT_SECONDS:
+                if not shared.away and (left <= most or _failures(pool) > before):
+                    shared.away = self._why_away()
+                if shared.away:
+                    raise psycopg.OperationalError(shared.away) from None
+                if left > most:
                     continue
-                # The pool does not say why it could not connect.
-                connected(self.address).close()
                 raise StoreBusyError(
                     f"All {MOST_CONNECTIONS} connections of this process to {self.location} have "
                     f"been in use for {seconds:g} s.",
@@ -353,13 +365,42 @@ class Session:
         finally:
             pool.putconn(connection)
 
+    def _why_away(self) -> str:
+        """Return why the server cannot be reached, which the pool does not say; "" if it can."""
+        try:
+            with patience(_RECONNECT_SECONDS):
+                connected(self.address).close()
+        except psycopg.OperationalError as error:
+            return str(error)
+        return ""
+
+
+def _configure(connection: Connection) -> None:
+    """Prepare a new connection of a pool.
+
+    Behind a pooler such as PgBouncer, whose process is not the server's, no statement is prepared:
+    the process that serves the next transaction may not know it.
+    """
+    register(connection)
+    if connection.execute("SELECT pg_backend_pid()").fetchone() != (connection.info.backend_pid,):
+        connection.prepare_threshold = None
+
+
+def _failures(pool: ConnectionPool[Connection]) -> int:
+    return pool.get_stats().get("connections_errors", 0)
+
 
 @contextlib.contextmanager
 def translated(location: str) -> Iterator[None]:
     """Turn errors of the database into ours, with what to do next."""
     try:
         yield
-    except (errors.LockNotAvailable, errors.DeadlockDetected, errors.QueryCanceled) as error:
+    except errors.QueryCanceled as error:
+        raise StoreBusyError(
+            f"The server of {location} ended a statement ({_first_line(error)}).",
+            action="Run it again; if it happens often, look at the load of the server.",
+        ) from error
+    except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
         raise StoreBusyError(
             f"Another process has been writing {location} for longer than usual.",
             action="Run it again when the other has finished; you can search meanwhile.",
@@ -426,10 +467,7 @@ def _end(connection: Connection, error: BaseException) -> None:
         connection.close()
 
 
-def _last_number(told: Cursor) -> int:
-    """Return the one value of the last of several results."""
-    while told.nextset():
-        pass
+def _number(told: Cursor) -> int:
     row = told.fetchone()
     assert row is not None  # noqa: S101 - an aggregate has one row
     return int(row[0])

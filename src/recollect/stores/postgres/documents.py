@@ -33,9 +33,11 @@ _INSERT_CHUNK = """
                         bag, text, day, speaker, moment, importance, triggers)
     VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
+# Of a table with the tenant: else Citus makes the rows on the coordinator and sends them by COPY.
 _INSERT_POSTINGS = """
     INSERT INTO postings (tenant, term, chunk, length, frequency)
-    SELECT %s, * FROM unnest(%s::int4[], %s::int8[], %s::int4[], %s::int2[])
+    SELECT t.tenant, p.* FROM tenants t,
+        unnest(%s::int4[], %s::int8[], %s::int4[], %s::int2[]) p WHERE t.tenant = %s
 """
 _INSERT_FACT = "INSERT INTO facts VALUES (%s, %s, %s, %s, %s, %s, %s)"
 _INSERT_MEDIA = "INSERT INTO media VALUES (%s, %s, %s)"
@@ -150,11 +152,11 @@ class PostgresDocuments(TenantTables, DocumentStore):
             connection,
             _INSERT_POSTINGS,
             (
-                self._tenant,
                 terms,
                 [keys[place] for place in places],
                 [lengths[place] for place in places],
                 frequencies,
+                self._tenant,
             ),
         )
         for key, chunk in zip(keys, write.chunks, strict=True):

@@ -281,6 +281,7 @@ _VECTOR_TYPE = """
 
 _IS_DISTRIBUTED = "SELECT 1 FROM pg_dist_partition WHERE logicalrelid = %s::regclass"
 _DISTRIBUTE = "SELECT create_distributed_table(%s::regclass, 'tenant', colocate_with => %s)"
+_TRUNCATE = "SELECT truncate_local_data_after_distributing_table(%s::regclass)"
 _VECTOR_TABLES = """
     SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'p')
     AND starts_with(relname, 'vectors_') ORDER BY 1
@@ -374,14 +375,19 @@ def _is_distributed(connection: psycopg.Connection[Any]) -> bool:
 
 def _distribute(connection: psycopg.Connection[Any]) -> None:
     """Shard every table that is not sharded yet: also those of a migration, and of spaces."""
-    connection.execute("CREATE EXTENSION IF NOT EXISTS citus")
+    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone() is None:
+        connection.execute("CREATE EXTENSION citus")
     connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
     spaces = connection.execute(_VECTOR_TABLES, (SCHEMA,)).fetchall()
+    new: list[str] = []
     for table in (*TABLES, *(name for (name,) in spaces)):
         name = f"{SCHEMA}.{table}"
         if connection.execute(_IS_DISTRIBUTED, (name,)).fetchone() is None:
             together = "default" if table == "tenants" else f"{SCHEMA}.tenants"
             connection.execute(_DISTRIBUTE, (name, together))
+            new.append(name)
+    for name in new:  # what was copied to the shards would stay on the coordinator's disk
+        connection.execute(_TRUNCATE, (name,))
 
 
 def version_of(connection: psycopg.Connection[Any]) -> int:

@@ -158,6 +158,11 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
         vectors: Vectors,
         words: Sequence[bytes] | None = None,
     ) -> None:
+        table = table_of(fingerprint)
+        if len(digests) and table not in self._session.shared.tables:
+            width = fingerprint.dimensions or int(vectors.shape[-1])
+            check_vectors(vectors, count=len(digests), dimensions=width)
+            self._add_table(fingerprint, width)
         with self._session.writing() as connection:
             self._lock(connection)
             dimensions = self._add_space(connection, fingerprint)
@@ -166,11 +171,6 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             check_words(words or (), count=len(digests) if words else 0, dimensions=width)
             if not len(digests):
                 return
-            table = self._vector_table(connection, fingerprint)
-            if table is None:
-                # It takes a lock that all tenants share, until the end of this transaction.
-                run(connection, "SELECT add_space(%s, %s)", (space_key(fingerprint), width))
-                table = table_of(fingerprint)
             if not dimensions:
                 query = "UPDATE spaces SET dimensions = %s WHERE tenant = %s AND fingerprint = %s"
                 run(connection, query, (width, self._tenant, str(fingerprint)))
@@ -190,6 +190,16 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
                     _PUT_WORDS.encode(),
                     [(*own, bytes.fromhex(digest), codes) for digest, codes in coded],
                 )
+
+    def _add_table(self, fingerprint: Fingerprint, dimensions: int) -> None:
+        """Add the table for the vectors of a space, unless there is one.
+
+        That is a transaction of its own: it takes a lock that all tenants share, and Citus lets
+        only one role change tables in a transaction.
+        """
+        with self._session.writing() as connection:
+            if self._vector_table(connection, fingerprint) is None:
+                run(connection, "SELECT add_space(%s, %s)", (space_key(fingerprint), dimensions))
 
     def _add_space(self, connection: Connection, fingerprint: Fingerprint) -> int:
         """Return the dimensions of a space, adding it if needed; 0 is unknown."""
