@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Self, TypeVar
 
+from recollect.browse.overview import Overview
 from recollect.errors import StoreError
 from recollect.facts.book import FactBook
 from recollect.memory import Memory
-from recollect.search.overview import Overview
 from recollect.sessions.book import SessionBook
 
 if TYPE_CHECKING:

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
     from recollect.background.watch import Watcher
     from recollect.background.worker import Worker
+    from recollect.browse.overview import Overview
     from recollect.config import Config
     from recollect.errors import RecollectError
     from recollect.facts.book import FactBook
@@ -84,7 +85,6 @@ if TYPE_CHECKING:
     )
     from recollect.search.answer import StartedSearch
     from recollect.search.expand import QueryExpander
-    from recollect.search.overview import Overview
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
@@ -348,7 +348,7 @@ class Memory(metaclass=_WithoutInternal):
     @cached_property
     def overview(self) -> Overview:
         """An overview of this memory: documents, days and a map by meaning."""
-        from recollect.search.overview import Overview
+        from recollect.browse.overview import Overview
 
         return Overview(
             self._syncer, chain=self._chain, lock=self.lock, audience=self._audience_of, now=_now
@@ -607,7 +607,7 @@ class Memory(metaclass=_WithoutInternal):
     @staticmethod
     def recall_request(prompt: str, *, scopes: Iterable[str] = ()) -> SearchRequest:
         """Return the search that `recall` makes."""
-        from recollect.search.recall import CANDIDATES
+        from recollect.browse.recall import CANDIDATES
 
         return SearchRequest(
             prompt[:MAX_QUERY_CHARS],  # beyond this, it is mostly pasted text
@@ -627,7 +627,7 @@ class Memory(metaclass=_WithoutInternal):
             UsageError: the budget is too small for any block; the error names one that is enough.
 
         """
-        from recollect.search.recall import recall_block
+        from recollect.browse.recall import recall_block
 
         return recall_block(results, budget_tokens=budget_tokens, form=RecallForm(form))
 

@@ -102,7 +102,7 @@ NOT_FOR_A_SEARCH = (
     "recollect.providers.cross_encoder",
     "recollect.search.copies",
     "recollect.search.expand",
-    "recollect.search.overview",
+    "recollect.browse.overview",
     "recollect.sessions.",
     "recollect.stores.ram",
 )

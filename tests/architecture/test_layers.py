@@ -17,7 +17,7 @@ LAYERS = (
     ("async_memory", "evaluate", "hosting", "install", "retrievers"),
     ("memory",),
     ("config",),
-    ("background", "facts", "sessions"),
+    ("background", "browse", "facts", "sessions"),
     ("search",),
     ("ingest",),
     ("stores", "providers"),

@@ -38,7 +38,7 @@ TERMINAL = {
 }
 """What writes to a terminal or a pipe."""
 PROMPTS = {
-    "search/recall.py: fenced": 1,
+    "browse/recall.py: fenced": 1,
     "shells/cli/hook.py: fenced": 1,
     "shells/mcp/render.py: fenced": 2,
 }

@@ -13,8 +13,8 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect import AsyncMemory, Memory, QueryError, StoreError, WorkspaceError
 from recollect.async_memory import AsyncFacts, AsyncOverview, AsyncSessions
+from recollect.browse.overview import Overview
 from recollect.facts.book import FactBook
-from recollect.search.overview import Overview
 from recollect.sessions.book import SessionBook
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from tests.web.serving import private_environ
 from tests.web.vault import copy_sample
 
 from recollect import Memory
+from recollect.browse.labels import LabelText, name_groups
+from recollect.browse.layout import grouped, lay_out, trust, widest
 from recollect.errors import QueryError, UsageError
-from recollect.search.labels import LabelText, name_groups
-from recollect.search.layout import grouped, lay_out, trust, widest
 from recollect.types import Leg, Scope
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.browse.labels import LabelText, name_groups
+from recollect.browse.layout import MAX_LAID_OUT, PlaneLayout, evenly, grouped, lay_out, trust
 from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
 from recollect.records import dataclass
@@ -21,8 +23,6 @@ from recollect.reports import (
     Timeline,
 )
 from recollect.search.choose import Serving, StoredSpaces, choose_provider
-from recollect.search.labels import LabelText, name_groups
-from recollect.search.layout import MAX_LAID_OUT, PlaneLayout, evenly, grouped, lay_out, trust
 from recollect.search.legs import embed_question, retrieve
 from recollect.search.question import make_query, source_kind, term_question
 from recollect.stores.synchronized import synchronized
