@@ -43,6 +43,7 @@ from recollect.reports import (
 )
 from recollect.search.answer import EmbeddedSearch, Searcher
 from recollect.search.choose import Serving
+from recollect.stores.notes import claim
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_cache, open_store
 from recollect.stores.synchronized import synchronized
@@ -269,9 +270,11 @@ class Memory(metaclass=_WithoutInternal):
         )
         if store.is_writable:
             told: list[str] = []
-            previous = store.recovering(lambda: store.claim(str(setup.workspace)), tell=told.extend)
+            previous = store.recovering(
+                lambda: claim(store, str(setup.workspace)), tell=told.extend
+            )
             if previous == PUSHED:
-                store.claim(PUSHED)
+                claim(store, PUSHED)
                 raise ElsewhereError(
                     f"The memory {setup.agent} is made from pushed documents, not from files.",
                     action="`recollect server push` changes it; or name another with --agent.",

@@ -6,6 +6,7 @@ import ast
 import re
 import tokenize
 from pathlib import Path
+from types import FunctionType
 
 import recollect
 from recollect.stores import base
@@ -17,6 +18,8 @@ _NAME = re.compile(r"sqlite|apsw", re.IGNORECASE)
 _FILE = re.compile(r"\.sqlite\b")
 FOREIGN = {"sessions/openclaw_database.py"}
 """Reads a file of another program, which is SQLite whatever our own store is."""
+_MOST_METHODS = 54
+"""Every method is written three times: the number of them may only fall."""
 
 
 def named_in(module: Path) -> set[str]:
@@ -57,3 +60,15 @@ def test_a_store_has_no_public_methods_beyond_its_roles_that_others_could_come_t
 
     assert set() == ram - promised
     assert {"open", "repair"} == sqlite - promised
+
+
+def test_the_roles_of_a_store_have_few_methods() -> None:
+    methods = [
+        name
+        for role in {*base.Store.__mro__, base.Leases}
+        if role.__module__ == base.__name__
+        for name, value in vars(role).items()
+        if isinstance(value, FunctionType) and not name.startswith("_")
+    ]
+
+    assert _MOST_METHODS >= len(methods), sorted(methods)

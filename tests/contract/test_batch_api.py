@@ -33,7 +33,7 @@ from recollect.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from recollect.providers.base import BatchApi
@@ -361,11 +361,11 @@ class ForgetfulStore(RamStore):
 
     deaths_left = 1
 
-    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
+    def put_meta(self, key: str, value: str | None) -> None:
         if self.deaths_left:
             self.deaths_left -= 1
             raise KeyboardInterrupt
-        super().put_batch(fingerprint, name, digests)
+        super().put_meta(key, value)
 
 
 def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(

@@ -17,6 +17,7 @@ from tests.support.postgres import database
 
 from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
 from recollect.reports import Amount, DaySummary, DocumentSummary
+from recollect.stores import notes
 from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing
 from recollect.stores.copy import copy_store, differences
 from recollect.stores.postgres import open_database
@@ -1091,24 +1092,24 @@ def test_superseded_facts_come_with_their_successors(store: Store) -> None:
 
 
 def test_batches_are_remembered_by_space_until_they_are_dropped(store: Store) -> None:
-    store.put_batch(SPACE, "b-2", ["d2", "d1"])
-    store.put_batch(SPACE, "b-1", ["d3"])
-    store.put_batch(OTHER, "b-1", ["d4"])
-    store.drop_batch(OTHER, "b-1")
-    store.drop_batch(OTHER, "never there")
+    notes.put_batch(store, SPACE, "b-2", ["d2", "d1"])
+    notes.put_batch(store, SPACE, "b-1", ["d3"])
+    notes.put_batch(store, OTHER, "b-1", ["d4"])
+    notes.drop_batch(store, OTHER, "b-1")
+    notes.drop_batch(store, OTHER, "never there")
 
-    assert {"b-1": {"d3"}, "b-2": {"d1", "d2"}} == dict(store.batches(SPACE))
-    assert ["b-1", "b-2"] == list(store.batches(SPACE))
-    assert {} == store.batches(OTHER)
+    assert {"b-1": {"d3"}, "b-2": {"d1", "d2"}} == dict(notes.batches(store, SPACE))
+    assert ["b-1", "b-2"] == list(notes.batches(store, SPACE))
+    assert {} == notes.batches(store, OTHER)
 
 
 def test_refused_texts_are_remembered_by_space_until_the_next_full_run(store: Store) -> None:
-    store.put_refused(SPACE, ["d1", "d2"])
-    first = store.refused(SPACE)
-    store.put_refused(SPACE, ["d2"])
+    notes.put_refused(store, SPACE, ["d1", "d2"])
+    first = notes.refused(store, SPACE)
+    notes.put_refused(store, SPACE, ["d2"])
 
     assert ["d1", "d2"] == sorted(first)
-    assert (["d2"], []) == (list(store.refused(SPACE)), list(store.refused(OTHER)))
+    assert (["d2"], []) == (list(notes.refused(store, SPACE)), list(notes.refused(store, OTHER)))
 
 
 def test_the_version_changes_with_every_chunk_and_vector_and_with_nothing_else(
@@ -1126,7 +1127,7 @@ def test_the_version_changes_with_every_chunk_and_vector_and_with_nothing_else(
 
     assert 5 == len(set(seen))
     store.publish(SPACE)
-    store.put_refused(SPACE, ["d"])
+    notes.put_refused(store, SPACE, ["d"])
     assert seen[-1] == store.version()
 
 
@@ -1265,10 +1266,14 @@ def test_a_heartbeat_says_whether_the_lease_was_taken_over(store: Store) -> None
 
 
 def test_a_store_knows_whose_it_is(store: Store) -> None:
-    before = store.workspace()
-    claims = [store.claim("/first"), store.claim("/first"), store.claim("/second")]
+    before = notes.workspace_of(store)
+    claims = [
+        notes.claim(store, "/first"),
+        notes.claim(store, "/first"),
+        notes.claim(store, "/second"),
+    ]
 
-    assert (None, "/second") == (before, store.workspace())
+    assert (None, "/second") == (before, notes.workspace_of(store))
     assert [None, None, "/first"] == claims
 
 

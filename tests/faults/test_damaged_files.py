@@ -105,7 +105,7 @@ def test_a_page_in_the_place_of_another_does_not_prevent_a_new_file(long_rows: P
     places = dict(connection.execute(leaves))
     connection.close()
     sound = long_rows.read_bytes()
-    for target in ("texts", "vectors", "spaces", "batches"):
+    for target in ("texts", "vectors", "spaces", "meta"):
         for name, page in places.items():
             content = bytearray(sound)
             start = (places[target] - 1) * PAGE

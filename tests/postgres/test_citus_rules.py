@@ -20,7 +20,7 @@ import pytest
 from tests.support.notes import chunk_of, document_of
 from tests.support.postgres import host_of, server_of
 
-from recollect.stores import postgres
+from recollect.stores import notes, postgres
 from recollect.stores.base import DocumentWrite, Holder
 from recollect.stores.postgres import keyword
 from recollect.stores.postgres.adapt import register
@@ -111,13 +111,13 @@ def _embed_and_search(store: PostgresStore) -> None:
 
 
 def _keep_and_lease(store: PostgresStore) -> None:
-    store.put_batch(SPACE, "batch", {"aa"})
-    store.batches(SPACE)
-    store.drop_batch(SPACE, "batch")
-    store.put_refused(SPACE, {"aa"})
-    store.refused(SPACE)
-    store.claim("/workspace")
-    store.workspace()
+    notes.put_batch(store, SPACE, "batch", {"aa"})
+    notes.batches(store, SPACE)
+    notes.drop_batch(store, SPACE, "batch")
+    notes.put_refused(store, SPACE, {"aa"})
+    notes.refused(store, SPACE)
+    notes.claim(store, "/workspace")
+    notes.workspace_of(store)
     store.status(SPACE, media=True, audience=frozenset({"global"}))
     store.status(SPACE)
     store.coverage(SPACE, beside=OTHER)

@@ -20,6 +20,7 @@ from tests.support.waiting import wait_until
 
 from recollect.errors import ConfigError, StoreBusyError, StoreError, StoreTooNewError
 from recollect.shells.render.store import database_text
+from recollect.stores import notes
 from recollect.stores.postgres import open_database, schema
 from recollect.stores.postgres.admin import describe_database, prepare_database
 from recollect.stores.postgres.schema import MIGRATIONS, TABLES, space_key
@@ -299,13 +300,13 @@ def test_any_text_is_kept_in_facts_and_settings_too(opened: Open, tenant: str) -
     chunk = replace(chunk_of("facts", odd), heading=(odd,), speaker=odd, triggers=odd, fact=mark)
 
     store.put(document_of("facts", odd), [chunk], recipe=odd)
-    store.claim(f"/workspaces/{odd}")
-    store.put_batch(SPACE, odd, {"aa"})
+    notes.claim(store, f"/workspaces/{odd}")
+    notes.put_batch(store, SPACE, odd, {"aa"})
 
     assert [chunk] == list(store.chunks_of("facts", source=SourceKind.MEMORY))
-    assert f"/workspaces/{odd}" == store.workspace()
+    assert f"/workspaces/{odd}" == notes.workspace_of(store)
     assert odd == store.superseded(Scope(audience=frozenset({odd})))[0].id
-    assert {odd: {"aa"}} == store.batches(SPACE)
+    assert {odd: {"aa"}} == notes.batches(store, SPACE)
     assert odd == next(iter(store.known().values())).recipe
 
 

@@ -14,6 +14,7 @@ from tests.support.postgres import host_of
 
 from recollect.errors import NotFoundError
 from recollect.hosting.tokens import create_token
+from recollect.stores import notes
 from recollect.stores.postgres.schema import TABLES, space_key
 from recollect.stores.pushed import PushedChange
 from recollect.types import Fingerprint, Scope, digest_of
@@ -42,8 +43,8 @@ def theirs(opened: Open, tenant: str, host: MemoryHost) -> str:
         create_token(tokens, f"{tenant}-other", now=datetime.now(tz=UTC))
     other.put(document_of("memory/secret.md"), [chunk_of("memory/secret.md", "secret")], recipe="r")
     other.put_vectors(SPACE, digests=[digest_of(b"secret")], vectors=np.eye(1, 8, dtype=np.float32))
-    other.claim("/their/folder")
-    other.put_batch(SPACE, "batch", {"aa"})
+    notes.claim(other, "/their/folder")
+    notes.put_batch(other, SPACE, "batch", {"aa"})
     return f"{tenant}-other"
 
 
@@ -68,7 +69,7 @@ def test_through_the_store_another_agent_is_not_there(
     assert () == mine.keyword(["secret"], scope=Scope(), limit=9).keys
     unit = np.eye(1, 8, dtype=np.float32)[0]
     assert () == mine.nearest(SPACE, vector=unit, scope=Scope(), limit=9).keys
-    assert mine.workspace() is None
+    assert notes.workspace_of(mine) is None
 
 
 @pytest.mark.usefixtures("theirs")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from recollect.config import Places, agent_of
 from recollect.errors import StoreError
 from recollect.reports import AgentStatus
+from recollect.stores.notes import workspace_of
 from recollect.stores.registry import SUFFIX, check_engine, inspect_file, remove_file
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _described(path: Path) -> AgentStatus:
     try:
         with closing(inspect_file(path)) as store:
             status = store.status(None)
-            workspace = store.workspace()
+            workspace = workspace_of(store)
     except StoreError as error:
         return AgentStatus(
             path.stem,

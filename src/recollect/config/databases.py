@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.errors import ConfigError, StoreError
 from recollect.stores.copy import copy_pushed, copy_store, differences, pushed_differences
+from recollect.stores.notes import workspace_of
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import (
     describe_database,
@@ -72,7 +73,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
                 f"{old.location} holds nothing for the agent {setup.agent}.",
                 action="Name the agent with --agent, or the workspace with -w.",
             )
-        is_pushed = old.workspace() == PUSHED
+        is_pushed = workspace_of(old) == PUSHED
         if is_pushed and target.startswith(_FILE):
             raise StoreError(
                 f"The memory {setup.agent} in {old.location} is made from pushed documents, which "
@@ -80,7 +81,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
                 action="Copy it to another database, or push its folder again.",
             )
         with _removed_if_failed(target), contextlib.closing(_open(setup, target)) as new:
-            if new.workspace() == PUSHED and not is_pushed:
+            if workspace_of(new) == PUSHED and not is_pushed:
                 raise StoreError(
                     f"The memory {setup.agent} in {new.location} is made from pushed documents: a "
                     "copy would take the place of their index.",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import ProviderError
 from recollect.providers.base import READS_ENOUGH
 from recollect.records import dataclass
+from recollect.stores import notes
 from recollect.types import Degradation, Scope
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class AcrossSpace:
         """Return how many chunks have no vector that such a question can be compared with."""
         space = self.provider.fingerprint
         pending = self.store.coverage(space, beside=self.supplement.fingerprint).pending
-        return max(pending - len(self.store.refused(space)), 0)
+        return max(pending - len(notes.refused(self.store, space)), 0)
 
     def fill(
         self,
@@ -90,7 +91,7 @@ class AcrossSpace:
 
         provider, beside = self.provider, self.supplement.fingerprint
         slice_end = time.monotonic() + SLICE_SECONDS
-        refused = self.store.refused(provider.fingerprint)
+        refused = notes.refused(self.store, provider.fingerprint)
         waiting = self.waiting()
         try:
             provider.prepare(progress=progress, retry=False)
@@ -109,7 +110,9 @@ class AcrossSpace:
             is_for_it=lambda text: main.reads(text) >= READS_ENOUGH,
         )
         if found.refused or found.left:
-            self.store.put_refused(provider.fingerprint, refused.union(found.refused, found.left))
+            notes.put_refused(
+                self.store, provider.fingerprint, refused.union(found.refused, found.left)
+            )
         self.store.note_embedded(provider.fingerprint, words=False, beside=beside)
         return found.degradation
 

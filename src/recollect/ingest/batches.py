@@ -13,6 +13,7 @@ import numpy as np
 
 from recollect.errors import ProviderBusyError, ProviderError
 from recollect.reports import Embedded
+from recollect.stores import notes
 from recollect.types import Degradation, Step
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class _BatchRun:
     def resume(self, *, collect_only: bool) -> None:
         """Take over what earlier runs submitted."""
         self._is_all_submitted = collect_only
-        self._running = dict(self._store.batches(self._fingerprint))
+        self._running = notes.batches(self._store, self._fingerprint)
 
     def advance(self) -> bool:
         """Do all that can be done now; return whether there is something to wait for."""
@@ -177,7 +178,7 @@ class _BatchRun:
             self._collect(batch, digests)
         elif batch in self._own:  # what failed in an earlier run is submitted again
             self._failed.update(dict.fromkeys(digests, state.failure))
-        self._store.drop_batch(self._fingerprint, batch)
+        notes.drop_batch(self._store, self._fingerprint, batch)
         del self._running[batch]
         return 0
 
@@ -210,7 +211,7 @@ class _BatchRun:
             return
         for texts in self._packed():
             batch = self._batches.submit(texts)
-            self._store.put_batch(self._fingerprint, batch, texts.keys())
+            notes.put_batch(self._store, self._fingerprint, batch, texts.keys())
             self._own.add(batch)
             self._running[batch] = frozenset(texts)
             self._report_progress(0)

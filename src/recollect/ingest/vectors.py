@@ -22,6 +22,7 @@ from recollect.errors import ProviderError, StoreError
 from recollect.providers.base import READS_ENOUGH, OffersBatches, word_reader
 from recollect.records import dataclass
 from recollect.reports import Embedded
+from recollect.stores import notes
 from recollect.types import Degradation, Leg, Role, Step
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class Embedder:
         self, space: Fingerprint | None, pending: int, *, beside: Fingerprint | None
     ) -> bool:
         """Return whether a text has no vector that the provider did not refuse already."""
-        refused = self.store.refused(space) if space else frozenset()
+        refused = notes.refused(self.store, space) if space else frozenset()
         if space is None or pending > len(refused):
             return pending > 0
         # Refused texts may be gone, and as many new ones wait in their place.
@@ -239,7 +240,7 @@ class Embedder:
         return Embedding(
             chunks=coverage.chunks,
             pending=coverage.chunks if is_without_space else coverage.pending,
-            refused=len(self.store.refused(fingerprint)) if fingerprint else 0,
+            refused=len(notes.refused(self.store, fingerprint)) if fingerprint else 0,
             embedded=embedded,
             second_pending=second,
         )
@@ -299,7 +300,7 @@ class Embedder:
             max_texts=max_texts,
             deadline=deadline,
             # An index run asks for everything again; a search does not repeat what was refused.
-            skipped=awaited if is_whole_run else awaited | store.refused(fingerprint),
+            skipped=awaited if is_whole_run else awaited | notes.refused(store, fingerprint),
             is_awaiting_more=bool(awaited),
             media_roots=self.media_roots,
             beside=beside,
@@ -315,8 +316,8 @@ class Embedder:
                 progress=progress,
             )
         refused = frozenset((*direct.refused, *direct.left))
-        if is_whole_run and direct.is_complete and refused != store.refused(fingerprint):
-            store.put_refused(fingerprint, refused)
+        if is_whole_run and direct.is_complete and refused != notes.refused(store, fingerprint):
+            notes.put_refused(store, fingerprint, refused)
         embedded = replace(
             direct,
             done=direct.done + batched.done,
@@ -390,7 +391,7 @@ class Embedder:
 
     def _awaited(self, fingerprint: Fingerprint) -> frozenset[str]:
         """Return the digests of texts whose vectors a batch will bring."""
-        return frozenset().union(*self.store.batches(fingerprint).values())
+        return frozenset().union(*notes.batches(self.store, fingerprint).values())
 
 
 @dataclass(slots=True)

@@ -369,25 +369,6 @@ class VectorIndex(Protocol):
         """Return the word codes of these chunks in this space, of those that have some."""
 
 
-class EmbeddingLog(Protocol):
-    """Remembers, across runs, which texts are in a vendor's batch and which were refused."""
-
-    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        """Return the open batches of a space: the digests in each, by the batch's name."""
-
-    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
-        """Remember a batch that was submitted."""
-
-    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
-        """Forget a batch whose results are collected or lost."""
-
-    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
-        """Return the digests of texts that the provider refused in the last full run."""
-
-    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
-        """Replace the digests of refused texts."""
-
-
 class StoreOverview(Protocol):
     """Counts and samples what is stored, within a Scope: nothing outside it is counted."""
 
@@ -490,19 +471,11 @@ class StoreUpkeep(Protocol):
     def is_writable(self) -> bool:
         """False if the store could only be opened for reading."""
 
-    def workspace(self) -> str | None:
-        """Return the workspace this store belongs to; None if it predates this field."""
+    def meta(self, prefix: str) -> Mapping[str, str]:
+        """Return the values kept beside the documents whose keys begin so, in order of keys."""
 
-    def claim(self, workspace: str) -> str | None:
-        """Record the workspace this store belongs to; return the previous one if it differs."""
-        previous = self.workspace()
-        if previous == workspace:
-            return None
-        self._put_meta("workspace", workspace)
-        return previous
-
-    def _put_meta(self, key: str, value: str) -> None:
-        """Keep a value under a key, beside the documents."""
+    def put_meta(self, key: str, value: str | None) -> None:
+        """Keep a value under a key, beside the documents; None forgets it."""
 
     def status(
         self,
@@ -578,7 +551,7 @@ class StoreUpkeep(Protocol):
         """
 
     def clear(self) -> None:
-        """Delete everything that can be indexed again, vectors included."""
+        """Delete everything that can be indexed again, vectors and open batches included."""
 
     def close(self) -> None:
         """Release the store; it cannot be used afterwards."""
@@ -588,7 +561,6 @@ class Store(
     DocumentStore,
     KeywordIndex,
     VectorIndex,
-    EmbeddingLog,
     StoreOverview,
     SharedStore,
     StoreUpkeep,

@@ -11,6 +11,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from recollect.reports import CopiedMemory
+from recollect.stores import notes
 from recollect.stores.base import DocumentWrite
 from recollect.types import ChunkKey, Document, Scope, SourceKind
 
@@ -50,8 +51,8 @@ def copy_store(source: Store, target: Store) -> CopiedMemory:
         )
         if (published := source.published()) is not None:
             target.publish(published)
-        if (workspace := source.workspace()) is not None:
-            target.claim(workspace)
+        if (workspace := notes.workspace_of(source)) is not None:
+            notes.claim(target, workspace)
     return CopiedMemory(len(names), chunks, vectors)
 
 

@@ -86,8 +86,6 @@ class _Contents:
     dimensions: dict[Fingerprint, int] = field(default_factory=dict)
     backgrounds: dict[Fingerprint, Background] = field(default_factory=dict)
     published: Fingerprint | None = None
-    batches: dict[tuple[Fingerprint, str], frozenset[str]] = field(default_factory=dict)
-    refused: dict[Fingerprint, frozenset[str]] = field(default_factory=dict)
     leases: dict[str, Holder] = field(default_factory=dict)
     meta: dict[str, str] = field(default_factory=dict)
     keys: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -390,29 +388,6 @@ class RamStore(Store):
             cosines=tuple(float(cosines[row]) for row in best),
         )
 
-    # Embedding log
-
-    @synchronized
-    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        batches = sorted(self._all.batches.items(), key=lambda batch: batch[0][1])
-        return {name: digests for (space, name), digests in batches if space == fingerprint}
-
-    @synchronized
-    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
-        self._all.batches[fingerprint, name] = frozenset(digests)
-
-    @synchronized
-    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
-        self._all.batches.pop((fingerprint, name), None)
-
-    @synchronized
-    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
-        return self._all.refused.get(fingerprint, frozenset())
-
-    @synchronized
-    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
-        self._all.refused[fingerprint] = frozenset(digests)
-
     # Overview
 
     @synchronized
@@ -541,12 +516,15 @@ class RamStore(Store):
         return True
 
     @synchronized
-    def workspace(self) -> str | None:
-        return self._all.meta.get("workspace")
+    def meta(self, prefix: str) -> Mapping[str, str]:
+        kept = sorted(self._all.meta.items())
+        return {key: value for key, value in kept if key.startswith(prefix)}
 
     @synchronized
-    def _put_meta(self, key: str, value: str) -> None:
-        self._all.meta[key] = value
+    def put_meta(self, key: str, value: str | None) -> None:
+        self._all.meta.pop(key, None)
+        if value is not None:
+            self._all.meta[key] = value
 
     @synchronized
     def status(
@@ -617,7 +595,9 @@ class RamStore(Store):
         self._all.words.clear()
         self._all.dimensions.clear()
         self._all.backgrounds.clear()
-        self._all.batches.clear()
+        self._all.meta = {
+            key: value for key, value in self._all.meta.items() if not key.startswith("batch ")
+        }
         self._all.published = None
         self._all.changes += 1
 

@@ -19,6 +19,7 @@ from recollect.errors import (
 from recollect.ingest.batches import embed_by_batch
 from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import BatchState
+from recollect.stores import notes
 from recollect.stores.ram import RamStore
 from recollect.types import (
     Chunk,
@@ -173,7 +174,7 @@ def test_all_texts_get_a_vector_in_batches_no_larger_than_allowed(desk: Desk) ->
     assert set() == desk.missing()
     assert (7, None, True) == (report.done, report.degradation, report.is_complete)
     assert [3, 3, 1] == [len(texts) for texts in desk.vendor.batches.values()]
-    assert {} == desk.store.batches(SPACE)
+    assert {} == notes.batches(desk.store, SPACE)
 
 
 def test_progress_ends_at_all_texts(desk: Desk) -> None:
@@ -324,7 +325,7 @@ def test_batches_that_always_fail_end_the_run_with_the_reason(desk: Desk) -> Non
 
 def test_a_vendor_with_too_much_under_way_is_handed_the_rest_later(desk: Desk) -> None:
     def full() -> ProviderError | None:
-        is_full = len(desk.store.batches(SPACE)) >= 1
+        is_full = len(notes.batches(desk.store, SPACE)) >= 1
         return ProviderBusyError("Too many batches.", action="Wait.") if is_full else None
 
     desk.vendor.submit_error = full
@@ -382,7 +383,7 @@ def test_a_wrong_key_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
 
     assert report.degradation is not None
     assert "Check the key." == report.degradation.action
-    assert 3 == len(desk.store.batches(SPACE))
+    assert 3 == len(notes.batches(desk.store, SPACE))
 
 
 def test_a_vendor_that_stops_answering_ends_the_run_and_forgets_nothing(desk: Desk) -> None:
@@ -399,7 +400,7 @@ def test_a_vendor_that_stops_answering_ends_the_run_and_forgets_nothing(desk: De
     assert report.degradation is not None
     assert report.degradation.reason.startswith("Down.")
     assert ["batch-1", "batch-2"] * 3 == asked  # three rounds, each given up early
-    assert 3 == len(desk.store.batches(SPACE))
+    assert 3 == len(notes.batches(desk.store, SPACE))
 
 
 def test_one_batch_that_cannot_be_fetched_does_not_hold_up_the_others(desk: Desk) -> None:
@@ -410,7 +411,7 @@ def test_one_batch_that_cannot_be_fetched_does_not_hold_up_the_others(desk: Desk
     report = desk.run()
 
     assert (4, 3) == (report.done, len(desk.missing()))
-    assert ["batch-1"] == list(desk.store.batches(SPACE))
+    assert ["batch-1"] == list(notes.batches(desk.store, SPACE))
 
 
 def test_passing_silences_are_waited_out(desk: Desk) -> None:
@@ -427,12 +428,12 @@ def test_passing_silences_are_waited_out(desk: Desk) -> None:
 
 def test_spaces_do_not_mix(desk: Desk) -> None:
     other = Fingerprint("vendor", "another model", 4, "plain")
-    desk.store.put_batch(other, "batch-of-another-space", ["digest"])
+    notes.put_batch(desk.store, other, "batch-of-another-space", ["digest"])
 
     report = desk.run()
 
     assert (7, None) == (report.done, report.degradation)
-    assert ["batch-of-another-space"] == list(desk.store.batches(other))
+    assert ["batch-of-another-space"] == list(notes.batches(desk.store, other))
 
 
 def test_a_large_store_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.errors import ConfigError, StoreCorruptError
+from recollect.stores import notes
 from recollect.stores.registry import (
     check_engine,
     inspect_file,
@@ -25,18 +26,18 @@ def test_a_path_and_its_address_are_the_same_store(tmp_path: Path) -> None:
     path = tmp_path / "home" / "a.sqlite"
     first, _ = open_store(path)
     with closing(first):
-        first.claim("/workspace")
+        notes.claim(first, "/workspace")
     second, notices = open_store(f"file:{path}", engine="sqlite-vec")
     with closing(second):
-        assert ("/workspace", str(path)) == (second.workspace(), second.location)
+        assert ("/workspace", str(path)) == (notes.workspace_of(second), second.location)
         assert ("sqlite-vec", ()) == (second.status(None).engine, notices)
 
 
 def test_every_store_in_ram_is_a_new_one(tmp_path: Path) -> None:
     first, second = (open_store("ram:")[0] for _ in range(2))
-    first.claim("/workspace")
+    notes.claim(first, "/workspace")
 
-    assert second.workspace() is None
+    assert notes.workspace_of(second) is None
     assert [] == list(tmp_path.iterdir())
 
 
@@ -68,7 +69,7 @@ def test_looking_at_a_damaged_file_leaves_it_as_it_is(tmp_path: Path) -> None:
 
 def test_a_file_is_removed_with_its_side_files(tmp_path: Path) -> None:
     path = tmp_path / "a.sqlite"
-    open_store(path)[0].claim("/workspace")
+    notes.claim(open_store(path)[0], "/workspace")
 
     assert all(is_store_file(str(file)) for file in tmp_path.iterdir())
     assert (True, False) == (remove_file(path), remove_file(path))

@@ -8,6 +8,7 @@ from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from recollect.errors import ChangedError, ElsewhereError, NotFoundError, StorageLimitError
+from recollect.stores.notes import WORKSPACE
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.queue import ENQUEUE
 from recollect.stores.postgres.tenant import TenantTables
@@ -88,7 +89,7 @@ class PostgresPushed(TenantTables, PushedDocuments):
             yield connection
 
     def require_here(self) -> str | None:
-        workspace = self._meta("workspace")
+        workspace = self.meta(WORKSPACE).get(WORKSPACE)
         if workspace not in (None, PUSHED):
             raise ElsewhereError(
                 "The files of this memory are on the machine of its agent.",
@@ -128,7 +129,7 @@ class PostgresPushed(TenantTables, PushedDocuments):
     def change(self, changes: Sequence[PushedChange]) -> list[PushedDocument]:
         with self.changing() as connection, connection.pipeline():
             if self.require_here() is None:
-                self._put_meta("workspace", PUSHED)
+                self.put_meta(WORKSPACE, PUSHED)
             stored = {each.path: each for each in self.named([each.path for each in changes])}
             for each in changes:
                 _check(each, stored.get(each.path))

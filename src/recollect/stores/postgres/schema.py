@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "recollect"
 TABLES = (
-    *("tenants", "documents", "chunks", "postings", "facts", "media", "spaces", "batches"),
+    *("tenants", "documents", "chunks", "postings", "facts", "media", "spaces"),
     *("meta", "leases", "pushed", "pushed_versions", "word_codes"),
 )
 """Tables whose rows belong to one tenant each, by `tenant`."""
@@ -115,13 +115,6 @@ CREATE TABLE spaces (
     deviation double precision,
     is_published boolean NOT NULL DEFAULT false,
     PRIMARY KEY (tenant, fingerprint)
-);
-CREATE TABLE batches (
-    tenant text NOT NULL,
-    fingerprint text NOT NULL,
-    name text NOT NULL,
-    digests text[] NOT NULL,
-    PRIMARY KEY (tenant, fingerprint, name)
 );
 CREATE TABLE meta (
     tenant text NOT NULL,

@@ -56,6 +56,7 @@ _DELETE = "DELETE FROM {table} WHERE tenant = %s"
 _NOTHING_LEFT = """
     UPDATE tenants SET chunks = 0, length = 0, changes = changes + 1 WHERE tenant = %s
 """
+_NO_BATCHES = "DELETE FROM meta WHERE tenant = %s AND starts_with(key, 'batch ')"
 _KEPT_BY_CLEAR = ("tenants", "leases", "meta", "pushed", "pushed_versions")
 
 
@@ -96,9 +97,6 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
     def is_writable(self) -> bool:
         """Always True: a server that only reads says so when it is written."""
         return True
-
-    def workspace(self) -> str | None:
-        return self._meta("workspace")
 
     def status(
         self,
@@ -228,6 +226,7 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
             others = (table for table in TABLES if table not in _KEPT_BY_CLEAR)
             for table in (*filter(None, spaces), *others):
                 run(connection, _DELETE.format(table=table), (self._tenant,))
+            run(connection, _NO_BATCHES, (self._tenant,))
             run(connection, _NOTHING_LEFT, (self._tenant,))
 
     def close(self) -> None:

@@ -48,16 +48,19 @@ class TenantTables:
             known[name] = row[0]
         return name
 
-    def _meta(self, key: str) -> str | None:
-        query = "SELECT value FROM meta WHERE tenant = %s AND key = %s"
-        rows = self._session.read(query, (self._tenant, key))
-        return rows[0][0] if rows else None
+    def meta(self, prefix: str) -> dict[str, str]:
+        query = (
+            "SELECT key, value FROM meta WHERE tenant = %s AND starts_with(key, %s) "
+            'ORDER BY key COLLATE "C"'
+        )
+        return dict(self._session.read(query, (self._tenant, prefix)))
 
-    def _put_meta(self, key: str, value: str) -> None:
+    def put_meta(self, key: str, value: str | None) -> None:
         with self._session.writing() as connection:
-            run(
-                connection,
-                "INSERT INTO meta VALUES (%s, %s, %s) ON CONFLICT (tenant, key) DO UPDATE "
-                "SET value = EXCLUDED.value",
-                (self._tenant, key, value),
-            )
+            query = "DELETE FROM meta WHERE tenant = %s AND key = %s"
+            if value is not None:
+                query = (
+                    "INSERT INTO meta VALUES (%s, %s, %s) ON CONFLICT (tenant, key) DO UPDATE "
+                    "SET value = EXCLUDED.value"
+                )
+            run(connection, query, (self._tenant, key, *([] if value is None else [value])))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg import sql
 
 from recollect.records import dataclass
-from recollect.stores.base import EmbeddingLog, Missing, Space, VectorIndex, VectorPool
+from recollect.stores.base import Missing, Space, VectorIndex, VectorPool
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.near import EFFORT, index_of
@@ -114,8 +114,8 @@ class NearQuestion:
     """Whether everything but others' facts may be seen."""
 
 
-class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
-    """Stores vectors, and remembers open batches and refused texts."""
+class PostgresVectors(TenantTables, VectorIndex):
+    """Stores vectors, and knows which space searches use."""
 
     def missing(  # noqa: PLR0913 - what to leave out
         self,
@@ -338,40 +338,6 @@ class PostgresVectors(TenantTables, VectorIndex, EmbeddingLog):
             values = (self._tenant, str(fingerprint), list(keys))
             rows = run(connection, _WORDS, values).fetchall()
         return {ChunkKey(key): bytes(codes) for key, codes in rows}
-
-    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        with self._session.reading() as connection:
-            rows = run(
-                connection,
-                "SELECT name, digests FROM batches WHERE tenant = %s AND fingerprint = %s "
-                "ORDER BY name",
-                (self._tenant, str(fingerprint)),
-            )
-            return {name: frozenset(digests) for name, digests in rows}
-
-    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
-        with self._session.writing() as connection:
-            run(
-                connection,
-                "INSERT INTO batches VALUES (%s, %s, %s, %s) "
-                "ON CONFLICT (tenant, fingerprint, name) DO UPDATE SET digests = EXCLUDED.digests",
-                (self._tenant, str(fingerprint), name, sorted(digests)),
-            )
-
-    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
-        with self._session.writing() as connection:
-            run(
-                connection,
-                "DELETE FROM batches WHERE tenant = %s AND fingerprint = %s AND name = %s",
-                (self._tenant, str(fingerprint), name),
-            )
-
-    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
-        found = self._meta(f"refused {fingerprint}")
-        return frozenset(found.split()) if found else frozenset()
-
-    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
-        self._put_meta(f"refused {fingerprint}", " ".join(sorted(digests)))
 
 
 def _space_of(columns: Sequence[Any]) -> Space:

@@ -337,14 +337,15 @@ class SqliteFile:
         with translated(self._path), writing(self._connection):
             yield self._connection
 
-    def _meta(self, key: str) -> str | None:
-        """Return a value of an index's `meta` table."""
+    def meta(self, prefix: str) -> dict[str, str]:
         with self._reading() as connection:
-            found = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
-            return None if found is None else text_of(found)
-
-    def _put_meta(self, key: str, value: str) -> None:
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value)
+            found = connection.execute(
+                "SELECT key, value FROM meta WHERE instr(key, ?) = 1 ORDER BY key", (prefix,)
             )
+            return {text_of(key): text_of(value) for key, value in found}
+
+    def put_meta(self, key: str, value: str | None) -> None:
+        with self._writing() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", (key,))
+            if value is not None:
+                connection.execute("INSERT INTO meta (key, value) VALUES (?, ?)", (key, value))

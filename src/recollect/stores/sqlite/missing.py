@@ -153,7 +153,7 @@ class SqliteMissing(SqliteFile):
         # What was true in the snapshot still is, or the codes have another number by now.
         found = _Mark(spaces, words, newest, left)
         if found != mark and len(left) <= _MOST_LEFT:
-            self._put_meta(_KEY.format(space=spaces.space), json.dumps(found))
+            self.put_meta(_KEY.format(space=spaces.space), json.dumps(found))
 
     def forget_embedded(self) -> None:
         with self._writing() as connection:

@@ -150,12 +150,6 @@ def numbers_of(stored: object) -> list[int]:
     return [*map(whole_of, json.loads(text_of(stored)))]
 
 
-@decoding
-def digests_of(stored: object) -> frozenset[str]:
-    """Return digests of their stored form, a JSON list."""
-    return frozenset(map(text_of, json.loads(text_of(stored))))
-
-
 def blobs_of(values: Sequence[object], *, entry_bytes: int = 1) -> Sequence[bytes]:
     """Return the values of a blob column, each of entries of so many bytes."""
     blobs = column_of(values, bytes)

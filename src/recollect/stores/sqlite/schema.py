@@ -163,13 +163,6 @@ CREATE VIEW memory_embeddings AS
     FROM spaces s JOIN chunks c JOIN documents d ON d.id = c.document
     JOIN vectors v ON v.id = (s.id << 40) + c.text_id WHERE s.is_published;
 
-CREATE TABLE batches (
-    fingerprint TEXT NOT NULL,
-    name TEXT NOT NULL,
-    digests TEXT NOT NULL,
-    PRIMARY KEY (fingerprint, name)
-) STRICT;
-
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
 CREATE TABLE leases (

@@ -80,7 +80,7 @@ _CLEAR = """
     DELETE FROM postings;
     DELETE FROM columns;
     DELETE FROM segments;
-    DELETE FROM batches;
+    DELETE FROM meta WHERE key GLOB 'batch *';
     DELETE FROM codes;
     DELETE FROM vectors;
     DELETE FROM word_codes;
@@ -160,9 +160,6 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
     @property
     def is_writable(self) -> bool:
         return self._is_writable
-
-    def workspace(self) -> str | None:
-        return self._meta("workspace")
 
     def status(
         self,

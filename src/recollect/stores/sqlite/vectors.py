@@ -1,4 +1,4 @@
-"""Vectors in the file: spaces, open batches, and which space searches use."""
+"""Vectors in the file: spaces, and which of them searches use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from recollect.stores.base import EmbeddingLog, Space, VectorIndex, VectorPool
+from recollect.stores.base import Space, VectorIndex, VectorPool
 from recollect.stores.sqlite.documents import ADD_TEXT
 from recollect.stores.sqlite.missing import SqliteMissing, space_id
 from recollect.stores.sqlite.rows import (
@@ -16,7 +16,6 @@ from recollect.stores.sqlite.rows import (
     blob_of,
     check_tail,
     decoding,
-    digests_of,
     ids_in,
     numbers_of,
     real_of,
@@ -116,8 +115,8 @@ class Engine(Protocol):
         """Return the spaces that the engine would search faster after `rebuild`."""
 
 
-class SqliteVectors(SqliteMissing, VectorIndex, EmbeddingLog):
-    """Stores vectors, and remembers open batches and refused texts: a killed run keeps them."""
+class SqliteVectors(SqliteMissing, VectorIndex):
+    """Stores vectors, and knows which space searches use."""
 
     def __init__(self, path: Path, *, connection: apsw.Connection, engine: Engine) -> None:
         super().__init__(path, connection=connection)
@@ -207,7 +206,7 @@ class SqliteVectors(SqliteMissing, VectorIndex, EmbeddingLog):
                 return 0
             unused = whole_of(connection.execute(_UNUSED, (kept,)).get)
         if unused <= few:
-            self._put_meta(_COUNTED, json.dumps([gone, unused]))
+            self.put_meta(_COUNTED, json.dumps([gone, unused]))
             return 0
         with self._writing() as connection:
             for (space,) in list(connection.execute(_OTHERS, (kept,))):
@@ -222,7 +221,7 @@ class SqliteVectors(SqliteMissing, VectorIndex, EmbeddingLog):
 
     def _unused_at_most(self, connection: apsw.Connection, *, gone: int) -> float:
         """Return how many vectors can be unused, from the last count and what is gone since."""
-        counted = self._meta(_COUNTED)
+        counted = self.meta(_COUNTED).get(_COUNTED)
         if counted is None:
             return math.inf
         before, unused = numbers_of(counted)
@@ -254,35 +253,6 @@ class SqliteVectors(SqliteMissing, VectorIndex, EmbeddingLog):
                 check_tail(tail)
                 found[ChunkKey(whole_of(key))] = blob_of(codes, entry_bytes=width)
             return found
-
-    def batches(self, fingerprint: Fingerprint) -> Mapping[str, frozenset[str]]:
-        with self._reading() as connection:
-            rows = connection.execute(
-                "SELECT name, digests FROM batches WHERE fingerprint = ? ORDER BY name",
-                (str(fingerprint),),
-            )
-            return {text_of(name): digests_of(digests) for name, digests in rows}
-
-    def put_batch(self, fingerprint: Fingerprint, name: str, digests: Collection[str]) -> None:
-        with self._writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO batches (fingerprint, name, digests) VALUES (?, ?, ?)",
-                (str(fingerprint), name, json.dumps(sorted(digests))),
-            )
-
-    def drop_batch(self, fingerprint: Fingerprint, name: str) -> None:
-        with self._writing() as connection:
-            connection.execute(
-                "DELETE FROM batches WHERE fingerprint = ? AND name = ?", (str(fingerprint), name)
-            )
-
-    def refused(self, fingerprint: Fingerprint) -> frozenset[str]:
-        with self._reading():
-            found = self._meta(f"refused {fingerprint}")
-            return frozenset() if found is None else digests_of(found)
-
-    def put_refused(self, fingerprint: Fingerprint, digests: Collection[str]) -> None:
-        self._put_meta(f"refused {fingerprint}", json.dumps(sorted(digests)))
 
 
 def space_of(dimensions: object, mean: object, deviation: object, is_published: object) -> Space:
