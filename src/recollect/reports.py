@@ -460,12 +460,10 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class DaySummary:
-    """What is stored of one day."""
+class Amounts:
+    """What is stored of each source."""
 
-    shape = Shape(optional="date", added="total", merged="total")
-    date: date | None
-    """Date; None for undated documents."""
+    shape = Shape(added="total", merged="total")
     by_source: Mapping[str, Amount]
     """A document about several days counts in each."""
 
@@ -477,12 +475,22 @@ class DaySummary:
 
 
 @dataclass(frozen=True, slots=True)
+class DaySummary:
+    """What is stored of one day."""
+
+    shape = Shape(merged="amounts")
+    date: date | None
+    """None for undated documents."""
+    amounts: Amounts
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """What is stored, day by day."""
 
     days: tuple[DaySummary, ...]
     """Earliest first; days without documents are left out."""
-    undated: DaySummary
+    undated: Amounts
 
 
 @dataclass(frozen=True, slots=True)

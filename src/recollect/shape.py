@@ -105,11 +105,15 @@ def json_of(record: object) -> dict[str, object]:
         value = getattr(record, each.field)
         if each.is_merged:
             members |= {} if value is None else _object(_as_json(value, shape))
-        elif value or value == 0 or not (each.is_optional or each.is_null):
+        elif not ((each.is_optional or each.is_null) and _is_empty(value)):
             members[each.name] = _member(each.field, value, shape)
         elif each.is_null:
             members[each.name] = None
     return members
+
+
+def _is_empty(value: object) -> bool:
+    return value is False or (not value and not isinstance(value, (int, float)))
 
 
 def _member(field: str, value: object, shape: Shape) -> object:

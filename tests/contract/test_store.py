@@ -16,7 +16,7 @@ import pytest
 from tests.support.postgres import database
 
 from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
-from recollect.reports import Amount, DaySummary, DocumentSummary
+from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
 from recollect.stores import notes
 from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing
 from recollect.stores.copy import copy_store, differences
@@ -1173,9 +1173,9 @@ def test_days_count_documents_and_chunks_by_source(store: Store) -> None:
     put_facts(store, mine=FactMark("f-1"), theirs=FactMark("f-2", scope="user:ann"))
 
     assert (
-        DaySummary(None, {"facts": Amount(1, 1), "memory": Amount(1, 1)}),
-        DaySummary(date(2026, 1, 1), {"memory": Amount(1, 1)}),
-        DaySummary(date(2026, 2, 1), {"memory": Amount(2, 3)}),
+        DaySummary(None, Amounts({"facts": Amount(1, 1), "memory": Amount(1, 1)})),
+        DaySummary(date(2026, 1, 1), Amounts({"memory": Amount(1, 1)})),
+        DaySummary(date(2026, 2, 1), Amounts({"memory": Amount(2, 3)})),
     ) == store.days(Scope())
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.routes import ROUTES
 
 from recollect.shells.http.errors import STATUS_MEANINGS
-from recollect.shells.http.models import properties_of
 from recollect.shells.http.operations import OPERATIONS
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def test_every_operation_parameter_and_status_is_on_the_page() -> None:
     drawn = {"/api/documents", "/api/timeline", "/api/map"}
     params = {
         name
-        for each in OPERATIONS
+        for each in ROUTES
         if each.path.startswith("/api/") and each.path not in drawn
-        for name in properties_of(each.parameters)
+        for name in (*each.parameters, *each.path_parameters)
     }
 
     assert [] == missing

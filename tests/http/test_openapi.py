@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.http.servers import SAMPLE
+from tests.support.routes import APP, ROUTES
 from tests.support.waiting import wait_until
 
-from recollect.shells.http.models import properties_of
-from recollect.shells.http.operations import OPERATIONS, description
+from recollect.shells.http.operations import OPERATIONS
 
 if TYPE_CHECKING:
     from tests.http.servers import Command, Serving
@@ -61,8 +61,8 @@ def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:
     assert [] == [each.path for each in OPERATIONS if not each.summary.endswith(".")]
     assert [] == [
         name
-        for each in OPERATIONS
-        for name, schema in properties_of(each.parameters).items()
+        for each in ROUTES
+        for name, schema in (*each.parameters.items(), *each.path_parameters.items())
         if not str(schema.get("description", "")).endswith(".")
     ]
 
@@ -70,7 +70,7 @@ def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:
 def test_the_server_describes_the_very_table(server: Command) -> None:
     described = server.get("/openapi.json").json()
 
-    assert description(OPERATIONS, needs_token=False) == described
+    assert APP.openapi() == described
     assert {each.path for each in OPERATIONS} == set(described["paths"])
 
 

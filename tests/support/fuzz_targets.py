@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
 from tests.support.fuzz_samples import (
     AGENT_SETTINGS,
     CALL,
@@ -32,6 +33,7 @@ from tests.support.fuzz_samples import (
     ROWS,
 )
 from tests.support.fuzzing import Choices, words_of
+from tests.support.routes import ROUTES
 
 from recollect.config.edit import write_settings
 from recollect.config.load import load_config
@@ -58,8 +60,7 @@ from recollect.sessions.project import ProjectOptions, document_of, project
 from recollect.sessions.read import read_lines, reader_of, whole_lines
 from recollect.sessions.rows import row_of
 from recollect.sessions.transcript import TranscriptFormat
-from recollect.shells.http.models import read_parameters
-from recollect.shells.http.operations import OPERATIONS
+from recollect.shells.http.parameters import invalid, not_unicode, read_members, read_query
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.conversation import _parsed
 from recollect.shells.mcp.resources import path_of, uri_of
@@ -360,19 +361,26 @@ def mcp_arguments(choices: Choices) -> None:
     parse_arguments(tool, given)
 
 
-@target("shells/http/models.py", "shells/http/search.py", "shells/http/facts.py", share=250)
+@target("shells/http/parameters.py", "shells/http/search.py", "shells/http/facts.py", share=250)
 def http_request(choices: Choices) -> None:
-    operation = choices.one_of(OPERATIONS)
-    names = [*operation.parameters.model_fields, "x"]
-    path = {name: choices.text(3) for name in operation.path_names}
-    if operation.takes_body:
+    route = choices.one_of(ROUTES)
+    names = [*route.parameters, "x"]
+    if route.operation.takes_body:
         given = {choices.one_of(names): choices.value(4) for _ in range(choices.below(5))}
         body = choices.rest() if choices.below(4) == 0 else json.dumps(given).encode()
-        query = [(choices.one_of(names), choices.text(3)) for _ in range(choices.below(2))]
-        read_parameters(operation.parameters, path=path, query=query, body=body)
+        sent = read_members(body, route.parameters)
     else:
         query = [(choices.one_of(names), choices.text(4)) for _ in range(choices.below(5))]
-        read_parameters(operation.parameters, path=path, query=query, body=None)
+        sent = dict(read_query(query, route.parameters))
+    for model in route.models:
+        try:
+            model.model_validate(sent)
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            wrong["loc"] = ("query", *wrong["loc"])
+            raise invalid(wrong, route.parameters) from None
+        except UnicodeEncodeError:
+            raise not_unicode(sent) from None
 
 
 @target("text/date_words.py", "text/phrases.py", "shells/parse.py", share=8)

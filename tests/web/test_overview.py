@@ -201,10 +201,12 @@ def test_days_are_counted_by_source_and_what_has_none_apart(
         memory.sync()
         found = memory.overview.timeline()
 
-    counted = [(day.date, day.total.documents, day.total.chunks) for day in found.days]
+    counted = [
+        (day.date, day.amounts.total.documents, day.amounts.total.chunks) for day in found.days
+    ]
     assert [(date(2026, 2, 1), 1, 2), (date(2026, 2, 3), 1, 1)] == counted
     assert 1 == found.undated.total.documents
-    assert ["memory"] == list(found.days[0].by_source)
+    assert ["memory"] == list(found.days[0].amounts.by_source)
 
 
 def test_documents_come_the_newest_first_page_by_page(
@@ -235,10 +237,10 @@ def test_facts_of_other_scopes_are_neither_counted_nor_listed(
         memory.facts.remember("Ada hid the anchor", scope="user:ada")
         memory.facts.remember("The anchor is green")
         memory.sync()
-        everyone = memory.overview.timeline().days[0].total.chunks
-        ada = memory.overview.timeline(scopes=["user:ada"]).days[0].total.chunks
+        everyone = memory.overview.timeline().days[0].amounts.total.chunks
+        ada = memory.overview.timeline(scopes=["user:ada"]).days[0].amounts.total.chunks
     with Memory.open(workspace, environ=environ, settings=WORDS, scopes=[]) as memory:
-        limited = memory.overview.timeline(scopes=["user:ada"]).days[0].total.chunks
+        limited = memory.overview.timeline(scopes=["user:ada"]).days[0].amounts.total.chunks
         listed = memory.overview.documents(scopes=["user:ada"]).documents
 
     assert (1, 2, 1) == (everyone, ada, limited)

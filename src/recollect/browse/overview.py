@@ -13,8 +13,8 @@ from recollect.errors import UsageError, explains_system_failures
 from recollect.ingest.sync import rebuilds
 from recollect.records import dataclass
 from recollect.reports import (
+    Amounts,
     ChunkMap,
-    DaySummary,
     MapGroup,
     MapPlace,
     MapPoint,
@@ -151,7 +151,7 @@ class Overview:
     def timeline(self, *, scopes: Iterable[str] = ()) -> Timeline:
         """Return how much is stored of each day; `scopes` adds facts besides the global ones."""
         days = self._store.days(self._scope(scopes))
-        undated = next((day for day in days if day.date is None), DaySummary(None, {}))
+        undated = next((day.amounts for day in days if day.date is None), Amounts({}))
         return Timeline(tuple(day for day in days if day.date is not None), undated)
 
     @synchronized

@@ -13,7 +13,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from recollect.errors import (
     RecollectError,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-STATES = ("syncing", "idle", "failing", "stopped")
+WorkerState = Literal["syncing", "idle", "failing", "stopped"]
 """What a worker can be doing."""
 _NOT_FIXED_BY_REOPENING = (
     StoreBusyError,
@@ -237,8 +237,8 @@ class ServedMemory:
         return notices
 
     @property
-    def state(self) -> str:
-        """What the worker is doing, one of STATES."""
+    def state(self) -> WorkerState:
+        """What the worker is doing."""
         if self._worker is None:
             return "failing" if self.last_sync.error else "stopped"
         if self._worker.is_syncing or self.last_sync.at is None:

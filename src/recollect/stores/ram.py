@@ -18,7 +18,7 @@ import numpy as np
 
 from recollect.errors import StoreError
 from recollect.records import dataclass
-from recollect.reports import Amount, DaySummary, Documents, StoreStatus
+from recollect.reports import Amount, Amounts, DaySummary, Documents, StoreStatus
 from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
     ChunkPlace,
@@ -445,7 +445,7 @@ class RamStore(Store):
         for (day, source), chunks in sorted(paths.items()):
             found[day][source] = Amount(len(set(chunks)), len(chunks))
         return tuple(
-            DaySummary(None if day == date.min else day, by_source)
+            DaySummary(None if day == date.min else day, Amounts(by_source))
             for day, by_source in found.items()
         )
 

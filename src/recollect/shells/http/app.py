@@ -1,56 +1,44 @@
-"""The ASGI application: the guard in front, the operations behind it, both within the limits.
-
-A request whose client disconnects is not waited for: work that has not started in the memory's
-thread is never done.
-"""
+"""The ASGI application: the guard in front, FastAPI with the operations behind it."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import logging
 import time
-from dataclasses import replace
 from functools import partial
-from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.responses import Response
-from starlette.routing import Route, Router
+from fastapi import FastAPI
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import Match, Route
 
-from recollect.errors import RecollectError
 from recollect.shells.guard import RequestOrigin
-from recollect.shells.http.bodies import DisconnectedError, framing_error, read_body
+from recollect.shells.http.bodies import framing_error
 from recollect.shells.http.errors import (
-    JsonResponse,
-    ParameterError,
     RequestError,
     error_response,
-    internal_error,
     refused_response,
     unknown_method,
     unknown_path,
 )
-from recollect.shells.http.models import read_parameters
-from recollect.shells.http.operations import AGENT, OPERATIONS
+from recollect.shells.http.operations import OPERATIONS
+from recollect.shells.http.route import BEARER, ROUTE, OperationRoute
+from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from pydantic import BaseModel
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from recollect.shells.guard import Guard
     from recollect.shells.http.listen import ServerLimits
-    from recollect.shells.http.metrics import Metrics
-    from recollect.shells.http.operations import Operation
+    from recollect.shells.http.route import Admission, Operation
 
-_LOG = logging.getLogger("recollect.http")
-ROUTE = "recollect.route"
-"""Where a request's scope holds the path of its operation, for /metrics."""
+METHOD = "recollect.method"
+"""Where a request's scope holds its own method, which may be HEAD."""
 _NONE: Mapping[str, ASGIApp] = MappingProxyType({})
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"})
 _POLICY = (
@@ -65,40 +53,6 @@ _SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Frame-Options": "DENY",
 }
-
-
-class Admitted(Protocol):
-    """The state that answers a request; its operation knows which kind it is."""
-
-    @property
-    def is_read_only(self) -> bool:
-        """Return whether operations that write are refused."""
-
-    def writing_refused(self) -> RequestError:
-        """Return the error for those."""
-
-
-class Admission(Protocol):
-    """Decides which state answers a request."""
-
-    @property
-    def metrics(self) -> Metrics:
-        """Return the counters of the server."""
-
-    @property
-    def admits(self) -> tuple[str, ...]:
-        """Return how the paths start whose tokens `admit` checks, and not the guard."""
-
-    async def admit(self, scope: Scope) -> Admitted:
-        """Return the state that answers a request.
-
-        Raises:
-            RecollectError: the client may not ask this.
-
-        """
-
-    def shown(self, error: RecollectError) -> RecollectError:
-        """Return an error as clients may see it."""
 
 
 def build_app(
@@ -119,17 +73,74 @@ def build_app(
         more: other applications behind the same guard, by their paths.
 
     """
-    ordered = sorted(operations, key=lambda each: each.path)
-    routes = [
-        Route(path.replace("{path}", "{path:path}"), Endpoint(own, state=state, limits=limits))
-        for path, own in groupby(ordered, key=lambda each: each.path)
-    ]
-    routes += [Route(path, app) for path, app in more.items()]
-    known = {each.path for each in operations} | more.keys()
-    router = Router(routes, redirect_slashes=False, default=partial(_not_found, known))
+    app = described_app(state, limits=limits, operations=operations)
+    app.router.routes += [Route(path, each) for path, each in more.items()]
     public = [each.path.partition("{") for each in operations if each.is_public]
     public += [(start, "{", "") for start in state.admits]
-    return GuardedApp(router, state=state, guard=guard, limits=limits, public=public)
+    return GuardedApp(app, state=state, guard=guard, limits=limits, public=public)
+
+
+def described_app(
+    state: Admission, *, limits: ServerLimits, operations: Sequence[Operation]
+) -> FastAPI:
+    """Return the application behind the guard, which describes itself."""
+    app = DescribedApp(
+        title="Recollect",
+        version=__version__,
+        summary="Memory search for AI agents.",
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        openapi_url=None,
+        redirect_slashes=False,
+        separate_input_output_schemas=False,
+    )
+    app.needs_token = state.needs_token
+    app.router.routes += [OperationRoute(each, server=state, limits=limits) for each in operations]
+    app.router.default = partial(_not_found, app)
+    app.add_exception_handler(405, _no_such_method)
+    return app
+
+
+class DescribedApp(FastAPI):
+    """Describes its operations without what FastAPI alone would answer."""
+
+    needs_token = False
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI description."""
+        if self.openapi_schema is None:
+            described = super().openapi()
+            for path in described["paths"].values():
+                for operation in path.values():
+                    operation["responses"].pop("422", None)  # wrong parameters are 400 here
+            components = described["components"]
+            for name in ("HTTPValidationError", "ValidationError"):
+                components["schemas"].pop(name, None)
+            if self.needs_token:
+                components["securitySchemes"] = {BEARER: {"type": "http", "scheme": "bearer"}}
+        return super().openapi()
+
+
+def _paths(app: Starlette) -> Iterator[tuple[str, set[str]]]:
+    for route in app.routes:
+        if isinstance(route, Route):
+            yield route.path.replace(":path}", "}"), set(route.methods or ())
+
+
+async def _not_found(app: Starlette, scope: Scope, receive: Receive, send: Send) -> None:
+    error = unknown_path(scope["path"], {path for path, _ in _paths(app)})
+    await error_response(error, path=scope["path"])(scope, receive, send)
+
+
+async def _no_such_method(request: Request, _error: Exception) -> Response:
+    matching = (
+        route.methods or ()
+        for route in request.app.routes
+        if isinstance(route, Route) and route.matches(request.scope)[0] is Match.PARTIAL
+    )
+    allowed = {method for methods in matching for method in methods}
+    allowed |= {"HEAD"} if "GET" in allowed else set()
+    error = unknown_method(request.scope[METHOD], allowed)
+    return error_response(error, path=request.scope["path"])
 
 
 class GuardedApp:
@@ -166,12 +177,14 @@ class GuardedApp:
 
         refusal = self._refusal(scope)
         if refusal is None:
+            method = scope["method"]  # FastAPI does not answer HEAD; uvicorn leaves out the body
+            scope = {**scope, METHOD: method, "method": "GET" if method == "HEAD" else method}
             await self._app(scope, receive, send_secured)
         else:
-            scope[ROUTE] = "refused"
+            scope = {**scope, ROUTE: "refused", METHOD: scope["method"]}
             await refusal(scope, receive, send_secured)
         if statuses:
-            method = scope["method"]
+            method = scope[METHOD]
             self._state.metrics.count_request(
                 route=scope.get(ROUTE, "unmatched"),
                 method=method if method in _METHODS else "other",
@@ -213,11 +226,6 @@ def _is_utf8(encoded: bytes) -> bool:
     return True
 
 
-async def _not_found(known: set[str], scope: Scope, receive: Receive, send: Send) -> None:
-    error = unknown_path(scope["path"], known)
-    await error_response(error, path=scope["path"])(scope, receive, send)
-
-
 def _origin(scope: Scope, public: Sequence[tuple[str, str, str]]) -> RequestOrigin:
     path = scope["path"]
     is_page = path == "/" and scope["method"] in {"GET", "HEAD"}
@@ -228,138 +236,3 @@ def _origin(scope: Scope, public: Sequence[tuple[str, str, str]]) -> RequestOrig
             path.startswith(start) if is_prefix else path == start for start, is_prefix, _ in public
         ),
     )
-
-
-class Endpoint:
-    """The operations of one path, as an ASGI application."""
-
-    def __init__(
-        self, operations: Iterable[Operation], *, state: Admission, limits: ServerLimits
-    ) -> None:
-        self._operations = {each.method: each for each in operations}
-        self._state = state
-        self._limits = limits
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        operation = self._operations.get(method)
-        if operation is None:
-            allowed = {*self._operations, *({"HEAD"} if "GET" in self._operations else ())}
-            response = error_response(unknown_method(method, allowed), path=scope["path"])
-        else:
-            scope[ROUTE] = operation.path
-            try:
-                response = await self._respond(operation, scope, receive)
-            except DisconnectedError:
-                self._state.metrics.abandoned += 1
-                return
-        await response(scope, receive, send)
-
-    async def _respond(self, operation: Operation, scope: Scope, receive: Receive) -> Response:
-        try:
-            state = await self._state.admit(scope)
-            # A client that is slow to send its body takes no place from the others.
-            parameters = await self._read(operation, state, scope, receive)
-            work = partial(_run, operation, state, parameters)
-            if operation.is_public:
-                return await self._run_in_time(operation, work, receive)
-            with self._in_progress():
-                return await self._run_in_time(operation, work, receive)
-        except RecollectError as error:
-            return error_response(self._state.shown(error), path=scope["path"])
-        except DisconnectedError:
-            raise
-        except Exception:  # noqa: BLE001 - a bug is logged, and its details stay here
-            _LOG.exception("%s %s failed.", operation.method, operation.path)
-            return error_response(internal_error(), path=scope["path"])
-
-    @contextlib.contextmanager
-    def _in_progress(self) -> Iterator[None]:
-        metrics = self._state.metrics
-        if metrics.in_progress >= self._limits.requests:
-            raise RequestError(
-                429,
-                "busy",
-                "Too many requests are in progress.",
-                action="Try again in a second.",
-                headers={"Retry-After": "1"},
-            )
-        metrics.in_progress += 1
-        try:
-            yield
-        finally:
-            metrics.in_progress -= 1
-
-    async def _run_in_time(
-        self,
-        operation: Operation,
-        work: Callable[[], Coroutine[object, object, Response]],
-        receive: Receive,
-    ) -> Response:
-        seconds = operation.seconds or self._limits.seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await _unless_disconnected(work(), receive)
-        except TimeoutError:
-            raise RequestError(
-                503,
-                "time",
-                f"It took more than {seconds:g} seconds.",
-                action="Try again later: work such as the first indexing continues.",
-                headers={"Retry-After": "5"},
-            ) from None
-
-    async def _read(
-        self, operation: Operation, state: Admitted, scope: Scope, receive: Receive
-    ) -> BaseModel:
-        media_type = Headers(scope=scope).get("content-type", "").partition(";")[0]
-        if operation.takes_body and media_type.strip().lower() != "application/json":
-            raise RequestError(
-                415,
-                "media",
-                "The body must be JSON.",
-                action="Send it with `Content-Type: application/json`.",
-            )
-        if operation.writes and state.is_read_only:
-            raise state.writing_refused()
-        most_bytes = operation.body_bytes or self._limits.body_bytes
-        body = await read_body(receive, limits=replace(self._limits, body_bytes=most_bytes))
-        named: Mapping[str, str] = scope.get("path_params", {})
-        if body and not operation.takes_body:
-            raise ParameterError("This operation takes no body.", param=None)
-        return read_parameters(
-            operation.parameters,
-            path={name: text for name, text in named.items() if name != AGENT},
-            query=QueryParams(scope["query_string"]).multi_items(),
-            body=body if operation.takes_body else None,
-        )
-
-
-async def _run(operation: Operation, state: Admitted, parameters: BaseModel) -> Response:
-    answer = await operation.run(state, parameters)
-    if isinstance(answer, Response):
-        return answer
-    return JsonResponse(answer, status=operation.status)
-
-
-async def _unless_disconnected(
-    work: Coroutine[object, object, Response], receive: Receive
-) -> Response:
-    """Return the response, or cancel the work when the client disconnects."""
-    working = asyncio.ensure_future(work)
-    listening = asyncio.ensure_future(_disconnect(receive))
-    try:
-        await asyncio.wait([working, listening], return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise DisconnectedError
-        return await working
-    finally:
-        for task in (working, listening):
-            task.cancel()
-        await asyncio.gather(working, listening, return_exceptions=True)
-
-
-async def _disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -7,21 +7,18 @@ A document's ETag is the digest of its text. A request may say which one it was 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from fastapi import Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from recollect.facts.folder import FACTS_FOLDER
-from recollect.hosting.documents import MOST_PATH_CHARS, PushedChange
-from recollect.shape import json_of
-from recollect.shells.http.errors import JsonResponse, ParameterError, RequestError
-from recollect.shells.http.models import SOMETIMES, Parameters, ResponseModel
-
-if TYPE_CHECKING:
-    from recollect.hosting.documents import PushedDocument
-    from recollect.shape import Json
-    from recollect.shells.http.many import MemoryState
+from recollect.hosting.documents import MOST_PATH_CHARS, PushedChange, PushedDocument
+from recollect.records import dataclass
+from recollect.shape import Shape, json_of
+from recollect.shells.http.errors import JsonResponse, ParameterError
+from recollect.shells.http.parameters import BodyParameters, Parameters
+from recollect.shells.http.state import Hosted
 
 MOST_CHANGES = 200
 """In one request."""
@@ -33,12 +30,7 @@ DocumentPath = Annotated[str, Field(min_length=1, max_length=MOST_PATH_CHARS)]
 # No longer than a body: what a document may have is counted in bytes, and refused with 413.
 DocumentText = Annotated[str, Field(max_length=BODY_BYTES)]
 _PATH_HELP = "The path of the document, such as memory/2026-02-01.md."
-
-
-class DocumentParameters(Parameters):
-    """Parameters of the operations on one document."""
-
-    path: DocumentPath = Field(description=_PATH_HELP)
+NamedPath = Annotated[DocumentPath, Path(description=_PATH_HELP)]
 
 
 class ManifestParameters(Parameters):
@@ -49,25 +41,25 @@ class ManifestParameters(Parameters):
     )
 
 
-class PurgeParameters(DocumentParameters):
+class PurgeParameters(Parameters):
     """Parameters of DELETE …/versions/{path}."""
 
     keep_current: bool = Field(default=False, description="Delete only the earlier versions.")
 
 
-class ReadParameters(DocumentParameters):
+class ReadParameters(Parameters):
     """Parameters of GET …/documents/{path}."""
 
     version: int | None = Field(None, ge=1, le=10**12, description="An earlier version.")
 
 
-class PutParameters(DocumentParameters):
+class PutParameters(BodyParameters):
     """Parameters of PUT …/documents/{path}."""
 
     text: DocumentText = Field(description="The whole document, as Markdown.")
 
 
-class ChangeModel(Parameters):
+class DocumentChange(Parameters):
     """A document to write or to delete."""
 
     path: DocumentPath = Field(description=_PATH_HELP)
@@ -78,83 +70,88 @@ class ChangeModel(Parameters):
     )
 
 
-class ChangesParameters(Parameters):
+class ChangesParameters(BodyParameters):
     """Parameters of POST …/documents."""
 
-    changes: list[ChangeModel] = Field(
+    changes: list[DocumentChange] = Field(
         min_length=1, max_length=MOST_CHANGES, description="All of them are made, or none."
     )
 
 
-class PushedModel(ResponseModel):
-    """A pushed document."""
-
-    path: str
-    version: int
-    etag: str
-    size_bytes: int
-    changed: str
-
-
-class PushedTextResponse(PushedModel):
+@dataclass(frozen=True, slots=True)
+class PushedText:
     """A pushed document with its text."""
 
+    shape = Shape(merged="document")
+    document: PushedDocument
     text: str
 
 
-class PushedListResponse(ResponseModel):
-    """Pushed documents."""
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """The paths of deleted documents."""
 
-    documents: list[PushedModel]
-    deleted: list[str] = SOMETIMES
+    deleted: tuple[str, ...]
 
 
-class PurgedResponse(ResponseModel):
+@dataclass(frozen=True, slots=True)
+class PushedList:
+    """Pushed documents, and the paths of those that were deleted."""
+
+    shape = Shape(merged="deletions")
+    documents: tuple[PushedDocument, ...]
+    deletions: Deletions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
     """A document that was deleted with its versions."""
 
     path: str
     versions: int
 
 
-async def manifest(state: MemoryState, given: ManifestParameters) -> Json:
+async def manifest(state: Hosted, given: Annotated[ManifestParameters, Query()]) -> PushedList:
     """List all pushed documents with their ETags."""
     listed = await state.memory.read(
         lambda memory: memory.pushed.deleted() if given.deleted else memory.pushed.listed()
     )
-    return {"documents": [json_of(each) for each in listed if state.may_open(each.path)]}
+    return PushedList(tuple(each for each in listed if state.may_open(each.path)))
 
 
-async def get_document(state: MemoryState, given: ReadParameters) -> Response:
+async def get_document(
+    state: Hosted, path: NamedPath, given: Annotated[ReadParameters, Query()]
+) -> Response:
     """Return a pushed document, or an earlier version of it."""
-    state.require_open(given.path)
+    state.require_open(path)
     document, text = await state.memory.read(
-        lambda memory: memory.pushed.read(given.path, version=given.version)
+        lambda memory: memory.pushed.read(path, version=given.version)
     )
     headers = {"ETag": _etag(document)}
     wanted = _tags(state.headers.get("if-none-match"))
     if wanted is not None and (document.digest in wanted or "*" in wanted):
         return Response(status_code=304, headers=headers)
-    return JsonResponse({**json_of(document), "text": text}, headers=headers)
+    return JsonResponse(json_of(PushedText(document, text)), headers=headers)
 
 
-async def put_document(state: MemoryState, given: PutParameters) -> Response:
+async def put_document(state: Hosted, path: NamedPath, given: PutParameters) -> Response:
     """Write a document; it is found at once."""
-    state.require_open(given.path)
-    change = PushedChange(given.path, given.text.encode(), _expected(state))
+    state.require_open(path)
+    change = PushedChange(path, given.text.encode(), _expected(state))
     [written] = await state.memory.run(lambda memory: memory.pushed.write([change]))
     status = 201 if written.version == 1 else 200
     return JsonResponse(json_of(written), status=status, headers={"ETag": _etag(written)})
 
 
-async def delete_document(state: MemoryState, given: DocumentParameters) -> Json:
+async def delete_document(state: Hosted, path: NamedPath) -> PushedList:
     """Delete a document; its earlier versions are kept."""
-    state.require_open(given.path)
-    change = PushedChange(given.path, None, _expected(state))
+    state.require_open(path)
+    change = PushedChange(path, None, _expected(state))
     await state.memory.run(lambda memory: memory.pushed.write([change]))
-    return {"documents": [], "deleted": [given.path]}
+    return PushedList((), Deletions((path,)))
 
 
-async def change_documents(state: MemoryState, given: ChangesParameters) -> Json:
+async def change_documents(state: Hosted, given: ChangesParameters) -> PushedList:
     """Write and delete several documents: all, or none."""
     changes = []
     for each in given.changes:
@@ -166,37 +163,29 @@ async def change_documents(state: MemoryState, given: ChangesParameters) -> Json
         content = None if each.text is None else each.text.encode()
         changes.append(PushedChange(each.path, content, _expected_by(each.if_match)))
     written = await state.memory.run(lambda memory: memory.pushed.write(changes))
-    deleted = [each.path for each in changes if each.content is None]
-    return {"documents": [json_of(each) for each in written], "deleted": deleted}
+    deleted = tuple(each.path for each in changes if each.content is None)
+    return PushedList(tuple(written), Deletions(deleted))
 
 
-async def document_versions(state: MemoryState, given: DocumentParameters) -> Json:
+async def document_versions(state: Hosted, path: NamedPath) -> PushedList:
     """List the versions of a document that are kept, the newest first."""
-    state.require_open(given.path)
-    found = await state.memory.read(lambda memory: memory.pushed.versions(given.path))
-    return {"documents": [json_of(each) for each in found]}
+    state.require_open(path)
+    found = await state.memory.read(lambda memory: memory.pushed.versions(path))
+    return PushedList(tuple(found))
 
 
-async def purge_document(state: MemoryState, given: PurgeParameters) -> Json:
+async def purge_document(
+    state: Hosted, path: NamedPath, given: Annotated[PurgeParameters, Query()]
+) -> Purged:
     """Delete a document with all its versions; nothing of it is kept."""
-    state.require_open(given.path)
+    state.require_open(path)
     purged = await state.memory.run(
-        lambda memory: memory.pushed.purge(given.path, keep_current=given.keep_current)
+        lambda memory: memory.pushed.purge(path, keep_current=given.keep_current)
     )
-    return {"path": given.path, "versions": purged}
+    return Purged(path, purged)
 
 
-def facts_refused() -> RequestError:
-    """Return the error for a page of facts that a token with scopes may not see as a whole."""
-    return RequestError(
-        403,
-        "scope",
-        f"This token is for some scopes: it may not open the pages in {FACTS_FOLDER}.",
-        action="Use the operations on facts.",
-    )
-
-
-def _expected(state: MemoryState) -> frozenset[str | None] | None:
+def _expected(state: Hosted) -> frozenset[str | None] | None:
     """Return the digests that the conditions of a request allow."""
     match, none_match = (_tags(state.headers.get(name)) for name in ("if-match", "if-none-match"))
     if none_match is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from starlette.responses import Response
 
@@ -25,13 +25,14 @@ from recollect.errors import (
     UsageError,
     WorkspaceError,
 )
+from recollect.records import dataclass
+from recollect.shape import as_json
 from recollect.shells.scopes import ScopeError
 from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from recollect.shape import Json
     from recollect.shells.guard import RefusedRequest
 
 OPENAI_PREFIX = "/v1/"
@@ -67,6 +68,45 @@ STATUS_MEANINGS = {
     503: "The request cannot be answered now.",
     507: "The memory would exceed its limit.",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What failed, and what you can do about it."""
+
+    type: str
+    message: str
+    action: str
+
+    @classmethod
+    def of(cls, error: RecollectError) -> Problem:
+        """Return an error as clients see it."""
+        return cls(error.kind, error.message, error.action)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """An error, as the command line's --json prints it."""
+
+    error: Problem
+    ok: Literal[False] = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiProblem:
+    """What failed, in OpenAI's terms."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAiErrorBody:
+    """An error, as OpenAI's API returns it."""
+
+    error: OpenAiProblem
 
 
 class RequestError(RecollectError):
@@ -107,7 +147,7 @@ class JsonResponse(Response):
     media_type = "application/json"
 
     def __init__(
-        self, body: Json, *, status: int = 200, headers: Mapping[str, str] | None = None
+        self, body: object, *, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
         # "replace": file names may hold bytes that are not valid Unicode.
         text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -123,11 +163,10 @@ def error_response(error: RecollectError, *, path: str) -> Response:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), _INTERNAL)
         headers = {}
     if path.startswith(OPENAI_PREFIX):
-        body = _openai_body(error, status=status)
+        body: object = _openai_body(error, status=status)
     else:
-        envelope = {"type": error.kind, "message": error.message, "action": error.action}
-        body = {"ok": False, "error": envelope}
-    return JsonResponse(body, status=status, headers=headers)
+        body = ErrorBody(Problem.of(error))
+    return JsonResponse(as_json(body), status=status, headers=headers)
 
 
 def refused_response(refused: RefusedRequest, *, path: str) -> Response:
@@ -170,13 +209,13 @@ def unknown_method(method: str, allowed: Iterable[str]) -> RequestError:
     )
 
 
-def _openai_body(error: RecollectError, *, status: int) -> Json:
+def _openai_body(error: RecollectError, *, status: int) -> OpenAiErrorBody:
     by_status = "invalid_request_error" if status < _INTERNAL else "server_error"
-    return {
-        "error": {
-            "message": f"{error.message} {error.action}",
-            "type": "rate_limit_error" if status == 429 else by_status,  # noqa: PLR2004
-            "param": error.param if isinstance(error, ParameterError) else None,
-            "code": error.kind,
-        }
-    }
+    return OpenAiErrorBody(
+        OpenAiProblem(
+            f"{error.message} {error.action}",
+            "rate_limit_error" if status == 429 else by_status,  # noqa: PLR2004
+            error.param if isinstance(error, ParameterError) else None,
+            error.kind,
+        )
+    )

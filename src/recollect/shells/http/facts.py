@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from fastapi import Path, Query
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from recollect.errors import NotFoundError, SecretError, UsageError
@@ -12,14 +13,15 @@ from recollect.facts.refuse import SAVE_PLACE
 from recollect.facts.rules import Verdict
 from recollect.shape import json_of
 from recollect.shells.http.errors import JsonResponse, RequestError
-from recollect.shells.http.models import (
+from recollect.shells.http.parameters import (
+    BodyParameters,
     Day,
+    NoMembers,
     Parameters,
-    ReasonModel,
-    ResponseModel,
     ScopeName,
     must_be,
 )
+from recollect.shells.http.state import State
 from recollect.shells.render import facts as render_facts
 from recollect.text.days import end_of, start_of
 from recollect.types import GLOBAL
@@ -28,8 +30,14 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from recollect.memory import Memory
-    from recollect.shape import Json
-    from recollect.shells.http.state import ServerState
+    from recollect.shells.render.facts import (
+        FactHistory,
+        FactList,
+        ForgottenFact,
+        RememberedFact,
+        ReplacingFact,
+        RestoredFact,
+    )
     from recollect.shells.scopes import VisibleScopes
 
 _MAX_NAME_CHARS = 500
@@ -44,6 +52,7 @@ def _known_category(name: str) -> str:
 FactId = Annotated[
     str, Field(max_length=15, pattern=f"^{ID_PATTERN}$"), must_be("the id of a fact")
 ]
+NamedId = Annotated[FactId, Path(alias="id", description="The id of the fact.")]
 Category = Annotated[
     str,
     AfterValidator(_known_category),
@@ -66,19 +75,13 @@ class ListParameters(Parameters):
     include_superseded: bool = Field(default=False, description="Also superseded facts.")
 
 
-class IdParameters(Parameters):
-    """Parameters of the operations on one fact."""
-
-    id: FactId = Field(description="The id of the fact.")
-
-
-class SupersedeParameters(IdParameters):
+class SupersedeParameters(BodyParameters):
     """Parameters of POST /api/facts/{id}/supersede."""
 
     by: FactId = Field(description="The id of the fact that replaces it.")
 
 
-class RememberParameters(Parameters):
+class RememberParameters(BodyParameters):
     """Parameters of POST /api/facts."""
 
     text: Annotated[
@@ -101,90 +104,7 @@ class RememberParameters(Parameters):
     force: bool = Field(default=False, description="Store it even if it contains a secret.")
 
 
-class FactModel(ResponseModel):
-    """A fact."""
-
-    id: str
-    text: str
-    category: str
-    entity: str
-    key: str
-    value: str
-    tags: list[str]
-    scope: str
-    decay_class: str
-    confidence: float
-    valid_from: str | None
-    valid_until: str | None
-    expires: str | None
-    supersedes: list[str]
-    superseded_by: str | None
-    provenance: str
-    source: str
-    created: str | None
-
-
-class FailureModel(ReasonModel):
-    """A file that could not be read, or a line in it."""
-
-    path: str
-
-
-class FactListResponse(ResponseModel):
-    """The output of `recollect facts list --json`."""
-
-    facts: list[dict[str, object]]
-    problems: list[FailureModel]
-
-
-class FactHistoryResponse(ResponseModel):
-    """The output of `recollect facts show --json`."""
-
-    facts: list[FactModel]
-
-
-class DuplicateModel(ResponseModel):
-    """A fact that may say the same, and the command that merges the two."""
-
-    id: str
-    text: str
-    reason: str
-    command: str
-
-
-class RememberResponse(FactModel):
-    """The fact, and what became of it."""
-
-    verdict: str
-    reason: str | None
-    others: list[str]
-    duplicates: list[DuplicateModel]
-    commands: list[str]
-    notices: list[str]
-
-
-class SupersedeResponse(FactModel):
-    """The fact that is valid now, and the one it replaced."""
-
-    superseded: FactModel
-    commands: list[str]
-
-
-class RestoreResponse(FactModel):
-    """The fact that is valid again, the facts that had replaced it, and those it contradicts."""
-
-    restored_from: list[str]
-    contradicts: list[str]
-
-
-class ForgetResponse(ResponseModel):
-    """The removed fact, and the facts that are valid again."""
-
-    forgotten: FactModel
-    restored: list[FactModel]
-
-
-async def facts(state: ServerState, given: ListParameters) -> Json:
+async def facts(state: State, given: Annotated[ListParameters, Query()]) -> FactList:
     """List the facts that are valid."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - only where facts are asked for
 
@@ -203,21 +123,21 @@ async def facts(state: ServerState, given: ListParameters) -> Json:
             wanted, as_of=end_of(given.as_of), include_superseded=given.include_superseded
         )
     )
-    return json_of(render_facts.listed(listing))
+    return render_facts.listed(listing)
 
 
-async def fact(state: ServerState, given: IdParameters) -> Json:
+async def fact(state: State, fact_id: NamedId) -> FactHistory:
     """Show a fact with the facts before and after it, oldest first."""
-    history = await state.memory.read(lambda memory: state.scopes.history(memory, given.id))
-    return json_of(render_facts.FactHistory(history))
+    history = await state.memory.read(lambda memory: state.scopes.history(memory, fact_id))
+    return render_facts.FactHistory(history)
 
 
-async def remember(state: ServerState, given: RememberParameters) -> Response:
+async def remember(state: State, given: RememberParameters) -> Response:
     """Remember a fact, unless it is already known."""
     scope = given.scope or GLOBAL
     state.scopes.resolve([scope])
 
-    def work(memory: Memory) -> Json:
+    def work(memory: Memory) -> RememberedFact:
         for each in given.supersedes:
             _check_scope(memory, each, scope=scope, scopes=state.scopes)
         remembered = memory.facts.remember(
@@ -232,65 +152,65 @@ async def remember(state: ServerState, given: RememberParameters) -> Response:
             supersedes=tuple(given.supersedes),
             force=given.force,
         )
-        return json_of(render_facts.remembered_fact(remembered, program=state.program))
+        return render_facts.remembered_fact(remembered, program=state.program)
 
     try:
         shown = await state.memory.run(work)
     except SecretError as error:
         action = f'{SAVE_PLACE} To save it anyway, send "force": true.'
         raise SecretError(error.message, action=action) from error
-    if shown["verdict"] == Verdict.FORGOTTEN:
-        return JsonResponse(shown, status=201)
+    if shown.verdict is Verdict.FORGOTTEN:
+        return JsonResponse(json_of(shown), status=201)
     state.note_write()
-    place = f"{state.root}/facts/{shown['id']}"
-    return JsonResponse(shown, status=201, headers={"Location": place})
+    place = f"{state.root}/facts/{shown.fact.id}"
+    return JsonResponse(json_of(shown), status=201, headers={"Location": place})
 
 
-async def supersede(state: ServerState, given: SupersedeParameters) -> Json:
+async def supersede(state: State, fact_id: NamedId, given: SupersedeParameters) -> ReplacingFact:
     """Mark a fact as superseded by another of the same scope."""
 
-    def work(memory: Memory) -> Json:
-        history = state.scopes.history(memory, given.id)
-        [old] = [each for each in history if each.id == given.id]
+    def work(memory: Memory) -> ReplacingFact:
+        history = state.scopes.history(memory, fact_id)
+        [old] = [each for each in history if each.id == fact_id]
         _check_scope(memory, given.by, scope=str(old.scope), scopes=state.scopes)
         try:
-            done = memory.facts.supersede(given.id, by=given.by)
+            done = memory.facts.supersede(fact_id, by=given.by)
         except UsageError as error:  # a circle: the parameters are valid, the stored facts object
             raise RequestError(409, "conflict", error.message, action=error.action) from error
-        return json_of(render_facts.replacing_fact(done, program=state.program))
+        return render_facts.replacing_fact(done, program=state.program)
 
     shown = await state.memory.read(work)
     state.note_write()
     return shown
 
 
-async def restore(state: ServerState, given: IdParameters) -> Json:
+async def restore(state: State, fact_id: NamedId, _: NoMembers) -> RestoredFact:
     """Make a superseded fact valid again; the facts that replaced it stay."""
     from recollect.facts.book import FactFilter  # noqa: PLC0415 - only where facts are asked for
 
-    def work(memory: Memory) -> Json:
-        state.scopes.history(memory, given.id)
+    def work(memory: Memory) -> RestoredFact:
+        state.scopes.history(memory, fact_id)
         try:
-            done = memory.facts.restore(given.id)
+            done = memory.facts.restore(fact_id)
         except UsageError as error:  # it is valid: the parameters are, too
             raise RequestError(409, "conflict", error.message, action=error.action) from error
-        return json_of(render_facts.restored_fact(done, memory.facts.listed(FactFilter())))
+        return render_facts.restored_fact(done, memory.facts.listed(FactFilter()))
 
     shown = await state.memory.read(work)
     state.note_write()
     return shown
 
 
-async def forget(state: ServerState, given: IdParameters) -> Json:
+async def forget(state: State, fact_id: NamedId) -> ForgottenFact:
     """Remove a fact permanently; a fact that it superseded is valid again."""
 
-    def work(memory: Memory) -> Json:
-        state.scopes.history(memory, given.id)
+    def work(memory: Memory) -> ForgottenFact:
+        state.scopes.history(memory, fact_id)
         before = {each.id for each in memory.facts.all()}
-        forgotten = memory.facts.forget(given.id)
+        forgotten = memory.facts.forget(fact_id)
         after = memory.facts.all(scopes=state.scopes.all)
         restored = [each for each in after if each.id not in before]
-        return json_of(render_facts.ForgottenFact(forgotten, tuple(restored)))
+        return render_facts.ForgottenFact(forgotten, tuple(restored))
 
     shown = await state.memory.read(work)
     state.note_write()

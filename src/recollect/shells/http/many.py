@@ -12,8 +12,9 @@ import logging
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from fastapi import Depends
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
@@ -25,22 +26,18 @@ from recollect.errors import (
     StoreTooNewError,
     StoreUnreachableError,
 )
-from recollect.facts.folder import FACTS_FOLDER
+from recollect.hosting.documents import PushedDocument
 from recollect.hosting.tokens import find_token
 from recollect.shells.guard import bearer_of
 from recollect.shells.hosted import CrowdedError, HostedMemory, HostThreads
-from recollect.shells.http import documents, status
+from recollect.shells.http import documents
+from recollect.shells.http.documents import PushedList, PushedText
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, Metrics, gauge
-from recollect.shells.http.operations import (
-    AGENT,
-    OPERATIONS,
-    OpenApiResponse,
-    Operation,
-    description,
-)
-from recollect.shells.http.state import ServerState
-from recollect.shells.http.status import NoParameters
+from recollect.shells.http.operations import OPERATIONS, ApiDescription, openapi
+from recollect.shells.http.route import AGENT, Operation, admitted
+from recollect.shells.http.state import MEMORIES, MemoryState
+from recollect.shells.http.status import Health
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -49,14 +46,11 @@ if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.hosting.host import MemoryHost
     from recollect.hosting.tokens import Token
-    from recollect.shape import Json
-    from recollect.types import Results
 
-ROOT = "/api/memories/{agent}"
+ROOT = f"{MEMORIES}/{{{AGENT}}}"
 _OWN = "/api/"
 _OPENAI = "/v1/"
 _MINUTE = 60.0
-_MS_PER_SECOND = 1_000
 _MOST_COUNTED = 100_000  # memories whose requests are counted
 _LOOK_SECONDS = 2.0  # for the answer of the database to /health and /metrics
 _CONNECTION_SECONDS = _LOOK_SECONDS / 2  # of those, to get a connection
@@ -71,63 +65,11 @@ _FAULTS: tuple[tuple[type[StoreError], str], ...] = (
 _LOG = logging.getLogger("recollect.http")
 
 
-class MemoryState(ServerState):
-    """The state of one request to one memory."""
-
-    memory: HostedMemory  # type: ignore[assignment]  # offers the same
-
-    def __init__(
-        self, memory: HostedMemory, token: Token, *, headers: Headers, many: MemoriesState
-    ) -> None:
-        super().__init__(
-            memory,  # type: ignore[arg-type]  # offers the same
-            scopes=token.scopes,
-            is_read_only=token.is_read_only or many.is_read_only,
-            needs_token=True,
-            metrics=many.metrics,
-        )
-        self.headers = headers
-        self.root = ROOT.replace("{agent}", token.agent)
-        self.started_at = many.started_at
-
-    def note_search(self, results: Results, *, synced: bool) -> None:
-        """Count a search, also by the class of the memory."""
-        super().note_search(results, synced=synced)
-        self.metrics.count_memory_search(
-            chunks=results.searched, seconds=results.took_ms / _MS_PER_SECOND
-        )
-
-    def note_write(self) -> None:
-        """Do nothing: what is written is in the queue of work."""
-
-    def writing_refused(self) -> RequestError:
-        """Return the error for a request that may not write."""
-        return RequestError(
-            403,
-            "read_only",
-            "This token may only read.",
-            action="Ask the operator for one that may write.",
-        )
-
-    def may_open(self, path: str) -> bool:
-        """Tell whether the whole of a document may be seen: pages of facts have many scopes."""
-        return self.scopes.names is None or not path.startswith(f"{FACTS_FOLDER}/")
-
-    def require_open(self, path: str) -> None:
-        """Refuse a page of facts to a token with scopes.
-
-        Raises:
-            RequestError: it is one.
-
-        """
-        if not self.may_open(path):
-            raise documents.facts_refused()
-
-
 class MemoriesState:
     """The state of a server of many memories: admits each request to the memory of its token."""
 
     admits = (_OWN, _OPENAI)
+    needs_token = True
 
     def __init__(self, host: MemoryHost, *, is_read_only: bool = False) -> None:
         self.host = host
@@ -291,7 +233,10 @@ class ServerItself:
         return RequestError(403, "read_only", "Nothing is written here.", action="Ask a memory.")
 
 
-async def health(state: ServerItself, _: NoParameters) -> Json:
+Itself = Annotated[ServerItself, Depends(admitted)]
+
+
+async def health(state: Itself) -> Health:
     """Check whether the server works; needs no token."""
     found = await state.many.look()
     if isinstance(found, str):
@@ -302,10 +247,10 @@ async def health(state: ServerItself, _: NoParameters) -> Json:
             action="The log of the server has the details; `recollect server status` shows more.",
             headers={"Retry-After": "5"},
         )
-    return {"status": "ok", "version": __version__, "worker": "idle"}
+    return Health("ok", "idle")
 
 
-async def metrics(state: ServerItself, _: NoParameters) -> Response:
+async def metrics(state: Itself) -> Response:
     """Return counters in Prometheus' text format: of all memories together."""
     found = await state.many.look()
     lines = [
@@ -321,39 +266,30 @@ async def metrics(state: ServerItself, _: NoParameters) -> Response:
     return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
 
 
-async def openapi(_state: ServerItself, _: NoParameters) -> Json:
-    """Return this description."""
-    return description(MANY_OPERATIONS, needs_token=True)
-
-
 def _of_each_memory(operation: Operation) -> Operation:
     return replace(operation, path=operation.path.replace("/api", ROOT, 1))
 
 
 # fmt: off
 _DOCUMENT = f"{ROOT}/documents/{{path}}"
+_VERSIONS = f"{ROOT}/versions/{{path}}"
 MANY_OPERATIONS = (
-    Operation("GET", "/health", health, NoParameters, status.HealthResponse, is_public=True),
-    Operation("GET", "/metrics", metrics, NoParameters, None, media_type="text/plain"),
-    Operation("GET", "/openapi.json", openapi, NoParameters, OpenApiResponse),
+    Operation("GET", "/health", health, Health, is_public=True),
+    Operation("GET", "/metrics", metrics, None, media_type="text/plain"),
+    Operation("GET", "/openapi.json", openapi, ApiDescription),
     *(_of_each_memory(each) for each in OPERATIONS if each.path.startswith(_OWN)),
     *(each for each in OPERATIONS if each.path.startswith(_OPENAI)),
-    Operation("GET", f"{ROOT}/manifest", documents.manifest, documents.ManifestParameters,
-              documents.PushedListResponse, errors=(409,)),
-    Operation("GET", _DOCUMENT, documents.get_document, documents.ReadParameters,
-              documents.PushedTextResponse, errors=(404, 409)),
-    Operation("PUT", _DOCUMENT, documents.put_document, documents.PutParameters,
-              documents.PushedModel, status=201, errors=(409, 412, 413, 507), writes=True,
-              body_bytes=documents.BODY_BYTES),
-    Operation("DELETE", _DOCUMENT, documents.delete_document, documents.DocumentParameters,
-              documents.PushedListResponse, errors=(404, 409, 412), writes=True),
-    Operation("POST", f"{ROOT}/documents", documents.change_documents, documents.ChangesParameters,
-              documents.PushedListResponse, errors=(404, 409, 412, 413, 507), writes=True,
-              body_bytes=documents.BODY_BYTES),
-    Operation("GET", f"{ROOT}/versions/{{path}}", documents.document_versions,
-              documents.DocumentParameters, documents.PushedListResponse, errors=(404,)),
-    Operation("DELETE", f"{ROOT}/versions/{{path}}", documents.purge_document,
-              documents.PurgeParameters, documents.PurgedResponse, errors=(404, 409), writes=True),
+    Operation("GET", f"{ROOT}/manifest", documents.manifest, PushedList, errors=(409,)),
+    Operation("GET", _DOCUMENT, documents.get_document, PushedText, errors=(404, 409)),
+    Operation("PUT", _DOCUMENT, documents.put_document, PushedDocument, status=201,
+              errors=(409, 412, 413, 507), writes=True, body_bytes=documents.BODY_BYTES),
+    Operation("DELETE", _DOCUMENT, documents.delete_document, PushedList, errors=(404, 409, 412),
+              writes=True),
+    Operation("POST", f"{ROOT}/documents", documents.change_documents, PushedList,
+              errors=(404, 409, 412, 413, 507), writes=True, body_bytes=documents.BODY_BYTES),
+    Operation("GET", _VERSIONS, documents.document_versions, PushedList, errors=(404,)),
+    Operation("DELETE", _VERSIONS, documents.purge_document, documents.Purged, errors=(404, 409),
+              writes=True),
 )
 # fmt: on
 """Every operation of a server of many memories."""

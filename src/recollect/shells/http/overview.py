@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from fastapi import Query
 from pydantic import Field
 
 from recollect.shape import json_of
-from recollect.shells.http.models import (
-    Day,
-    DegradedModel,
-    Parameters,
-    Question,
-    ResponseModel,
-    ScopeName,
-    SourceName,
-    SourceOrAll,
-)
+from recollect.shells.http.parameters import Day, Parameters, Question, ScopeName, SourceOrAll
+from recollect.shells.http.state import State
 
 if TYPE_CHECKING:
+    from recollect.reports import Documents, Related, Timeline
     from recollect.shape import Json
-    from recollect.shells.http.state import ServerState
 
 
 class TimelineParameters(Parameters):
@@ -62,114 +54,10 @@ class MapParameters(TimelineParameters):
     most: int = Field(5000, ge=1, le=20_000, description="The most chunks to draw.")
 
 
-class DocumentModel(ResponseModel):
-    """A document of the memory."""
-
-    path: str
-    source: SourceName
-    date: date | None
-    title: str | None
-    headings: list[str]
-    chunks: int
-    size_bytes: int
-
-
-class DocumentsResponse(ResponseModel):
-    """A page of documents, and how many there are."""
-
-    documents: list[DocumentModel]
-    total: int
-
-
-class AmountModel(ResponseModel):
-    """How much is stored."""
-
-    documents: int
-    chunks: int
-
-
-class UndatedModel(AmountModel):
-    """How much is stored, also by source."""
-
-    by_source: dict[str, AmountModel]
-
-
-class DayModel(UndatedModel):
-    """How much is stored of one day."""
-
-    date: date
-
-
-class TimelineResponse(ResponseModel):
-    """How much is stored of each day."""
-
-    days: list[DayModel]
-    undated: UndatedModel
-
-
-class RelatedNoteModel(ResponseModel):
-    """A document close to another, and its closest passage."""
-
-    path: str
-    start_line: int
-    end_line: int
-    heading: list[str]
-    source: SourceName
-    date: date | None
-    similarity: float
-
-
-class RelatedResponse(ResponseModel):
-    """The documents closest to one, best first."""
-
-    notes: list[RelatedNoteModel]
-    degraded: DegradedModel | None
-
-
-class PlaceModel(ResponseModel):
-    """A place on the map."""
-
-    x: float
-    y: float
-
-
-class PointModel(PlaceModel):
-    """A chunk on the map."""
-
-    path: str
-    start_line: int
-    end_line: int
-    heading: list[str]
-    source: SourceName
-    date: date | None
-    group: int | None
-
-
-class GroupModel(PlaceModel):
-    """A group of nearby points, named by its most distinctive words."""
-
-    words: list[str]
-    size: int
-
-
-class MapResponse(ResponseModel):
-    """Chunks as points: the closer, the more similar."""
-
-    points: list[PointModel]
-    query: PlaceModel | None
-    nearest: list[int]
-    shown: int
-    total: int
-    left_out: int
-    trust: float
-    groups: list[GroupModel]
-    degraded: DegradedModel | None
-
-
-async def documents(state: ServerState, given: DocumentsParameters) -> Json:
+async def documents(state: State, given: Annotated[DocumentsParameters, Query()]) -> Documents:
     """List the documents, newest first, undated last."""
     scopes = state.scopes.resolve(given.scope)
-    found = await state.memory.read(
+    return await state.memory.read(
         lambda memory: memory.overview.documents(
             limit=given.limit,
             offset=given.offset,
@@ -180,26 +68,23 @@ async def documents(state: ServerState, given: DocumentsParameters) -> Json:
             scopes=scopes,
         )
     )
-    return json_of(found)
 
 
-async def timeline(state: ServerState, given: TimelineParameters) -> Json:
+async def timeline(state: State, given: Annotated[TimelineParameters, Query()]) -> Timeline:
     """Count what is stored of each day."""
     scopes = state.scopes.resolve(given.scope)
-    found = await state.memory.read(lambda memory: memory.overview.timeline(scopes=scopes))
-    return json_of(found)
+    return await state.memory.read(lambda memory: memory.overview.timeline(scopes=scopes))
 
 
-async def related(state: ServerState, given: RelatedParameters) -> Json:
+async def related(state: State, given: Annotated[RelatedParameters, Query()]) -> Related:
     """List the notes closest in meaning to one."""
     scopes = state.scopes.resolve(given.scope)
-    found = await state.memory.read(
+    return await state.memory.read(
         lambda memory: memory.overview.related(given.path, limit=given.limit, scopes=scopes)
     )
-    return json_of(found)
 
 
-async def chunk_map(state: ServerState, given: MapParameters) -> Json:
+async def chunk_map(state: State, given: Annotated[MapParameters, Query()]) -> Json:
     """Place chunks on a map by meaning, with a question among them."""
     scopes = state.scopes.resolve(given.scope)
     run = state.memory.read if given.query is None else state.memory.run

@@ -8,17 +8,14 @@ from __future__ import annotations
 import asyncio
 from importlib.resources import files
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+from fastapi import Path
 from pydantic import Field
 from starlette.responses import Response
 
 from recollect.shells.http.errors import RequestError
-from recollect.shells.http.models import Parameters, must_be
-
-if TYPE_CHECKING:
-    from recollect.shells.http.state import ServerState
-    from recollect.shells.http.status import NoParameters
+from recollect.shells.http.parameters import must_be
 
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -28,24 +25,22 @@ _MEDIA_TYPES = {
 }
 
 
-class FileNameParameters(Parameters):
-    """Parameters of GET /static/{name}."""
-
-    name: Annotated[
-        str,
-        Field(max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*$"),
-        must_be("the name of a file of the page"),
-    ] = Field(description="The name of a file of the page.")
+FileName = Annotated[
+    str,
+    Field(max_length=100, pattern=r"^[a-z0-9][a-z0-9._-]*$"),
+    must_be("the name of a file of the page"),
+    Path(description="The name of a file of the page."),
+]
 
 
-async def page(_: ServerState, __: NoParameters) -> Response:
+async def page() -> Response:
     """Return the web page."""
     return await asyncio.to_thread(_read, "index.html")
 
 
-async def static(_: ServerState, given: FileNameParameters) -> Response:
+async def static(name: FileName) -> Response:
     """Return a file of the web page."""
-    return await asyncio.to_thread(_read, given.name)
+    return await asyncio.to_thread(_read, name)
 
 
 def _read(name: str) -> Response:

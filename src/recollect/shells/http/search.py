@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from fastapi import Query
 from pydantic import Field
 
-from recollect.reports import RECALL_TOKENS, RecallForm
-from recollect.shape import json_of
-from recollect.shells.http.models import (
-    SOMETIMES,
+from recollect.records import dataclass
+from recollect.reports import RECALL_TOKENS
+from recollect.shape import Shape
+from recollect.shells.http.parameters import (
     Day,
-    DegradedModel,
     Parameters,
     Question,
-    ResponseModel,
     ScopeName,
-    SourceName,
     SourceOrAll,
     TagName,
 )
+from recollect.shells.http.state import State
 from recollect.text.days import end_of
 from recollect.types import MAX_TAGS, SearchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.shape import Json
-    from recollect.shells.http.state import ServerState
-    from recollect.types import Results
+    from recollect.reports import Excerpt, Recalled
+    from recollect.types import Hit, Results
 
 _SCOPES = "Also facts of this scope, such as user:ada."
 
@@ -68,8 +65,8 @@ class RecallParameters(Parameters):
     budget: int = Field(
         RECALL_TOKENS, ge=60, le=100_000, description="The most tokens of the block."
     )
-    form: RecallForm = Field(
-        RecallForm.FULL, strict=False, description="How much to show of each hit."
+    form: Literal["full", "short", "index"] = Field(
+        "full", description="How much to show of each hit."
     )
     scope: list[ScopeName] = Field([], max_length=20, description=_SCOPES)
 
@@ -84,89 +81,44 @@ class FileParameters(Parameters):
     lines: int = Field(120, ge=1, le=10_000, description="The most lines to return.")
 
 
-class HitFactModel(ResponseModel):
-    """The fact that a hit shows."""
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """What the page marks in a hit, and offers to choose from."""
 
-    id: str
-    scope: str
-    valid_from: str | None
-    valid_until: str | None
-    superseded_by: str | None
+    matched: tuple[str, ...]
+    tags: tuple[str, ...]
 
 
-class RepeatModel(ResponseModel):
-    """Lines that say nothing but what a hit says."""
-
-    path: str
-    start_line: int
-    end_line: int
-    citation: str
-
-
-class HitModel(ResponseModel):
+@dataclass(frozen=True, slots=True)
+class FoundHit:
     """A passage that answers the question."""
 
-    path: str
-    start_line: int
-    end_line: int
-    score: float
-    vector_score: float | None
-    text_score: float | None
-    snippet: str
-    source: SourceName
-    citation: str
-    heading: list[str]
-    date: date | None
-    speaker: str = SOMETIMES
-    time: str | None = SOMETIMES
-    fact: HitFactModel = SOMETIMES
-    superseded_by: str = SOMETIMES
-    also_in: list[RepeatModel] = SOMETIMES
-    matched: list[str] = SOMETIMES
-    tags: list[str] = SOMETIMES
-    explain: dict[str, object] = SOMETIMES
+    shape = Shape(merged="hit words")
+    hit: Hit
+    words: PageWords | None = None
 
 
-class SearchResponse(ResponseModel):
-    """The output of `recollect search --json`."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The JSON of `recollect search`."""
 
-    results: list[HitModel]
-    query: str
-    mode: Literal["hybrid", "keyword", "vector"]
-    provider: str | None
-    model: str | None
-    fusion: str
-    degraded: DegradedModel | None
-    confident: bool
-    confidence: float
-    notices: list[str]
-    took_ms: float
-    partial: bool = SOMETIMES
+    shape = Shape({"hits": "results"}, merged="found", optional="is_partial")
+    found: Results
+    hits: tuple[FoundHit, ...]
+    is_partial: bool
+    """Whether the memory is still being indexed for the first time."""
 
 
-class RecallResponse(ResponseModel):
-    """The output of `recollect recall --json`."""
+@dataclass(frozen=True, slots=True)
+class RecallAnswer:
+    """The JSON of `recollect recall`."""
 
-    block: str
-    tokens: int
-    citations: list[str]
-    reason: str | None = Field(description="Why the block is empty.")
-    notices: list[str]
-    partial: bool = SOMETIMES
+    shape = Shape(merged="recalled", optional="is_partial")
+    recalled: Recalled
+    is_partial: bool
 
 
-class FileResponse(ResponseModel):
-    """The output of `recollect get --json`."""
-
-    path: str
-    start_line: int = Field(alias="from")
-    lines: int
-    text: str
-    truncated: bool
-    next_from: int | None
-
-
-async def search(state: ServerState, given: SearchParameters) -> Json:
+async def search(state: State, given: Annotated[SearchParameters, Query()]) -> Answer:
     """Search for passages that answer a question."""
     scopes = state.scopes.resolve(given.scope)
     await state.memory.wait_for_first_sync()
@@ -191,32 +143,28 @@ async def search(state: ServerState, given: SearchParameters) -> Json:
         )
     )
     state.note_search(results, synced=synced)
-    shown = json_of(results)
+    hits: tuple[FoundHit, ...] = tuple(map(FoundHit, results.hits))
     if given.highlight:
         tags = await state.memory.read(
             lambda memory: [memory.overview.tags_of(hit) for hit in results.hits]
         )
-        shown = {**shown, "results": await asyncio.to_thread(_for_page, results, tags)}
-    return {**shown, **_partial(state)}
+        hits = await asyncio.to_thread(_for_page, results, tags)
+    return Answer(results, hits, is_partial=state.memory.is_first_sync)
 
 
-def _for_page(results: Results, tags: Sequence[Sequence[str]]) -> list[Json]:
+def _for_page(results: Results, tags: Sequence[Sequence[str]]) -> tuple[FoundHit, ...]:
     """Return the hits with the words to mark and the tags to choose from."""
     from recollect.text.highlight import matched_words  # noqa: PLC0415 - only the page asks
 
-    return [
-        {
-            **json_of(hit),
-            "tags": list(own),
-            "matched": matched_words(
-                "\n".join([*hit.heading, hit.snippet]), question=results.query
-            ),
-        }
-        for hit, own in zip(results.hits, tags, strict=True)
-    ]
+    texts = ["\n".join([*hit.heading, hit.snippet]) for hit in results.hits]
+    words = [tuple(matched_words(text, question=results.query)) for text in texts]
+    return tuple(
+        FoundHit(hit, PageWords(matched, tuple(own)))
+        for hit, matched, own in zip(results.hits, words, tags, strict=True)
+    )
 
 
-async def recall_block(state: ServerState, given: RecallParameters) -> Json:
+async def recall_block(state: State, given: Annotated[RecallParameters, Query()]) -> RecallAnswer:
     """Return the memory block for the start of a turn, within a token budget."""
     scopes = state.scopes.resolve(given.scope)
     await state.memory.wait_for_first_sync()
@@ -231,17 +179,11 @@ async def recall_block(state: ServerState, given: RecallParameters) -> Json:
     recalled = await state.memory.read(
         lambda memory: memory.recall_from(results, budget_tokens=given.budget, form=given.form)
     )
-    return {**json_of(recalled), **_partial(state)}
+    return RecallAnswer(recalled, is_partial=state.memory.is_first_sync)
 
 
-def _partial(state: ServerState) -> Json:
-    """Return the member that tells that the memory is still being indexed for the first time."""
-    return {"partial": True} if state.memory.is_first_sync else {}
-
-
-async def file(state: ServerState, given: FileParameters) -> Json:
+async def file(state: State, given: Annotated[FileParameters, Query()]) -> Excerpt:
     """Read part of a memory file."""
-    excerpt = await state.memory.read(
+    return await state.memory.read(
         lambda memory: memory.get(given.path, start_line=given.start_line, lines=given.lines)
     )
-    return json_of(excerpt)

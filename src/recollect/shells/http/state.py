@@ -6,20 +6,31 @@ import asyncio
 import logging
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends
 
 from recollect.errors import RecollectError
+from recollect.facts.folder import FACTS_FOLDER
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import Metrics
+from recollect.shells.http.route import admitted
 from recollect.shells.scopes import VisibleScopes
 
 if TYPE_CHECKING:
+    from starlette.datastructures import Headers
     from starlette.types import Scope
 
+    from recollect.hosting.tokens import Token
     from recollect.reports import Status
+    from recollect.shells.hosted import HostedMemory
+    from recollect.shells.http.many import MemoriesState
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
 
+MEMORIES = "/api/memories"
+"""Where the paths of each of many memories start."""
+_MS_PER_SECOND = 1_000
 _LOG = logging.getLogger("recollect.http")
 _MAX_AGE_SECONDS = 10.0  # of the index size that /metrics reports
 _PATIENCE_SECONDS = 2.0  # how long /metrics waits for a newer one
@@ -131,3 +142,67 @@ class ServerState:
         if self._measuring is not None:
             self._measuring.cancel()
         await self.memory.close_or_exit(seconds=seconds, exit_code=1)
+
+
+class MemoryState(ServerState):
+    """The state of one request to one memory."""
+
+    memory: HostedMemory  # type: ignore[assignment]  # offers the same
+
+    def __init__(
+        self, memory: HostedMemory, token: Token, *, headers: Headers, many: MemoriesState
+    ) -> None:
+        super().__init__(
+            memory,  # type: ignore[arg-type]  # offers the same
+            scopes=token.scopes,
+            is_read_only=token.is_read_only or many.is_read_only,
+            needs_token=True,
+            metrics=many.metrics,
+        )
+        self.headers = headers
+        self.root = f"{MEMORIES}/{token.agent}"
+        self.started_at = many.started_at
+
+    def note_search(self, results: Results, *, synced: bool) -> None:
+        """Count a search, also by the class of the memory."""
+        super().note_search(results, synced=synced)
+        self.metrics.count_memory_search(
+            chunks=results.searched, seconds=results.took_ms / _MS_PER_SECOND
+        )
+
+    def note_write(self) -> None:
+        """Do nothing: what is written is in the queue of work."""
+
+    def writing_refused(self) -> RequestError:
+        """Return the error for a request that may not write."""
+        return RequestError(
+            403,
+            "read_only",
+            "This token may only read.",
+            action="Ask the operator for one that may write.",
+        )
+
+    def may_open(self, path: str) -> bool:
+        """Tell whether the whole of a document may be seen: pages of facts have many scopes."""
+        return self.scopes.names is None or not path.startswith(f"{FACTS_FOLDER}/")
+
+    def require_open(self, path: str) -> None:
+        """Refuse a page of facts to a token with scopes.
+
+        Raises:
+            RequestError: it is one.
+
+        """
+        if not self.may_open(path):
+            raise RequestError(
+                403,
+                "scope",
+                f"This token is for some scopes: it may not open the pages in {FACTS_FOLDER}.",
+                action="Use the operations on facts.",
+            )
+
+
+State = Annotated[ServerState, Depends(admitted)]
+"""The state that a request was admitted to, as a parameter of operations."""
+Hosted = Annotated[MemoryState, Depends(admitted)]
+"""The same for one of many memories."""

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
-from pydantic import ConfigDict, Field
+from fastapi import Query
+from pydantic import Field
 from starlette.responses import Response
 
-from recollect.shape import json_of
-from recollect.shells.http.errors import RequestError
+from recollect.records import dataclass
+from recollect.shape import Shape, json_of
+from recollect.shells.http.errors import Problem, RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, gauge
-from recollect.shells.http.models import Parameters, ResponseModel
+from recollect.shells.http.parameters import NoMembers, Parameters
+from recollect.shells.http.state import State
 from recollect.shells.render.index import outcome_json
-from recollect.shells.serving import STATES
+from recollect.shells.serving import WorkerState
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from recollect.reports import Status
-    from recollect.shape import Json
     from recollect.shells.http.state import ServerState
-
-WorkerState = Literal["syncing", "idle", "failing", "stopped"]
-
-
-class NoParameters(Parameters):
-    """Of an operation that takes none."""
 
 
 class StatusParameters(Parameters):
@@ -38,90 +34,75 @@ class StatusParameters(Parameters):
     )
 
 
-class HealthResponse(ResponseModel):
+@dataclass(frozen=True, slots=True)
+class Health:
     """Whether the server works."""
 
     status: Literal["ok", "degraded", "starting"]
-    version: str
     worker: WorkerState
+    version: str = __version__
 
 
-class ErrorModel(ResponseModel):
-    """What failed, and what you can do about it."""
-
-    type: str
-    message: str
-    action: str
-
-
-class WorkerModel(ResponseModel):
+@dataclass(frozen=True, slots=True)
+class WorkerStatus:
     """What the background worker does, and how its last sync ended."""
 
     state: WorkerState
-    last_report: dict[str, object] | None
-    last_error: ErrorModel | None
+    last_report: Mapping[str, object] | None
+    last_error: Problem | None
     last_sync_at: datetime | None
 
 
-class StatusResponse(ResponseModel):
-    """The output of `recollect status --json`, and the worker."""
+@dataclass(frozen=True, slots=True)
+class ServedStatus:
+    """The JSON of `recollect status`, and the worker."""
 
-    model_config = ConfigDict(extra="allow")
-
-    workspace: str
-    agent: str
-    index: dict[str, object]
-    provider: dict[str, object]
-    legs: dict[str, object]
-    stale: dict[str, object]
-    worker: WorkerModel
+    shape = Shape(merged="status")
+    status: Status
+    worker: WorkerStatus
 
 
-class SyncResponse(ResponseModel):
+@dataclass(frozen=True, slots=True)
+class SyncStarted:
     """Confirms that a sync starts."""
 
-    started: bool
+    is_started: bool = True
 
 
-async def health(state: ServerState, _: NoParameters) -> Json:
+async def health(state: State) -> Health:
     """Check whether the server works; needs no token."""
     last = state.memory.last_sync
     if last.at is None:
-        status = "starting"
-    else:
-        is_degraded = state.is_degraded or last.error or (last.report and last.report.degraded)
-        status = "degraded" if is_degraded else "ok"
-    return {"status": status, "version": __version__, "worker": state.memory.state}
+        return Health("starting", state.memory.state)
+    is_degraded = state.is_degraded or last.error or (last.report and last.report.degraded)
+    return Health("degraded" if is_degraded else "ok", state.memory.state)
 
 
-async def status(state: ServerState, given: StatusParameters) -> Json:
+async def status(state: State, given: Annotated[StatusParameters, Query()]) -> ServedStatus:
     """Show what is indexed, which provider embeds it, what is stale, and the worker."""
     run = state.memory.run if given.deep else state.memory.read
     found = await run(lambda memory: memory.status(deep=given.deep))
     last = state.memory.last_sync
-    error = last.error
     shown = json_of if state.scopes.names is None else outcome_json
-    worker = {
-        "state": state.memory.state,
-        "lastReport": shown(last.report) if last.report else None,
-        "lastError": None
-        if error is None
-        else {"type": error.kind, "message": error.message, "action": error.action},
-        "lastSyncAt": last.at.isoformat(timespec="seconds") if last.at else None,
-    }
-    return {**json_of(found), "worker": worker}
+    worker = WorkerStatus(
+        state.memory.state,
+        shown(last.report) if last.report else None,
+        Problem.of(last.error) if last.error else None,
+        last.at and last.at.replace(microsecond=0),
+    )
+    return ServedStatus(found, worker)
 
 
-async def sync(state: ServerState, _: NoParameters) -> Json:
+async def sync(state: State, _: NoMembers) -> SyncStarted:
     """Start a background sync of the index with the files."""
     if not state.memory.wake_worker():
         raise state.memory.last_sync.error or RequestError(
             503, "stopping", "The server is stopping.", action="Try again when it is back."
         )
-    return {"started": True}
+    return SyncStarted()
 
 
-async def metrics(state: ServerState, _: NoParameters) -> Response:
+async def metrics(state: State) -> Response:
     """Return counters in Prometheus' text format."""
     lines = [*state.metrics.lines(), *_gauges(state, await state.index_size())]
     return Response("\n".join([*lines, ""]), headers={"Content-Type": MEDIA_TYPE})
@@ -150,6 +131,6 @@ def _gauges(state: ServerState, size: Status | None) -> Iterator[str]:
     yield from gauge(
         "recollect_worker_state",
         "What the worker is doing.",
-        {(("state", each),): int(each == state.memory.state) for each in STATES},
+        {(("state", each),): int(each == state.memory.state) for each in get_args(WorkerState)},
     )
     yield from gauge("recollect_build_info", "The version.", {(("version", __version__),): 1})

@@ -14,22 +14,23 @@ from datetime import date, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.errors import NotFoundError
 from recollect.records import dataclass
-from recollect.shells.http.models import Day, Question, SourceName, must_be
-from recollect.shells.render import vector_stores as render_openai
-from recollect.types import SearchRequest
+from recollect.shells.http.parameters import BodyParameters, Day, Question, must_be
+from recollect.shells.http.state import State
+from recollect.types import HEADING_SEPARATOR, SearchRequest
 
 if TYPE_CHECKING:
-    from recollect.shape import Json
     from recollect.shells.http.state import ServerState
     from recollect.types import Hit, Results
 
 _DEFAULT_ID = "default"
 _MAX_QUERIES = 10
 _MAX_CHARS = 1000
+_ATTRIBUTE_CHARS = 512  # the API's limit
 _ONE_DAY = timedelta(days=1)
 _GLOB_SIGNS = re.compile(r"([*?\[])")
 
@@ -53,7 +54,7 @@ class SourceFilter(OpenAiModel):
 
     type: Literal["eq"]
     key: Literal["source"]
-    value: SourceName
+    value: Literal["memory", "sessions", "facts"]
 
 
 class DateFilter(OpenAiModel):
@@ -78,19 +79,21 @@ class RankingOptions(OpenAiModel):
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
-class StoreParameters(OpenAiModel):
-    """Parameters of the operations on one vector store."""
-
-    vector_store_id: str = Field(
+StoreId = Annotated[
+    str,
+    Path(
         min_length=1,
         max_length=200,
         pattern="^[^/]+$",
         description="The id of the agent, or `default`.",
-    )
+    ),
+]
 
 
-class StoreSearchParameters(StoreParameters):
+class StoreSearchParameters(BodyParameters):
     """Parameters of POST /v1/vector_stores/{vector_store_id}/search."""
+
+    model_config = ConfigDict(alias_generator=None)
 
     query: Annotated[
         Question | Annotated[list[Question], Field(min_length=1, max_length=_MAX_QUERIES)],
@@ -149,32 +152,32 @@ class StoreResponse(OpenAiModel):
     """A vector store."""
 
     id: str
-    object: Literal["vector_store"]
+    object: Literal["vector_store"] = "vector_store"
     created_at: int
     last_active_at: int
     name: str
     usage_bytes: int
     file_counts: FileCountsModel
     status: Literal["completed", "in_progress"]
-    metadata: dict[str, str]
-    expires_after: None
-    expires_at: None
+    metadata: dict[str, str] = {}
+    expires_after: None = None
+    expires_at: None = None
 
 
 class StoreListResponse(OpenAiModel):
     """The vector stores."""
 
-    object: Literal["list"]
+    object: Literal["list"] = "list"
     data: list[StoreResponse]
     first_id: str | None
     last_id: str | None
-    has_more: bool
+    has_more: bool = False
 
 
 class TextContentModel(OpenAiModel):
     """The text of a result."""
 
-    type: Literal["text"]
+    type: Literal["text"] = "text"
     text: str
 
 
@@ -184,18 +187,18 @@ class StoreResultModel(OpenAiModel):
     file_id: str
     filename: str
     score: float
-    attributes: dict[str, str | float | bool]
+    attributes: dict[str, str | int | float | bool]
     content: list[TextContentModel]
 
 
 class StoreSearchResponse(OpenAiModel):
     """The results of a search."""
 
-    object: Literal["vector_store.search_results.page"]
+    object: Literal["vector_store.search_results.page"] = "vector_store.search_results.page"
     search_query: list[str]
     data: list[StoreResultModel]
-    has_more: bool
-    next_page: str | None
+    has_more: bool = False
+    next_page: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +214,11 @@ class FilterBounds:
     """The filters contradict each other, so nothing passes them."""
 
 
-async def search_vector_store(state: ServerState, given: StoreSearchParameters) -> Json:
+async def search_vector_store(
+    state: State, vector_store_id: StoreId, given: StoreSearchParameters
+) -> StoreSearchResponse:
     """Search the vector store; of several questions, return the best results of all."""
-    await _check_id(state, given)
+    await _check_id(state, vector_store_id)
     questions = [given.query] if isinstance(given.query, str) else given.query
     bounds = _bounds(given.filters)
     best: dict[str, Hit] = {}
@@ -223,13 +228,32 @@ async def search_vector_store(state: ServerState, given: StoreSearchParameters) 
             if known is None or known.score < hit.score:
                 best[hit.citation] = hit
     ranked = sorted(best.values(), key=lambda hit: (-hit.score, hit.path, hit.start_line))
-    return {
-        "object": "vector_store.search_results.page",
-        "search_query": questions,
-        "data": [render_openai.found_json(hit) for hit in ranked[: given.max_num_results]],
-        "has_more": False,
-        "next_page": None,
+    found = [_found(hit) for hit in ranked[: given.max_num_results]]
+    return StoreSearchResponse(search_query=questions, data=found)
+
+
+def _found(hit: Hit) -> StoreResultModel:
+    """Return the whole chunk of a hit and its location."""
+    attributes: dict[str, str | int | float | bool] = {
+        "path": hit.path[:_ATTRIBUTE_CHARS],
+        "source": hit.source.value,
+        "startLine": hit.start_line,
+        "endLine": hit.end_line,
+        "citation": hit.citation[:_ATTRIBUTE_CHARS],
+        "heading": HEADING_SEPARATOR.join(hit.heading)[:_ATTRIBUTE_CHARS],
     }
+    if hit.date:
+        attributes["date"] = hit.date.isoformat()
+    if hit.also_in:
+        others = ", ".join(each.citation for each in hit.also_in)
+        attributes["alsoIn"] = others[:_ATTRIBUTE_CHARS]
+    return StoreResultModel(
+        file_id=hit.path,
+        filename=hit.path,
+        score=round(hit.score, 4),
+        attributes=attributes,
+        content=[TextContentModel(text=hit.text or hit.snippet)],
+    )
 
 
 async def _search(
@@ -256,40 +280,48 @@ async def _search(
     return results
 
 
-async def list_vector_stores(state: ServerState, given: StoreListParameters) -> Json:
+async def list_vector_stores(
+    state: State, given: Annotated[StoreListParameters, Query()]
+) -> StoreListResponse:
     """List the one vector store."""
     is_past_it = given.after is not None or given.before is not None
     stores = [] if is_past_it else [await _store(state)]
-    store_id = stores[0]["id"] if stores else None
-    return {
-        "object": "list",
-        "data": stores,
-        "first_id": store_id,
-        "last_id": store_id,
-        "has_more": False,
-    }
+    store_id = stores[0].id if stores else None
+    return StoreListResponse(data=stores, first_id=store_id, last_id=store_id)
 
 
-async def retrieve_vector_store(state: ServerState, given: StoreParameters) -> Json:
+async def retrieve_vector_store(state: State, vector_store_id: StoreId) -> StoreResponse:
     """Retrieve the vector store."""
-    await _check_id(state, given)
+    await _check_id(state, vector_store_id)
     return await _store(state)
 
 
-async def _store(state: ServerState) -> Json:
+async def _store(state: ServerState) -> StoreResponse:
     status = await state.memory.read(lambda memory: memory.status())
     synced_at = state.memory.last_sync.at
-    return render_openai.vector_store_json(
-        status,
+    documents, stale = status.index.documents, status.stale
+    waiting, failed = len(stale.changed), len(stale.failed)
+    return StoreResponse(
+        id=status.agent,
+        # An index does not record when it was made: the server's start has to do.
         created_at=int(state.started_at.timestamp()),
-        active_at=int((synced_at or state.started_at).timestamp()),
-        is_behind=synced_at is None or status.stale.is_stale,
+        last_active_at=int((synced_at or state.started_at).timestamp()),
+        name=status.agent,
+        usage_bytes=status.index.size_bytes,
+        file_counts=FileCountsModel(
+            in_progress=waiting,
+            completed=documents,
+            failed=failed,
+            cancelled=0,
+            total=documents + waiting + failed,
+        ),
+        status="in_progress" if synced_at is None or stale.is_stale else "completed",
     )
 
 
-async def _check_id(state: ServerState, given: StoreParameters) -> None:
+async def _check_id(state: ServerState, vector_store_id: str) -> None:
     agent = await state.memory.read(lambda memory: memory.agent)
-    if given.vector_store_id not in {_DEFAULT_ID, agent}:
+    if vector_store_id not in {_DEFAULT_ID, agent}:
         raise NotFoundError(
             "There is no such vector store here.", action=f"Use {agent} or {_DEFAULT_ID}."
         )

@@ -9,11 +9,12 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError
-from recollect.shells.http.app import ROUTE
 from recollect.shells.http.bodies import with_whole_bodies
 from recollect.shells.http.errors import error_response, unknown_method
 from recollect.shells.http.listen import ServerLimits
-from recollect.shells.http.many import ROOT, MemoryState
+from recollect.shells.http.many import ROOT
+from recollect.shells.http.route import ROUTE
+from recollect.shells.http.state import MemoryState
 from recollect.shells.mcp.http import PATH, stateless_app
 from recollect.shells.mcp.options import hosted_instructions
 from recollect.shells.mcp.server import CALL_SECONDS, McpMemory, server_of

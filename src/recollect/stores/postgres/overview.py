@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.reports import Amount, DaySummary, Documents
+from recollect.reports import Amount, Amounts, DaySummary, Documents
 from recollect.stores.base import ChunkPlace, StoreOverview
 from recollect.stores.postgres.adapt import original
 from recollect.stores.postgres.connect import run
@@ -96,7 +96,7 @@ class PostgresOverview(TenantTables, StoreOverview):
         found: dict[object, dict[str, Amount]] = {}
         for day, source, documents, chunks in rows:
             found.setdefault(day, {})[source] = Amount(documents, chunks)
-        return tuple(DaySummary(day, by_source) for day, by_source in found.items())  # type: ignore[arg-type]
+        return tuple(DaySummary(day, Amounts(by_source)) for day, by_source in found.items())  # type: ignore[arg-type]
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         with self._session.reading() as connection:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.reports import Amount, DaySummary, Documents
+from recollect.reports import Amount, Amounts, DaySummary, Documents
 from recollect.stores.base import ChunkPlace, StoreOverview
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.filters import Filter
@@ -114,7 +114,9 @@ class SqliteOverview(SqliteFile, StoreOverview):
             rows = connection.execute(_DAYS.format(condition=condition), bindings)
             for day, source, documents, chunks in rows:
                 found.setdefault(day, {})[source] = Amount(documents, chunks)
-            return tuple(DaySummary(day_of(day), by_source) for day, by_source in found.items())
+            return tuple(
+                DaySummary(day_of(day), Amounts(by_source)) for day, by_source in found.items()
+            )
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         condition, bindings = scope_sql(scope)

@@ -1,7 +1,6 @@
-"""Requests and responses as pydantic models, which also make the OpenAPI description.
+"""The parameters of requests: their types, how they are read, and what is said of a wrong one.
 
-Parameters are validated by their model. Responses are only described by theirs: our own code
-renders them, and validating them would cost more than rendering them.
+Values are strict: what the description does not allow is refused, and nothing is guessed.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 import re
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pydantic import (
     BaseModel,
@@ -23,7 +22,6 @@ from pydantic import (
     WrapValidator,
 )
 from pydantic.alias_generators import to_camel
-from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticCustomError
 
 from recollect.shells.http.errors import ParameterError
@@ -33,20 +31,17 @@ from recollect.types import MAX_QUERY_CHARS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pydantic import ValidatorFunctionWrapHandler
-    from pydantic_core import ErrorDetails
-    from pydantic_core.core_schema import WithDefaultSchema
+    from pydantic import GetJsonSchemaHandler, ValidatorFunctionWrapHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema, ErrorDetails
 
     from recollect.shape import Json
-
-A = TypeVar("A", bound=BaseModel)
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][+-]?[0-9]{1,3})?")
 _SHOWN_CHARS = 60  # of an invalid value in an error message
 _EXPECTED = "expected"
-SOMETIMES: Any = Field(default=None)
-"""Marks a member of a response that is left out if it does not apply."""
+_NULL = {"type": "null"}
 
 
 class Parameters(BaseModel):
@@ -55,26 +50,31 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=to_camel)
 
 
-class ResponseModel(BaseModel):
-    """Describes a JSON object of a response."""
+class BodyParameters(Parameters):
+    """The members of a JSON body, which may be null if they may be left out."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema, with null for what may be left out."""
+        schema = handler.resolve_ref_schema(handler(core))
+        required = schema.get("required", ())
+        schema["properties"] = {
+            name: each if name in required or "anyOf" in each else _nullable(each)
+            for name, each in schema.get("properties", {}).items()
+        }
+        return schema
 
 
-class Schema(GenerateJsonSchema):
-    """JSON Schema without generated titles and without empty defaults."""
+def _nullable(schema: Json) -> Json:
+    outer = {name: schema[name] for name in ("description", "default") if name in schema}
+    inner = {name: value for name, value in schema.items() if name not in outer}
+    return {"anyOf": [inner, _NULL], **outer}
 
-    def field_title_should_be_set(self, schema: object) -> bool:
-        """Return False: the name of a field says what its title would."""
-        del schema
-        return False
 
-    def default_schema(self, schema: WithDefaultSchema) -> dict[str, object]:
-        """Return the schema of a field that has a default."""
-        described: dict[str, object] = super().default_schema(schema)
-        if described.get("default") in (None, []):
-            described.pop("default", None)
-        return described
+class NoMembers(BodyParameters):
+    """An empty JSON object: a page of another site cannot send one."""
 
 
 def must_be(text: str) -> WrapValidator:
@@ -128,91 +128,37 @@ ScopeName = Annotated[
     ),
     must_be("global, user:NAME, agent:NAME or session:NAME"),
 ]
-SourceName = Literal["memory", "sessions", "facts"]
 SourceOrAll = Literal["memory", "sessions", "facts", "all"]
 
 
-class ReasonModel(ResponseModel):
-    """Why something was not done, and what you can do about it."""
-
-    reason: str
-    action: str
-
-
-class DegradedModel(ResponseModel):
-    """The legs that did not run or were incomplete."""
-
-    legs: dict[str, ReasonModel]
-
-
-def read_parameters(
-    model: type[A],
-    *,
-    path: Mapping[str, str],
-    query: Iterable[tuple[str, str]],
-    body: bytes | None,
-) -> A:
-    """Return the parameters of a request.
-
-    Args:
-        model: of the operation.
-        path: the parameters in the path.
-        query: the parameters in the query, in the order they were sent.
-        body: a JSON object; None if the operation takes no body.
-
-    Raises:
-        ParameterError: a parameter is unknown, missing, sent twice or invalid.
-
-    """
-    properties = {name: schema for name, schema in properties_of(model).items() if name not in path}
-    if body is None:
-        sent = _read_query(query, properties)
-    else:
-        _read_query(query, {})
-        sent = _read_body(body, properties)
-    try:
-        return model.model_validate({**sent, **path})
-    except ValidationError as error:
-        raise _invalid(error.errors(include_url=False)[0], model) from None
-    except UnicodeEncodeError:  # of a choice: pydantic checks only plain texts itself
-        name = next(name for name, value in sent.items() if not _is_unicode(value))
-        raise ParameterError(
-            f"{name} must be valid Unicode, not {_shown(sent[name])}.", param=name
-        ) from None
-
-
 @cache
-def properties_of(model: type[BaseModel]) -> Mapping[str, Json]:
+def schemas_of(model: type[BaseModel]) -> Mapping[str, Json]:
     """Return the JSON schemas of a model's fields, by their names in a request."""
-    schema = model.model_json_schema(schema_generator=Schema)
-    resolved = _resolved(schema.get("properties", {}), schema.get("$defs", {}))
-    return {name: _without_null(each) for name, each in cast("dict[str, Json]", resolved).items()}
-
-
-def _resolved(node: object, definitions: Mapping[str, Json]) -> object:
-    """Return a schema with the definitions in the place of the references to them."""
-    if isinstance(node, list):
-        return [_resolved(each, definitions) for each in node]
-    if not isinstance(node, dict):
-        return node
-    if "$ref" in node:
-        definition = definitions[node["$ref"].rpartition("/")[2]]
-        node = {**definition, **{name: node[name] for name in node if name != "$ref"}}
-    return {name: _resolved(each, definitions) for name, each in node.items()}
+    schema = model.model_json_schema()
+    properties = {name: _without_null(each) for name, each in schema.get("properties", {}).items()}
+    for name, each in properties.items():
+        if reference := cast("Json", each.get("items", {})).get("$ref"):
+            definition = schema["$defs"][str(reference).rpartition("/")[2]]
+            properties[name] = {**each, "items": definition}
+    return properties
 
 
 def _without_null(schema: Json) -> Json:
     """Return the schema of an optional field without null: a field is left out instead."""
-    if "anyOf" not in schema:
-        return schema
-    kinds = [each for each in cast("list[Json]", schema["anyOf"]) if each != {"type": "null"}]
+    kinds = [each for each in cast("list[Json]", schema.get("anyOf", ())) if each != _NULL]
     rest = {name: schema[name] for name in schema if name != "anyOf"}
-    return {**kinds[0], **rest} if len(kinds) == 1 else {"anyOf": kinds, **rest}
+    return {**kinds[0], **rest} if len(kinds) == 1 else schema
 
 
-def _read_query(
+def read_query(
     query: Iterable[tuple[str, str]], properties: Mapping[str, Json]
-) -> dict[str, object]:
+) -> list[tuple[str, object]]:
+    """Return the parameters in a query, each as the JSON value that its text stands for.
+
+    Raises:
+        ParameterError: one is unknown, or sent twice.
+
+    """
     sent: dict[str, list[object]] = {}
     for name, text in query:
         if name not in properties:
@@ -222,10 +168,7 @@ def _read_query(
     for name, values in sent.items():
         if len(values) > 1 and properties[name].get("type") != "array":
             raise ParameterError(f"{name} is given {len(values)} times.", param=name)
-    return {
-        name: values if properties[name].get("type") == "array" else values[0]
-        for name, values in sent.items()
-    }
+    return [(name, each) for name, values in sent.items() for each in values]
 
 
 def _read_text(text: str, schema: Json) -> object:
@@ -240,7 +183,13 @@ def _read_text(text: str, schema: Json) -> object:
     return text
 
 
-def _read_body(body: bytes, properties: Mapping[str, Json]) -> dict[str, object]:
+def read_members(body: bytes, properties: Mapping[str, Json]) -> dict[str, object]:
+    """Return the members of a JSON object; one that is null counts as left out.
+
+    Raises:
+        ParameterError: it is not a JSON object, or has an unknown member.
+
+    """
     try:
         sent = json.loads(body, parse_float=_read_float, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -275,10 +224,11 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(name)  # NaN and Infinity are not JSON
 
 
-def _invalid(error: ErrorDetails, model: type[BaseModel]) -> ParameterError:
-    name = str(error["loc"][0])
-    schema = properties_of(model)[name]
-    if error["type"] == "missing":
+def invalid(error: ErrorDetails, properties: Mapping[str, Json]) -> ParameterError:
+    """Return what is wrong with a parameter."""
+    _, name, *inner = map(str, error["loc"])
+    schema = properties[name]
+    if error["type"] == "missing" and not inner:
         action = f"Give {name}: {schema.get('description')}"
         return ParameterError(f"{name} is missing.", param=name, action=action)
     if error["type"] == _EXPECTED:
@@ -286,9 +236,14 @@ def _invalid(error: ErrorDetails, model: type[BaseModel]) -> ParameterError:
     elif error["type"] == "string_unicode":
         wanted = "valid Unicode"
     else:
-        is_member = len(error["loc"]) > 1
-        wanted = _expected(cast("Json", schema["items"]) if is_member else schema)
+        wanted = _expected(cast("Json", schema["items"]) if inner else schema)
     return ParameterError(f"{name} must be {wanted}, not {_shown(error['input'])}.", param=name)
+
+
+def not_unicode(sent: Mapping[str, object]) -> ParameterError:
+    """Return that a choice is not valid Unicode: pydantic checks only plain texts itself."""
+    name = next(name for name, value in sent.items() if not _is_unicode(value))
+    return ParameterError(f"{name} must be valid Unicode, not {_shown(sent[name])}.", param=name)
 
 
 def _expected(schema: Json) -> str:

@@ -1,0 +1,353 @@
+"""One operation of a server as a route of FastAPI, within the limits of the server.
+
+FastAPI matches the path, checks the parameters and describes them. A request whose client
+disconnects is not waited for: work that has not started in the memory's thread is never done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
+
+from fastapi import Depends, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, TypeAdapter
+from starlette.datastructures import ImmutableMultiDict
+from starlette.responses import JSONResponse, Response
+
+from recollect.errors import RecollectError
+from recollect.records import dataclass
+from recollect.shape import as_json
+from recollect.shells.http.bodies import DisconnectedError, read_body
+from recollect.shells.http.errors import (
+    OPENAI_PREFIX,
+    STATUS_MEANINGS,
+    ErrorBody,
+    JsonResponse,
+    OpenAiErrorBody,
+    ParameterError,
+    RequestError,
+    error_response,
+    internal_error,
+)
+from recollect.shells.http.parameters import (
+    invalid,
+    not_unicode,
+    read_members,
+    read_query,
+    schemas_of,
+)
+from recollect.shells.http.schema import model_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+
+    from starlette.types import Receive, Scope, Send
+
+    from recollect.shape import Json
+    from recollect.shells.http.listen import ServerLimits
+    from recollect.shells.http.metrics import Metrics
+
+_LOG = logging.getLogger("recollect.http")
+ROUTE = "recollect.route"
+"""Where a request's scope holds the path of its operation, for /metrics."""
+AGENT = "agent"
+"""The parameter of a path that names one of many memories."""
+BEARER = "bearer"
+_STATE = "recollect.state"
+_EVERY_ERROR = (400, 403, 405, 414, 503)
+_BODY_ERRORS = (408, 413, 415)
+
+
+class Admitted(Protocol):
+    """The state that answers a request; its operation knows which kind it is."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Return whether operations that write are refused."""
+
+    def writing_refused(self) -> RequestError:
+        """Return the error for those."""
+
+
+class Admission(Protocol):
+    """Decides which state answers a request."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """Return the counters of the server."""
+
+    @property
+    def needs_token(self) -> bool:
+        """Return whether requests need a token, for the description."""
+
+    @property
+    def admits(self) -> tuple[str, ...]:
+        """Return how the paths start whose tokens `admit` checks, and not the guard."""
+
+    async def admit(self, scope: Scope) -> Admitted:
+        """Return the state that answers a request.
+
+        Raises:
+            RecollectError: the client may not ask this.
+
+        """
+
+    def shown(self, error: RecollectError) -> RecollectError:
+        """Return an error as clients may see it."""
+
+
+async def admitted(request: Request) -> Any:  # noqa: ANN401 - the operation knows
+    """Return the state that a request was admitted to."""
+    return request.scope[_STATE]
+
+
+async def _named_agent(
+    agent: Annotated[str, Path(max_length=64, description="The id of the memory.")],
+) -> None:
+    """Describe the parameter; `admit` reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What one method does at one path."""
+
+    method: str
+    path: str
+    run: Callable[..., Awaitable[object]]
+    """Its parameters are those of the operation. Its name is the operationId, the first line of its
+    docstring the summary. It returns a record, a model or a response."""
+    returns: type | None
+    """The record that describes the JSON; None for text."""
+    media_type: str = "application/json"
+    status: int = 200
+    errors: tuple[int, ...] = ()
+    """Statuses of errors that not all operations have."""
+    writes: bool = False
+    """Refused by a read-only server."""
+    is_public: bool = False
+    """Needs no token, and is not counted among the requests in progress."""
+    body_bytes: int | None = None
+    """How large its body may be; None for the server's limit."""
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a sentence."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+    @property
+    def takes_body(self) -> bool:
+        """Whether it takes a JSON body, even if only an empty object."""
+        return self.method in {"POST", "PUT"}
+
+    async def answer(self, **given: object) -> Response:
+        """Return the response to checked parameters."""
+        found = await self.run(**given)
+        if isinstance(found, Response):
+            return found
+        body = found.model_dump(mode="json") if isinstance(found, BaseModel) else as_json(found)
+        return JsonResponse(body, status=self.status)
+
+    def responses(self, *, needs_token: bool) -> dict[int | str, dict[str, Any]]:
+        """Return the description of its errors."""
+        statuses = {*_EVERY_ERROR, *self.errors}
+        if not self.is_public:
+            statuses.update((401, 429, 500) if needs_token else (429, 500))
+        if self.takes_body:
+            statuses.update(_BODY_ERRORS)
+        error = model_of(OpenAiErrorBody if self.path.startswith(OPENAI_PREFIX) else ErrorBody)
+        reference = {"schema": {"$ref": f"#/components/schemas/{error.__name__}"}}
+        content = {"content": {"application/json": reference}}
+        body: dict[str, Any] = content if self.returns is None else {"model": error}
+        return {
+            status: {"description": STATUS_MEANINGS[status], **body} for status in sorted(statuses)
+        }
+
+
+class OperationRoute(APIRoute):
+    """An operation: admits requests, reads them whole, and answers them in time."""
+
+    def __init__(self, operation: Operation, *, server: Admission, limits: ServerLimits) -> None:
+        """Describe the operation to FastAPI."""
+        self.operation = operation
+        self._server = server
+        self._limits = limits
+        needs_token = server.needs_token and not operation.is_public
+
+        @wraps(operation.run)
+        async def answer(**given: object) -> Response:
+            return await operation.answer(**given)
+
+        kind = JSONResponse if operation.returns else Response
+        super().__init__(
+            operation.path.replace("{path}", "{path:path}"),
+            answer,
+            methods=[operation.method],
+            response_model=model_of(operation.returns) if operation.returns else None,
+            response_class=type("Answer", (kind,), {"media_type": operation.media_type}),
+            status_code=operation.status,
+            operation_id=operation.run.__name__,
+            summary=operation.summary,
+            response_description=operation.summary,
+            responses=operation.responses(needs_token=server.needs_token),
+            dependencies=[Depends(_named_agent)] if f"{{{AGENT}}}" in operation.path else None,
+            openapi_extra={"security": [{BEARER: []}]} if needs_token else None,
+        )
+        fields = [*self.dependant.query_params, *filter(None, [self.body_field])]
+        self.models = [cast("type[BaseModel]", each.field_info.annotation) for each in fields]
+        """Models of the query or the body, if there are any."""
+        self.parameters = {name: each for m in self.models for name, each in schemas_of(m).items()}
+        """JSON schemas of their members."""
+
+    @property
+    def path_parameters(self) -> Mapping[str, Json]:
+        """The JSON schemas of the parameters in the path."""
+        return {
+            field.alias: _json_schema(Annotated[field.field_info.annotation, field.field_info])
+            for field in self.dependant.path_params
+        }
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the function that answers a request."""
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            path = request.scope["path"]
+            request.scope[ROUTE] = self.operation.path
+            try:
+                return await self._respond(handle, request)
+            except RecollectError as error:
+                return error_response(self._server.shown(error), path=path)
+            except DisconnectedError:
+                self._server.metrics.abandoned += 1
+                return _NoResponse()
+            except Exception:  # noqa: BLE001 - a bug is logged, and its details stay here
+                _LOG.exception("%s %s failed.", self.operation.method, self.operation.path)
+                return error_response(internal_error(), path=path)
+
+        return answer
+
+    async def _respond(
+        self, handle: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
+    ) -> Response:
+        state = await self._server.admit(request.scope)
+        request.scope[_STATE] = state
+        # A client that is slow to send its body takes no place from the others.
+        whole = await self._read(state, request)
+        try:
+            with contextlib.nullcontext() if self.operation.is_public else self._in_progress():
+                return await self._in_time(handle(whole), request.receive)
+        except RequestValidationError as error:
+            properties = {**self.parameters, **self.path_parameters}
+            raise invalid(error.errors()[0], properties) from None
+        except UnicodeEncodeError:
+            raise not_unicode(whole.members) from None
+
+    async def _read(self, state: Admitted, request: Request) -> _WholeRequest:
+        operation = self.operation
+        media_type = request.headers.get("content-type", "").partition(";")[0]
+        if operation.takes_body and media_type.strip().lower() != "application/json":
+            raise RequestError(
+                415,
+                "media",
+                "The body must be JSON.",
+                action="Send it with `Content-Type: application/json`.",
+            )
+        if operation.writes and state.is_read_only:
+            raise state.writing_refused()
+        most_bytes = operation.body_bytes or self._limits.body_bytes
+        body = await read_body(request.receive, limits=replace(self._limits, body_bytes=most_bytes))
+        if body and not operation.takes_body:
+            raise ParameterError("This operation takes no body.", param=None)
+        known = {} if operation.takes_body else self.parameters
+        query = read_query(request.query_params.multi_items(), known)
+        members = read_members(body, self.parameters) if operation.takes_body else {}
+        return _WholeRequest(request, query, members)
+
+    @contextlib.contextmanager
+    def _in_progress(self) -> Iterator[None]:
+        metrics = self._server.metrics
+        if metrics.in_progress >= self._limits.requests:
+            raise RequestError(
+                429,
+                "busy",
+                "Too many requests are in progress.",
+                action="Try again in a second.",
+                headers={"Retry-After": "1"},
+            )
+        metrics.in_progress += 1
+        try:
+            yield
+        finally:
+            metrics.in_progress -= 1
+
+    async def _in_time(self, work: Coroutine[Any, Any, Response], receive: Receive) -> Response:
+        seconds = self._limits.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await _unless_disconnected(work, receive)
+        except TimeoutError:
+            raise RequestError(
+                503,
+                "time",
+                f"It took more than {seconds:g} seconds.",
+                action="Try again later: work such as the first indexing continues.",
+                headers={"Retry-After": "5"},
+            ) from None
+
+
+def _json_schema(kind: Any) -> Json:  # noqa: ANN401 - any type
+    return TypeAdapter(kind).json_schema()
+
+
+class _WholeRequest(Request):
+    """A request that was read to its end: its parameters are JSON values."""
+
+    def __init__(
+        self, request: Request, query: list[tuple[str, object]], members: dict[str, object]
+    ) -> None:
+        super().__init__(request.scope, request.receive)
+        self._query = query
+        self.members = members
+
+    @property
+    def query_params(self) -> ImmutableMultiDict[str, Any]:  # type: ignore[override]  # read
+        return ImmutableMultiDict(self._query)
+
+    async def body(self) -> bytes:
+        return b"{}"  # whatever is not empty
+
+    async def json(self) -> object:
+        return self.members
+
+
+class _NoResponse(Response):
+    """Sends nothing: the client is gone."""
+
+    async def __call__(self, _scope: Scope, _receive: Receive, _send: Send) -> None:
+        """Do nothing."""
+
+
+async def _unless_disconnected(work: Coroutine[Any, Any, Response], receive: Receive) -> Response:
+    """Return the response, or cancel the work when the client disconnects."""
+    working = asyncio.ensure_future(work)
+    listening = asyncio.ensure_future(_disconnect(receive))
+    try:
+        await asyncio.wait([working, listening], return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise DisconnectedError
+        return await working
+    finally:
+        for task in (working, listening):
+            task.cancel()
+        await asyncio.gather(working, listening, return_exceptions=True)
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
