@@ -21,7 +21,6 @@ KNOWN = (
     {"providers.remote.batch", "providers.remote.provider"},
     {"providers.remote.retry", "providers.remote.server"},
     {"sessions.find", "sessions.header", "sessions.read"},
-    {"shells.http.documents", "shells.http.many"},
     {"shells.mcp.conversation", "shells.mcp.stdio"},
 )
 """Cycles that exist. None may be added; remove a row together with its cycle."""

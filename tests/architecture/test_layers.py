@@ -111,7 +111,7 @@ def test_names_say_something() -> None:
         if set(name.lower().split("_")) & BANNED
     }
 
-    assert set() == vague
+    assert {("shells/http/route.py", "get_route_handler")} == vague  # FastAPI calls it so
 
 
 def test_shells_know_only_the_facade_and_the_records() -> None:

@@ -71,7 +71,7 @@ STATUS_MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ErrorReport:
     """What failed, and what you can do about it."""
 
     type: str
@@ -79,7 +79,7 @@ class Problem:
     action: str
 
     @classmethod
-    def of(cls, error: RecollectError) -> Problem:
+    def of(cls, error: RecollectError) -> ErrorReport:
         """Return an error as clients see it."""
         return cls(error.kind, error.message, error.action)
 
@@ -88,7 +88,7 @@ class Problem:
 class ErrorBody:
     """An error, as the command line's --json prints it."""
 
-    error: Problem
+    error: ErrorReport
     ok: Literal[False] = False
 
 
@@ -165,7 +165,7 @@ def error_response(error: RecollectError, *, path: str) -> Response:
     if path.startswith(OPENAI_PREFIX):
         body: object = _openai_body(error, status=status)
     else:
-        body = ErrorBody(Problem.of(error))
+        body = ErrorBody(ErrorReport.of(error))
     return JsonResponse(as_json(body), status=status, headers=headers)
 
 

@@ -76,7 +76,6 @@ class MemoriesState:
         self.is_read_only = is_read_only
         self.metrics = Metrics()
         self.threads = HostThreads()
-        self.started_at = datetime.now(tz=UTC)
         self._rates = RequestRates(host.config.limits.requests_per_minute)
         self._looking: asyncio.Future[int | str] | None = None
         self._faults: set[str] = set()
@@ -103,7 +102,9 @@ class MemoriesState:
             )
         self._rates.count(agent)
         memory = HostedMemory(self.host, agent, threads=self.threads, scopes=token.scopes)
-        return MemoryState(memory, token, headers=headers, many=self)
+        return MemoryState(
+            memory, token, headers=headers, is_read_only=self.is_read_only, metrics=self.metrics
+        )
 
     async def _token(self, headers: Headers) -> Token:
         sent = headers.getlist("authorization")

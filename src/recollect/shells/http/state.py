@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from recollect.hosting.tokens import Token
     from recollect.reports import Status
     from recollect.shells.hosted import HostedMemory
-    from recollect.shells.http.many import MemoriesState
     from recollect.shells.serving import ServedMemory
     from recollect.types import Results
 
@@ -65,8 +64,8 @@ class ServerState:
         self.is_read_only = is_read_only
         self.needs_token = needs_token
         self.program = program
-        self.started_at = datetime.now(tz=UTC)
         self.metrics = metrics or Metrics()
+        self.started_at = self.metrics.started_at
         self.root = "/api"
         """Where the paths of its operations start."""
         self.is_degraded = False
@@ -150,18 +149,23 @@ class MemoryState(ServerState):
     memory: HostedMemory  # type: ignore[assignment]  # offers the same
 
     def __init__(
-        self, memory: HostedMemory, token: Token, *, headers: Headers, many: MemoriesState
+        self,
+        memory: HostedMemory,
+        token: Token,
+        *,
+        headers: Headers,
+        is_read_only: bool,
+        metrics: Metrics,
     ) -> None:
         super().__init__(
             memory,  # type: ignore[arg-type]  # offers the same
             scopes=token.scopes,
-            is_read_only=token.is_read_only or many.is_read_only,
+            is_read_only=token.is_read_only or is_read_only,
             needs_token=True,
-            metrics=many.metrics,
+            metrics=metrics,
         )
         self.headers = headers
         self.root = f"{MEMORIES}/{token.agent}"
-        self.started_at = many.started_at
 
     def note_search(self, results: Results, *, synced: bool) -> None:
         """Count a search, also by the class of the memory."""

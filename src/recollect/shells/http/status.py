@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from recollect.records import dataclass
 from recollect.shape import Shape, json_of
-from recollect.shells.http.errors import Problem, RequestError
+from recollect.shells.http.errors import ErrorReport, RequestError
 from recollect.shells.http.metrics import MEDIA_TYPE, gauge
 from recollect.shells.http.parameters import NoMembers, Parameters
 from recollect.shells.http.state import State
@@ -49,7 +49,7 @@ class WorkerStatus:
 
     state: WorkerState
     last_report: Mapping[str, object] | None
-    last_error: Problem | None
+    last_error: ErrorReport | None
     last_sync_at: datetime | None
 
 
@@ -87,7 +87,7 @@ async def status(state: State, given: Annotated[StatusParameters, Query()]) -> S
     worker = WorkerStatus(
         state.memory.state,
         shown(last.report) if last.report else None,
-        Problem.of(last.error) if last.error else None,
+        ErrorReport.of(last.error) if last.error else None,
         last.at and last.at.replace(microsecond=0),
     )
     return ServedStatus(found, worker)
