@@ -14,7 +14,13 @@ _, TREE, *_ = re.findall(r"^```\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTA
 
 
 def test_every_file_that_is_named_exists() -> None:
-    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.py)\b", PAGE))
+    decisions = sorted((PACKAGE.parent.parent / "docs" / "decisions").glob("*.md"))
+    texts = [PAGE, *(page.read_text(encoding="utf-8") for page in decisions)]
+    named = {
+        name
+        for text in texts
+        for name in re.findall(r"`((?!tests/|bench/|src/)[a-z_]+(?:/[a-z_]+)*\.py)\b", text)
+    }
 
     assert len(named) > 10
     assert set() == {name for name in named if not (PACKAGE / name).is_file()}

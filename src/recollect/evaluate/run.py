@@ -36,7 +36,7 @@ class Variant:
 
     name: str
     fusion: str | None = None
-    """None, here and below, is the current setting."""
+    """Fusion to use; None, here and below, is the current setting."""
     legs: tuple[Leg, ...] = tuple(Leg)
     vector_weight: float | None = None
     """The text weight is 1 minus this."""
@@ -53,9 +53,9 @@ class CaseAnswer:
     mode: Mode
     confident: bool
     ranks: tuple[int | None, ...]
-    """For each expected place the rank of the first hit that overlaps it."""
+    """Rank of the first hit that overlaps each expected place."""
     marks: Marks | None
-    """None for a question without an expected place."""
+    """Marks of the question; None without an expected place."""
     degraded: Degradation | None
     """Why the vector leg did not run."""
 
@@ -97,7 +97,7 @@ class Summary:
     shape = Shape(merged="marks")
     cases: int
     marks: Mapping[str, Interval]
-    """By the names in MARKS."""
+    """Mean of each mark, by the names in MARKS."""
 
 
 @dataclass(frozen=True, slots=True)

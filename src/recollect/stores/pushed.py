@@ -39,7 +39,7 @@ class PushedDocument:
     version: int
     """Counts the writes of this path, from 1."""
     digest: str
-    """Of its content."""
+    """Digest of its content."""
     size_bytes: int
     changed_ns: int
     """When it was written; later for every later version."""
@@ -56,7 +56,7 @@ class PushedChange:
 
     path: str
     content: bytes | None
-    """None deletes it."""
+    """Content; None deletes the document."""
     expected: frozenset[str | None] | None = None
     """Digests that the stored document may have, None for a document that is not there; the whole
     is None if that does not matter."""
@@ -196,7 +196,7 @@ class Claim:
 
     agent: str
     key: str
-    """Of this claim alone."""
+    """Key of this claim alone."""
     changes: int
     """How often the memory was put into the queue before the claim."""
     failures: int

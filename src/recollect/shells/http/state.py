@@ -187,7 +187,7 @@ class MemoryState(ServerState):
         )
 
     def may_open(self, path: str) -> bool:
-        """Tell whether the whole of a document may be seen: pages of facts have many scopes."""
+        """Return whether the whole of a document may be seen: pages of facts have many scopes."""
         return self.scopes.names is None or not path.startswith(f"{FACTS_FOLDER}/")
 
     def require_open(self, path: str) -> None:

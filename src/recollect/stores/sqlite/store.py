@@ -305,7 +305,7 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
 
 
 def _size_bytes(file: Path) -> int:
-    """Return the size of a file; 0 if it cannot be told: another process removes side files."""
+    """Return the size of a file; 0 if the file is gone: another process may remove side files."""
     try:
         return file.stat().st_size
     except OSError:
@@ -388,7 +388,7 @@ def _require_readable(path: Path) -> None:
 
 
 def _identity(path: Path) -> Identity:
-    """Return what tells a file from another that has the same path later; None if it is gone."""
+    """Return the identity of a file, whatever its path; None if it is gone."""
     try:
         stat = path.stat()
     except OSError:
