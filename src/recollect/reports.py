@@ -195,8 +195,6 @@ class DatabaseStatus:
     """The version of PostgreSQL."""
     extensions: Mapping[str, str]
     """The versions of pgvector and Citus, by the extension's name."""
-    unused: Mapping[str, str]
-    """Why other extensions for search are not used, by their name and version."""
     version: int
     """How many changes of the tables were applied."""
     newest: int

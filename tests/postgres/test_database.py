@@ -19,10 +19,9 @@ from tests.support.servers import DATABASE, Server
 from tests.support.waiting import wait_until
 
 from recollect.errors import ConfigError, StoreBusyError, StoreError, StoreTooNewError
-from recollect.shells.render.store import database_text
 from recollect.stores import notes
 from recollect.stores.postgres import open_database, schema
-from recollect.stores.postgres.admin import describe_database, prepare_database
+from recollect.stores.postgres.admin import prepare_database
 from recollect.stores.postgres.schema import MIGRATIONS, TABLES, space_key
 from recollect.types import FactMark, Fingerprint, Scope, SourceKind
 
@@ -220,22 +219,6 @@ def test_citus_shards_every_table_once_also_those_that_came_before_or_later(
 
 def space_table(fingerprint: Fingerprint) -> str:
     return f"vectors_{space_key(fingerprint)}"
-
-
-def test_an_extension_for_keywords_is_named_with_the_reason_why_it_is_not_used(
-    empty: str, extend: Callable[[str, str, str], None]
-) -> None:
-    prepare_database(empty)
-    extend("pg_textsearch", "1.2.0", "SELECT 1;")
-    with psycopg.connect(empty, autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION pg_textsearch")
-
-    status = describe_database(empty)
-
-    assert ["vector"] == list(status.extensions)
-    assert ["pg_textsearch 1.2.0"] == list(status.unused)
-    assert "before 1.3 it loses matches after a crash" in status.unused["pg_textsearch 1.2.0"]
-    assert "Not used:   pg_textsearch 1.2.0: " in database_text(status)
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ def database_text(status: DatabaseStatus) -> str:
         f"Database:   {status.location}",
         f"Server:     PostgreSQL {status.server}",
         *(f"Extension:  {name} {version}" for name, version in status.extensions.items()),
-        *(f"Not used:   {name}: {why}" for name, why in status.unused.items()),
         f"Tables:     version {status.version} of {status.newest}, {state}",
     ]
     if status.rows:

@@ -22,10 +22,6 @@ from recollect.stores.postgres.schema import (
 
 _EXTENSIONS = "SELECT extname, extversion FROM pg_extension WHERE extname = ANY(%s) ORDER BY 1"
 _OURS = ("vector", "citus")
-_POSTINGS = "keywords are found by a table of postings"
-_LOSES = "loses matches after a crash of the server"
-_UNUSED = {"pg_textsearch": "before 1.3 it", "pg_search": "an older one"}
-"""Extensions for keywords, and which versions cannot be trusted."""
 _HOLD = "SELECT pg_advisory_xact_lock(%s)"
 _IS_FREE = "SELECT pg_try_advisory_xact_lock(%s)"
 _ROLE = """
@@ -105,8 +101,7 @@ def describe_database(address: str) -> DatabaseStatus:
     """
     with translated(shown(address)), connected(address) as connection:
         require_server(connection)
-        names = [*_OURS, *_UNUSED]
-        found: dict[str, str] = dict(connection.execute(_EXTENSIONS, (names,)).fetchall())
+        found: dict[str, str] = dict(connection.execute(_EXTENSIONS, (list(_OURS),)).fetchall())
         unguarded, open_temp = connection.execute(_ROLE).fetchone() or (False, False)
         stored = [] if "citus" in found else connection.execute(_ROWS, (SCHEMA,)).fetchall()
         rows: dict[str, int] = dict(stored)
@@ -114,12 +109,7 @@ def describe_database(address: str) -> DatabaseStatus:
         return DatabaseStatus(
             location=shown(address),
             server=connection.info.parameter_status("server_version") or "unknown",
-            extensions={name: found[name] for name in found if name in _OURS},
-            unused={
-                f"{name} {found[name]}": f"{_POSTINGS}; {older} {_LOSES}"
-                for name, older in _UNUSED.items()
-                if name in found
-            },
+            extensions=found,
             version=version_of(connection),
             newest=len(MIGRATIONS),
             is_guarded=not unguarded,

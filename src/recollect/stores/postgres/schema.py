@@ -262,10 +262,6 @@ GRANT SELECT ON migrations TO {{agent}}, pg_monitor;
 -- They span tenants, so they are not for the role of agents.
 GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, queue TO {{server}};
 """  # noqa: S608 - our own names
-_GUARD_ALL = f"""
-    SELECT guard(oid) FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace
-    AND (relname = ANY(%s) OR starts_with(relname, 'vectors_')) AND relkind IN ('r', 'p')
-"""  # noqa: S608 - our own names
 _VECTOR_TYPE = """
     SELECT format('%I.vector', nspname) FROM pg_extension
     JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'
@@ -331,7 +327,8 @@ def migrate(connection: psycopg.Connection[Any], *, citus: bool = False) -> list
             applied.append(name)
         (vector,) = connection.execute(_VECTOR_TYPE).fetchone() or ("",)
         connection.execute(sql.SQL(_RIGHTS).format(**groups, vector=sql.Literal(vector)))
-        connection.execute(_GUARD_ALL.encode(), (list(TABLES),))
+        for name in _sharded(connection):
+            connection.execute("SELECT guard(%s::regclass)", (name,))
         if citus or _is_distributed(connection):
             _require_citus(connection)
             _distribute(connection)
@@ -371,16 +368,20 @@ def _distribute(connection: psycopg.Connection[Any]) -> None:
     if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'citus'").fetchone() is None:
         connection.execute("CREATE EXTENSION citus")
     connection.execute("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-    spaces = connection.execute(_VECTOR_TABLES, (SCHEMA,)).fetchall()
     new: list[str] = []
-    for table in (*TABLES, *(name for (name,) in spaces)):
-        name = f"{SCHEMA}.{table}"
+    for name in _sharded(connection):
         if connection.execute(_IS_DISTRIBUTED, (name,)).fetchone() is None:
-            together = "default" if table == "tenants" else f"{SCHEMA}.tenants"
+            together = "default" if name == f"{SCHEMA}.tenants" else f"{SCHEMA}.tenants"
             connection.execute(_DISTRIBUTE, (name, together))
             new.append(name)
     for name in new:  # what was copied to the shards would stay on the coordinator's disk
         connection.execute(_TRUNCATE, (name,))
+
+
+def _sharded(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return the tables with rows of one tenant each, also those of spaces."""
+    spaces = connection.execute(_VECTOR_TABLES, (SCHEMA,)).fetchall()
+    return [f"{SCHEMA}.{table}" for table in (*TABLES, *(name for (name,) in spaces))]
 
 
 def version_of(connection: psycopg.Connection[Any]) -> int:
