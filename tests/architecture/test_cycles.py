@@ -16,7 +16,6 @@ KNOWN = (
     {"facts.decay", "facts.record"},
     {"facts.folder", "facts.ledger"},
     {"ingest.across", "ingest.batches", "ingest.embed", "ingest.vectors"},
-    {"ingest.media", "ingest.read", "ingest.walk"},
     {"providers.options", "providers.registry"},
     {"providers.remote.batch", "providers.remote.provider"},
     {"providers.remote.retry", "providers.remote.server"},

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.facts.remember import Remembered
+    from recollect.ingest.folders import Found
     from recollect.ingest.source import Taken
-    from recollect.ingest.walk import Found
 
 A_DAY = 86_400
 

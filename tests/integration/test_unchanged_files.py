@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from recollect.ingest.walk import Found
+    from recollect.ingest.folders import Found
     from recollect.reports import Failure
 
     Write = Callable[[str, str], Path]

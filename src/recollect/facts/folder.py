@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.facts.ledger import Ledger
-    from recollect.ingest.walk import Found
+    from recollect.ingest.folders import Found
     from recollect.types import Document
 
 FACTS_FOLDER = "memory/facts"

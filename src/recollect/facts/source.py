@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from recollect.errors import StoreError
 from recollect.facts.folder import FACTS_FOLDER
 from recollect.ingest import read as reading
+from recollect.ingest.folders import Found
 from recollect.ingest.source import Taken
-from recollect.ingest.walk import Found
 from recollect.reports import Failure
 from recollect.text.terms import TERMS_VERSION
 from recollect.types import SourceKind, digest_of

@@ -20,7 +20,7 @@ from recollect.types import Stat
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from recollect.ingest.walk import Found
+    from recollect.ingest.folders import Found
     from recollect.stores.pushed import PushedDocument, PushedDocuments
     from recollect.types import Document
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from recollect.config import Setup
+    from recollect.ingest.folders import Found
     from recollect.ingest.options import WalkOptions
-    from recollect.ingest.walk import Found
 
 MOST_CHANGES = 100
 """Changes in one request."""

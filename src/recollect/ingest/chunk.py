@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from recollect.ingest.front_matter import Described
     from recollect.ingest.markdown import Block
     from recollect.ingest.options import ChunkOptions
+    from recollect.text.conflicts import Conflict
     from recollect.types import Document
 
 _FENCE_CHARS = 3
@@ -33,18 +34,41 @@ _MIN_LIMIT = 32
 """Below this weight chunks would be fragments of words; the same as in OpenClaw."""
 
 
-def chunk(document: Document, *, options: ChunkOptions) -> list[Chunk]:
-    """Return the chunks of a document in the order of its lines; a media file is one."""
+class NoteLines(NamedTuple):
+    """The lines of a note as they are searched, and what its front matter says."""
+
+    texts: Sequence[str]
+    """Without the markers of conflicts and without annotations."""
+    conflicts: Sequence[Conflict]
+    described: Described
+
+    @classmethod
+    def of(cls, document: Document) -> NoteLines:
+        """Read the lines of a document."""
+        texts = [line.removesuffix("\r") for line in document.text.split("\n")]
+        if conflicts := find_conflicts(texts):
+            texts = without_markers(texts, conflicts)
+        if is_curated(document.path):
+            texts = [without_annotations(line) for line in texts]
+        return cls(texts, conflicts, describe(document, texts))
+
+
+def chunk(
+    document: Document, *, options: ChunkOptions, lines: NoteLines | None = None
+) -> list[Chunk]:
+    """Return the chunks of a document in the order of its lines; a media file is one.
+
+    Args:
+        document: what to chunk.
+        options: how large a chunk may be.
+        lines: the lines of the document, if they were read before.
+
+    """
     if document.is_media:
         return [_label(document)]
     has_entries = is_curated(document.path)
-    texts = [line.removesuffix("\r") for line in document.text.split("\n")]
-    if conflicts := find_conflicts(texts):
-        texts = without_markers(texts, conflicts)
-    if has_entries:
-        texts = [without_annotations(line) for line in texts]
+    texts, _, described = lines or NoteLines.of(document)
     found = blocks(texts, first=document.body_line)
-    described = describe(document, texts)
     packer = ChunkPacker(
         document,
         described=described,

@@ -23,8 +23,8 @@ from recollect.types import Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from recollect.ingest.folders import Found
     from recollect.ingest.source import Source, Taken
-    from recollect.ingest.walk import Found
     from recollect.reports import Failure
     from recollect.stores.base import Store
     from recollect.types import Document, Known, Progress, SourceKind

@@ -21,6 +21,8 @@ from recollect.types import Stat
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from recollect.types import Modality, SourceKind
+
 SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages", "venv"})
 """Folders of other tools. Hidden ones, such as .git, .obsidian and .venv, are always skipped."""
 _MAX_DEPTH = 64
@@ -39,6 +41,26 @@ class Seen(NamedTuple):
     boundary: Path
     """The resolved path that it does not lead out of."""
     stat: Stat
+
+
+class Found(NamedTuple):
+    """A file to index."""
+
+    path: str
+    """Path as stored: relative to the workspace, with forward slashes; may start with `../`."""
+    place: Path | str
+    """The file; a Path is made of it when it is read, which few are."""
+    boundary: Path
+    """The folder that the file must not lead out of, with all links resolved."""
+    stat: Stat
+    source: SourceKind
+    media: Modality | None = None
+    """Kind of media file; None for a text."""
+
+    @property
+    def file(self) -> Path:
+        """Where the file is."""
+        return Path(self.place)
 
 
 class _Place(NamedTuple):

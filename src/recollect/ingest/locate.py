@@ -14,8 +14,8 @@ from recollect.text.confined import is_inside
 from recollect.text.globs import matches
 
 if TYPE_CHECKING:
+    from recollect.ingest.folders import Found
     from recollect.ingest.options import WalkOptions
-    from recollect.ingest.walk import Found
 
 
 def locate(path: str, *, workspace: Path, options: WalkOptions) -> Found:

@@ -30,8 +30,8 @@ from recollect.types import Document, Modality, digest_of, media_digest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from recollect.ingest.folders import Found
     from recollect.ingest.options import MediaOptions
-    from recollect.ingest.walk import Found
     from recollect.stores.base import Missing
 
 _LAYER_BITS = 0b0000_0110

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import DocumentSizeError, NotFoundError, UsageError
+from recollect.ingest.folders import Found
 from recollect.ingest.read import UnreadableError, decoded, document_of, unreadable
 from recollect.ingest.source import taken_note
-from recollect.ingest.walk import Found
 from recollect.text.safe import on_one_line
 from recollect.text.terminal import INVISIBLE
 from recollect.types import SourceKind, Stat

@@ -21,7 +21,7 @@ from recollect.types import Document, Stat, digest_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from recollect.ingest.walk import Found
+    from recollect.ingest.folders import Found
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 """A thousand times a long note: what is larger is a log or a dump, and would take minutes."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from recollect.ingest.folders import Found
     from recollect.ingest.options import ChunkOptions, IngestOptions
-    from recollect.ingest.walk import Found
     from recollect.types import Chunk, Document
 
 
@@ -117,17 +117,17 @@ class NotesSource:
 
 def taken_note(document: Document, *, options: ChunkOptions) -> Taken:
     """Return a note that was read, with its chunks and what is wrong with its lines."""
-    from recollect.ingest.chunk import chunk  # noqa: PLC0415 - slow to load
-    from recollect.ingest.front_matter import SHORTEN, describe  # noqa: PLC0415
-    from recollect.text.conflicts import RESOLVE, find_conflicts  # noqa: PLC0415
+    from recollect.ingest.chunk import NoteLines, chunk  # noqa: PLC0415 - slow to load
+    from recollect.ingest.front_matter import SHORTEN  # noqa: PLC0415
+    from recollect.text.conflicts import RESOLVE  # noqa: PLC0415
 
-    lines = document.text.split("\n")
+    lines = NoteLines.of(document)
     failures = [
         Failure(f"{document.path}:{each.start}", each.reason, RESOLVE, is_entry=True)
-        for each in find_conflicts(lines)
+        for each in lines.conflicts
     ]
-    if left_out := describe(document, lines).left_out:
+    if left_out := lines.described.left_out:
         failures.append(Failure(f"{document.path}:1", left_out, SHORTEN, is_entry=True))
     if failures:  # a note with a flaw is read, and reported, until it is corrected
         document = replace(document, is_settled=False)
-    return Taken(document, lambda: chunk(document, options=options), tuple(failures))
+    return Taken(document, lambda: chunk(document, options=options, lines=lines), tuple(failures))

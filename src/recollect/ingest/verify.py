@@ -15,8 +15,8 @@ from recollect.types import Step
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recollect.ingest.folders import Found
     from recollect.ingest.source import Source
-    from recollect.ingest.walk import Found
     from recollect.stores.base import Store
     from recollect.types import Fingerprint, Progress
 

@@ -11,10 +11,10 @@ import re
 from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from recollect.errors import WorkspaceError
-from recollect.ingest.folders import FolderSearch, Seen
+from recollect.ingest.folders import FolderSearch, Found, Seen
 from recollect.ingest.layout import FOLDER, NAME_A_FOLDER, Layout
 from recollect.ingest.media import modality_of, oversize
 from recollect.records import dataclass
@@ -22,7 +22,7 @@ from recollect.reports import Failure
 from recollect.text.confined import is_inside, read_inside
 from recollect.text.globs import matcher, matches
 from recollect.text.ignore import IgnoreRules
-from recollect.types import CURATED, SourceKind, Stat
+from recollect.types import CURATED, SourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,26 +32,6 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".md"
 _MAGIC = re.compile(r"[*?\[]")
-
-
-class Found(NamedTuple):
-    """A file to index."""
-
-    path: str
-    """Path as stored: relative to the workspace, with forward slashes; may start with `../`."""
-    place: Path | str
-    """The file; a Path is made of it when it is read, which few are."""
-    boundary: Path
-    """The folder that the file must not lead out of, with all links resolved."""
-    stat: Stat
-    source: SourceKind
-    media: Modality | None = None
-    """Kind of media file; None for a text."""
-
-    @property
-    def file(self) -> Path:
-        """Where the file is."""
-        return Path(self.place)
 
 
 def walk(workspace: Path, *, options: WalkOptions) -> tuple[list[Found], list[Failure]]:

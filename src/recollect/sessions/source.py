@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, StoreError
+from recollect.ingest.folders import Found
 from recollect.ingest.read import UnreadableError
 from recollect.ingest.source import Taken
-from recollect.ingest.walk import Found
 from recollect.records import dataclass
 from recollect.reports import Excerpt, Failure
 from recollect.sessions.archive import Archive

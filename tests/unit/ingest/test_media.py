@@ -8,11 +8,11 @@ import pytest
 from tests.vendors.media import FRAME, JPEG, mp3, padded, png, wav
 
 from recollect.ingest.chunk import chunk
+from recollect.ingest.folders import Found
 from recollect.ingest.media import format_of, label_of, load_media, modality_of, read_media
 from recollect.ingest.options import ChunkOptions, MediaOptions
 from recollect.ingest.read import UnreadableError
 from recollect.ingest.requests import RequestPacker, base64_bytes
-from recollect.ingest.walk import Found
 from recollect.providers.base import EmbedsMedia, Limits
 from recollect.providers.gemini import EMBEDDINGS, open_gemini
 from recollect.providers.options import ProviderOptions

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from recollect.ingest.folders import Found
 from recollect.ingest.read import MAX_FILE_BYTES, UnreadableError, read
-from recollect.ingest.walk import Found
 from recollect.types import Document, SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:

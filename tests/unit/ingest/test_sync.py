@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from recollect.ingest.folders import Found
     from recollect.ingest.source import Taken
     from recollect.ingest.vectors import Embedder as RealEmbedder
-    from recollect.ingest.walk import Found
     from recollect.stores.base import Store
     from recollect.types import Progress
 
