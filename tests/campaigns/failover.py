@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.patroni import SETTINGS, PatroniCluster
 from tests.support.waiting import wait_until
 
@@ -141,7 +141,7 @@ def put(store: PostgresStore, turn: int) -> None:
     """Write a document of three chunks."""
     path = path_of(turn)
     chunks = [chunk_of(path, f"lamp {turn} {line}", line=line) for line in (1, 2, 3)]
-    store.put(document_of(path), chunks, recipe="r")
+    put_document(store, document_of(path), chunks, recipe="r")
 
 
 def ask(memory: Memory) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.notes import put_document
 from tests.vendors.batches import EXPIRED, FAILED, Desk, GeminiDesk, OpenAiDesk, VoyageDesk
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
@@ -376,7 +377,7 @@ def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(
     content = "\n".join(TEXTS)
     document = Document("a.md", SourceKind.MEMORY, content, "d", Stat(1, 1), when=None)
     chunks = [Chunk("a.md", SourceKind.MEMORY, 1, 1, text) for text in TEXTS]
-    store.put(document, chunks, recipe="r")
+    put_document(store, document, chunks, recipe="r")
     space = Fingerprint(counter.vendor.name, "m", DIMENSIONS, "plain")
 
     def run() -> Embedded:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.notes import drop_document, known_document, put_document
 from tests.support.postgres import database
 
 from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
+from recollect.ingest.lease import beat, give_back, take
 from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
 from recollect.stores import notes
 from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing
@@ -99,7 +101,7 @@ def put(store: Store, path: str, *texts: str, when: date | None = None) -> None:
         Chunk(path, SourceKind.MEMORY, line, line, text, heading=("Top", "Part"), when=when)
         for line, text in enumerate(texts, start=1)
     ]
-    store.put(whole, chunks, recipe="r1")
+    put_document(store, whole, chunks, recipe="r1")
 
 
 def put_media(store: Store, path: str, content: bytes, *, label: str) -> str:
@@ -111,7 +113,7 @@ def put_media(store: Store, path: str, content: bytes, *, label: str) -> str:
         is_media=True,
     )
     chunk = Chunk(path, SourceKind.MEMORY, 1, 1, label, media=whole.digest)
-    store.put(whole, [chunk], recipe="r1")
+    put_document(store, whole, [chunk], recipe="r1")
     return chunk.digest
 
 
@@ -139,7 +141,7 @@ def test_an_entry_keeps_its_importance_and_is_proposed_for_its_triggers(store: S
     entry = Chunk(
         "MEMORY.md", SourceKind.MEMORY, 1, 1, "- No deploys", importance=9, triggers="ship it"
     )
-    store.put(document("MEMORY.md", entry.text), [entry], recipe="r1")
+    put_document(store, document("MEMORY.md", entry.text), [entry], recipe="r1")
 
     found = store.keyword(["ship"], scope=Scope(), limit=5)
 
@@ -223,7 +225,7 @@ def test_tags_are_a_filter_on_every_leg(store: Store) -> None:
         chunks = [Chunk(path, source, at, at, text) for at, text in enumerate(texts, start=1)]
         if path == "notes/spaetzle.md":
             chunks[0] = replace(chunks[0], triggers="#recipe #dinner")
-        store.put(replace(document(path, "x"), source=source), chunks, recipe="r1")
+        put_document(store, replace(document(path, "x"), source=source), chunks, recipe="r1")
     everything = [text for texts in files.values() for text in texts]
     embed(store, SPACE, **{text: unit(1, place) for place, text in enumerate(everything)})
     words = [word for text in everything for word in query_terms(text).terms]
@@ -233,7 +235,7 @@ def test_tags_are_a_filter_on_every_leg(store: Store) -> None:
         keywords = store.keyword(words, scope=scope, limit=20).keys
         nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=20).keys
         listed = store.documents(scope, limit=20, offset=0).documents
-        assert store.has_chunks(scope) is bool(listed)
+        assert store.holds(scope) is bool(listed)
 
         assert expected == set(texts_of(store, nearest)) == set(texts_of(store, keywords)), names
         assert bool(expected) == bool(listed), names
@@ -300,7 +302,7 @@ def test_a_chunk_comes_back_as_it_was_put(store: Store) -> None:
         prefix="Größe",
         when=date(2026, 2, 1),
     )
-    store.put(document("memory/a.md", "x", when=date(2026, 2, 1)), [chunk], recipe="r1")
+    put_document(store, document("memory/a.md", "x", when=date(2026, 2, 1)), [chunk], recipe="r1")
 
     keys = store.keyword(["数据"], scope=Scope(), limit=5).keys
     loaded = store.load(keys, terms=[], fingerprint=None)
@@ -320,7 +322,7 @@ def test_putting_a_document_again_replaces_all_its_chunks(store: Store) -> None:
 def test_dropping_a_document_takes_its_chunks_along_and_no_others(store: Store) -> None:
     put(store, "memory/a.md", "apple")
     put(store, "memory/b.md", "apple")
-    store.drop("memory/a.md", source=SourceKind.MEMORY)
+    drop_document(store, "memory/a.md")
 
     keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
 
@@ -331,12 +333,12 @@ def test_dropping_a_document_takes_its_chunks_along_and_no_others(store: Store) 
 
 
 def known_of(store: Store, path: str = "memory/a.md") -> Known | None:
-    return store.known_of(path, source=SourceKind.MEMORY)
+    return known_document(store, path, source=SourceKind.MEMORY)
 
 
 def put_over(store: Store, text: str, over: Known | None) -> bool:
     chunk = Chunk("memory/a.md", SourceKind.MEMORY, 1, 1, text)
-    return store.put(document("memory/a.md", text), [chunk], recipe="r1", expected=over)
+    return put_document(store, document("memory/a.md", text), [chunk], recipe="r1", expected=over)
 
 
 def found(store: Store) -> list[str]:
@@ -349,7 +351,7 @@ def test_what_is_known_of_one_document_is_what_is_known_of_all(store: Store) -> 
 
     assert store.known()[SourceKind.MEMORY, "memory/a.md"] == known_of(store)
     assert known_of(store, "memory/b.md") is None
-    assert store.known_of("memory/a.md", source=SourceKind.SESSIONS) is None
+    assert known_document(store, "memory/a.md", source=SourceKind.SESSIONS) is None
 
 
 def test_a_document_is_put_over_what_is_there_if_that_is_what_was_seen(store: Store) -> None:
@@ -384,7 +386,7 @@ def test_an_older_content_is_not_put_over_a_newer_one(store: Store) -> None:
 def test_a_document_that_went_meanwhile_does_not_come_back(store: Store) -> None:
     put(store, "memory/a.md", "apple")
     seen = known_of(store)
-    store.drop("memory/a.md", source=SourceKind.MEMORY)
+    drop_document(store, "memory/a.md")
 
     assert not put_over(store, "banana", seen)
     assert {} == store.known()
@@ -399,23 +401,10 @@ def test_another_stat_or_recipe_is_another_state_too(store: Store, change: str) 
     if change == "stat":
         store.touch_many([replace(same, stat=Stat(5, 99))])
     else:
-        store.put(same, [], recipe="r2")
+        put_document(store, same, [], recipe="r2")
 
     assert not put_over(store, "banana", seen)
     assert put_over(store, "banana", known_of(store))
-
-
-def test_a_document_is_dropped_only_if_it_is_the_one_that_was_seen(store: Store) -> None:
-    put(store, "memory/a.md", "apple")
-    seen = known_of(store)
-    put(store, "memory/a.md", "banana")
-
-    refused = store.drop("memory/a.md", source=SourceKind.MEMORY, expected=seen)
-    kept = found(store)
-    dropped = store.drop("memory/a.md", source=SourceKind.MEMORY, expected=known_of(store))
-
-    assert (False, True) == (refused, dropped)
-    assert (["banana"], []) == (kept, found(store))
 
 
 def test_many_documents_are_dropped_except_those_that_another_changed(store: Store) -> None:
@@ -495,9 +484,9 @@ def test_what_one_source_holds_does_not_stand_in_the_way_of_another(store: Store
     other = replace(document("memory/a.md", "banana"), source=SourceKind.SESSIONS)
     chunk = Chunk("memory/a.md", SourceKind.SESSIONS, 1, 1, "banana")
 
-    assert store.put(other, [chunk], recipe="r1", expected=None)
+    assert put_document(store, other, [chunk], recipe="r1", expected=None)
     assert seen == known_of(store)
-    assert store.drop("memory/a.md", source=SourceKind.MEMORY, expected=seen)
+    drop_document(store, "memory/a.md")
     assert ["banana"] == found(store)
 
 
@@ -566,7 +555,7 @@ def test_each_text_without_a_vector_is_missing_once(store: Store) -> None:
 
 def test_missing_texts_carry_their_prefix(store: Store) -> None:
     chunk = Chunk("memory/a.md", SourceKind.MEMORY, 1, 1, "body", prefix="Top > Part")
-    store.put(document("memory/a.md", "body"), [chunk], recipe="r1")
+    put_document(store, document("memory/a.md", "body"), [chunk], recipe="r1")
 
     assert ["Top > Part\nbody"] == [each.text for each in store.missing(SPACE, limit=5)]
     assert [chunk.digest] == [each.digest for each in store.missing(SPACE, limit=5)]
@@ -597,7 +586,7 @@ def test_spaces_of_equal_dimensions_never_meet(store: Store) -> None:
 def test_a_vector_stays_for_an_equal_text_elsewhere(store: Store) -> None:
     put(store, "memory/old.md", "apple", "banana", "cherry")
     embed(store, SPACE, apple=unit(1), banana=unit(0, 1), cherry=unit(0, 0, 1))
-    store.drop("memory/old.md", source=SourceKind.MEMORY)
+    drop_document(store, "memory/old.md")
     put(store, "memory/new.md", "apple")
 
     assert [] == store.missing(SPACE, limit=5)
@@ -708,7 +697,7 @@ def test_a_scope_is_applied_by_both_legs_before_the_limit(
     embed(store, SPACE, **{f"word {number}": unit(1) for number in range(8)})
     if scope == Scope(source=SourceKind.MEMORY):
         for number in range(8):
-            store.drop(f"other/{number}.md", source=SourceKind.MEMORY)
+            drop_document(store, f"other/{number}.md")
 
     keyword = store.keyword(["old", "new", "x", "undat", "word"], scope=scope, limit=3)
     nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=3)
@@ -762,7 +751,7 @@ def test_status_counts_per_source(store: Store) -> None:
 def test_missing_texts_come_in_the_order_of_arrival_and_go_on_behind_one(store: Store) -> None:
     put(store, "memory/b.md", *(f"text {number}" for number in range(5)))
     put(store, "memory/a.md", *(f"text {number}" for number in range(3, 9)))
-    store.drop("memory/b.md", source=SourceKind.MEMORY)
+    drop_document(store, "memory/b.md")
     put(store, "memory/b.md", "text 2", "text 9")
 
     first = store.missing(SPACE, limit=4)
@@ -868,7 +857,7 @@ def test_pruning_keeps_what_chunks_and_kept_spaces_hold(store: Store) -> None:
     put(store, "memory/gone.md", *texts[300:])
     for space in (SPACE, OTHER):
         embed(store, space, **{text: unit(1, place) for place, text in enumerate(texts)})
-    store.drop("memory/gone.md", source=SourceKind.MEMORY)
+    drop_document(store, "memory/gone.md")
 
     dropped = store.prune(keep={SPACE})
 
@@ -920,7 +909,7 @@ def test_equal_media_are_missing_once_and_gone_with_their_document(store: Store)
         missing.digest for missing in store.missing(SPACE, limit=5, media=True)
     ]
     for path in ("assets/a/x.png", "assets/b/x.png", "assets/c/x.png"):
-        store.drop(path, source=SourceKind.MEMORY)
+        drop_document(store, path)
     assert [] == list(store.missing(SPACE, limit=5, media=True))
     assert 0 == store.status(SPACE, media=True).pending
 
@@ -952,7 +941,7 @@ def put_facts(store: Store, **marks: FactMark) -> None:
         for line, (text, mark) in enumerate(marks.items(), start=1)
     ]
     facts = replace(document("memory/facts/all.md", "facts"), source=SourceKind.FACTS)
-    store.put(facts, chunks, recipe="r1")
+    put_document(store, facts, chunks, recipe="r1")
     put(store, "memory/note.md", "kettle note")
     texts = [f"kettle {text}" for text in (*marks, "note")]
     store.put_vectors(
@@ -1053,11 +1042,11 @@ def test_a_fact_comes_back_with_its_mark(store: Store) -> None:
     assert mark == chunk.fact
 
 
-def test_only_a_store_without_documents_is_empty(store: Store) -> None:
-    before = store.is_empty()
-    store.put(document("memory/a.md", ""), [], recipe="r1")
+def test_a_store_holds_something_once_it_has_a_document(store: Store) -> None:
+    before = store.holds()
+    put_document(store, document("memory/a.md", ""), [], recipe="r1")
 
-    assert (True, False) == (before, store.is_empty())
+    assert (False, True) == (before, store.holds())
 
 
 def test_the_chunks_of_a_document_come_in_the_order_of_its_lines(store: Store) -> None:
@@ -1122,7 +1111,7 @@ def test_the_version_changes_with_every_chunk_and_vector_and_with_nothing_else(
     seen.append(store.version())
     put(store, "memory/a.md", "apple", "cherry")
     seen.append(store.version())
-    store.drop("memory/a.md", source=SourceKind.MEMORY)
+    drop_document(store, "memory/a.md")
     seen.append(store.version())
 
     assert 5 == len(set(seen))
@@ -1245,23 +1234,23 @@ THEIRS = Holder("theirs", "watch", 2, "there", since=20.0, beat=20.0)
 
 def test_a_lease_has_one_holder_until_it_is_given_back(store: Store) -> None:
     with closing(store.leases()) as ours, closing(store.leases()) as theirs:
-        assert ours.take("writer", OURS, is_gone=lambda _: False) is None
-        assert OURS == theirs.take("writer", THEIRS, is_gone=lambda _: False)
-        theirs.give_back("writer", token=THEIRS.token)
+        assert take(ours, OURS, is_gone=lambda _: False) is None
+        assert OURS == take(theirs, THEIRS, is_gone=lambda _: False)
+        give_back(theirs, token=THEIRS.token)
         assert OURS == theirs.holder("writer")
         assert theirs.holder("another") is None
-        ours.give_back("writer", token=OURS.token)
-        assert theirs.take("writer", THEIRS, is_gone=lambda _: False) is None
+        give_back(ours, token=OURS.token)
+        assert take(theirs, THEIRS, is_gone=lambda _: False) is None
         assert THEIRS == ours.holder("writer")
 
 
 def test_a_heartbeat_says_whether_the_lease_was_taken_over(store: Store) -> None:
     with closing(store.leases()) as leases:
-        leases.take("writer", OURS, is_gone=lambda _: False)
-        assert leases.beat("writer", token=OURS.token, now=15.0)
+        take(leases, OURS, is_gone=lambda _: False)
+        assert beat(leases, token=OURS.token, now=15.0)
         assert replace(OURS, beat=15.0) == leases.holder("writer")
-        assert leases.take("writer", THEIRS, is_gone=lambda holder: holder.beat < 20.0) is None
-        assert not leases.beat("writer", token=OURS.token, now=25.0)
+        assert take(leases, THEIRS, is_gone=lambda holder: holder.beat < 20.0) is None
+        assert not beat(leases, token=OURS.token, now=25.0)
         assert THEIRS == leases.holder("writer")
 
 
@@ -1297,7 +1286,7 @@ def test_after_recovery_the_store_is_empty_and_works_or_the_damage_is_raised(
         return
 
     [notice] = store.recover(damage)
-    was_empty = store.is_empty()
+    was_empty = not store.holds()
     put(store, "memory/b.md", "banana")
 
     assert was_empty

@@ -8,6 +8,7 @@ import apsw
 import numpy as np
 import pytest
 from tests.support.damaged_files import PAGE, Ground, Outcome, cases
+from tests.support.notes import put_document
 
 from recollect.errors import StoreCorruptError
 from recollect.stores.sqlite import SqliteStore, open_file
@@ -55,7 +56,7 @@ def fill(store: SqliteStore) -> None:
             when=None,
             is_settled=True,
         )
-        store.put(document, [chunk], recipe="r")
+        put_document(store, document, [chunk], recipe="r")
         vector = chance.standard_normal((1, 1500)).astype(np.float32)
         vector /= np.linalg.norm(vector)
         store.put_vectors(SPACE, digests=[chunk.digest], vectors=vector)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.notes import put_document
 from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import (
@@ -81,7 +82,7 @@ def filled(count: int) -> RamStore:
     chunks = [
         Chunk("memory/a.md", SourceKind.MEMORY, n, n, text) for n, text in enumerate(texts, start=1)
     ]
-    store.put(document, chunks, recipe="r")
+    put_document(store, document, chunks, recipe="r")
     return store
 
 
@@ -174,7 +175,7 @@ def test_a_long_text_is_embedded_in_parts() -> None:
     text = "word " * 1500
     chunk = Chunk("memory/a.md", SourceKind.MEMORY, 1, 1, text)
     document = Document("memory/a.md", SourceKind.MEMORY, text, "d", Stat(0, 0), None)
-    store.put(document, [chunk], recipe="r")
+    put_document(store, document, [chunk], recipe="r")
 
     report = run(store, provider)
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, drop_document, known_document, put_document
 from tests.support.postgres import host_of, server_of
 
+from recollect.ingest.lease import beat, give_back, take
 from recollect.stores import notes, postgres
 from recollect.stores.base import DocumentWrite, Holder
 from recollect.stores.postgres import keyword
@@ -59,17 +60,17 @@ def exercise(store: PostgresStore) -> None:
         replace(chunk_of("memory/a.md", "lamp of tin", line=3), fact=fact),
     ]
     document = document_of("memory/a.md", "lamp")
-    store.put(document, chunks, recipe="r")
+    put_document(store, document, chunks, recipe="r")
     store.put_many([DocumentWrite(document, chunks, "r")], jointly=True)
-    store.put(document_of("memory/b.md"), [chunk_of("memory/b.md", "boat")], recipe="r")
+    put_document(store, document_of("memory/b.md"), [chunk_of("memory/b.md", "boat")], recipe="r")
     store.touch_many([document])
     _embed_and_search(store)
     _keep_and_lease(store)
     store.prune(keep=[SPACE])
-    known = store.known_of("memory/a.md", source=SourceKind.MEMORY)
+    known = known_document(store, "memory/a.md", source=SourceKind.MEMORY)
     assert known is not None
     store.drop_many([known])
-    store.drop("memory/b.md", source=SourceKind.MEMORY)
+    drop_document(store, "memory/b.md")
     store.chunks_of("memory/b.md", source=SourceKind.MEMORY)
     assert {} == store.known()
     store.clear()
@@ -102,7 +103,7 @@ def _embed_and_search(store: PostgresStore) -> None:
         store.load([*found, *near], terms=["lamp"], fingerprint=SPACE)
         store.load(found, terms=["lamp"], fingerprint=None)
         store.word_codes(SPACE, keys=found)
-        store.has_chunks(scope)
+        store.holds(scope)
         store.occurring_phrases(scope)
         store.documents(scope, limit=9, offset=0)
         store.days(scope)
@@ -123,15 +124,15 @@ def _keep_and_lease(store: PostgresStore) -> None:
     store.coverage(SPACE, beside=OTHER)
     store.version()
     store.spaces()
-    store.is_empty()
+    store.holds()
     store.check()
     assert [] == store.audit()
     leases = store.leases()
     holder = Holder("t", "p", 1, "h", 1.0, 1.0)
-    leases.take("writer", holder, is_gone=lambda _: True)
-    leases.beat("writer", token=holder.token, now=2.0)
+    take(leases, holder, is_gone=lambda _: True)
+    beat(leases, token=holder.token, now=2.0)
     leases.holder("writer")
-    leases.give_back("writer", token=holder.token)
+    give_back(leases, token=holder.token)
     leases.close()
 
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from tests.http.servers import Command, commands
 from tests.support.commands import recollect_command
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import host_of, server_of, url_of
 
 from recollect.config import Setup
@@ -83,7 +83,9 @@ def test_a_memory_is_not_copied_onto_itself(
     address: str, workspace: Path, environ: dict[str, str], tenant: str, opened: Callable[..., Any]
 ) -> None:
     """However the address is written: a host has several names, and parameters any order."""
-    opened(tenant).put(document_of("memory/a.md"), [chunk_of("memory/a.md", "boat")], recipe="r")
+    put_document(
+        opened(tenant), document_of("memory/a.md"), [chunk_of("memory/a.md", "boat")], recipe="r"
+    )
     setup = Setup.of(workspace, agent=tenant, config_file=None, settings=None, environ=environ)
     named = f"{address}&application_name=other"
 

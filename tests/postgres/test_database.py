@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import server_of
 from tests.support.servers import DATABASE, Server
 from tests.support.waiting import wait_until
@@ -45,7 +45,7 @@ def test_any_text_comes_back_as_it_was(opened: Open, tenant: str, text: str) -> 
     path = f"memory/{text}.md"
     chunk = chunk_of(path, text)
 
-    store.put(document_of(path, text), [chunk], recipe="r")
+    put_document(store, document_of(path, text), [chunk], recipe="r")
 
     assert [chunk] == list(store.chunks_of(path, source=SourceKind.MEMORY))
     assert path == next(iter(store.known()))[1]
@@ -54,7 +54,7 @@ def test_any_text_comes_back_as_it_was(opened: Open, tenant: str, text: str) -> 
 def test_a_connection_that_was_cut_is_replaced(address: str, tenant: str) -> None:
     # An address that no other test has, so that its pool holds one connection and it is this one.
     with open_database(f"{address}&connect_timeout=9", tenant=tenant) as store:
-        store.put(document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
+        put_document(store, document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
         with store._session.reading() as connection:
             cut = connection.info.backend_pid
         with psycopg.connect(server_of(address), autocommit=True) as superuser:
@@ -199,9 +199,9 @@ def test_citus_shards_every_table_once_also_those_that_came_before_or_later(
     prepare_database(empty)
     with open_database(empty, tenant="x") as store:
         store.put_vectors(early, digests=["aa"], vectors=vectors)
-        store.put(document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
+        put_document(store, document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
         applied = [prepare_database(empty, citus=True) for _ in range(2)]
-        assert store.is_empty()  # what Citus copied to the shards is not left behind
+        assert not store.holds()  # what Citus copied to the shards is not left behind
         store.put_vectors(late, digests=["aa"], vectors=vectors)
     tables = {f"recollect.{table}" for table in (*TABLES, *map(space_table, (early, late)))}
     before = distributed(empty)
@@ -237,7 +237,7 @@ def test_what_runs_of_an_older_version_writes_nothing_after_a_migration(
         newer.execute("INSERT INTO recollect.migrations VALUES (%s, 'a later one')", (newest,))
 
     with pytest.raises(StoreTooNewError) as raised:
-        own.put(document_of("memory/a.md"), [chunk_of("memory/a.md", "lamp")], recipe="r")
+        put_document(own, document_of("memory/a.md"), [chunk_of("memory/a.md", "lamp")], recipe="r")
 
     assert f"version {newest}" in raised.value.message
     assert "restart" in raised.value.action
@@ -282,7 +282,7 @@ def test_any_text_is_kept_in_facts_and_settings_too(opened: Open, tenant: str) -
     mark = FactMark(odd, odd, None, datetime(2026, 1, 1, tzinfo=UTC), superseded_by=odd)
     chunk = replace(chunk_of("facts", odd), heading=(odd,), speaker=odd, triggers=odd, fact=mark)
 
-    store.put(document_of("facts", odd), [chunk], recipe=odd)
+    put_document(store, document_of("facts", odd), [chunk], recipe=odd)
     notes.claim(store, f"/workspaces/{odd}")
     notes.put_batch(store, SPACE, odd, {"aa"})
 
@@ -303,7 +303,9 @@ def test_writers_of_many_memories_do_not_hold_each_other_up(opened: Open, tenant
         own = opened(name)
         for turn in range(5):
             path = f"memory/{turn}.md"
-            own.put(document_of(path), [chunk_of(path, f"lamp {name} {turn}")], recipe="r")
+            put_document(
+                own, document_of(path), [chunk_of(path, f"lamp {name} {turn}")], recipe="r"
+            )
             digests = [missing.digest for missing in own.missing(space, limit=9)]
             vectors = np.eye(len(digests), 8, dtype=np.float32)
             own.put_vectors(space, digests=digests, vectors=vectors)
@@ -331,7 +333,7 @@ def test_many_writers_of_one_memory_lose_nothing(opened: Open, tenant: str) -> N
         for turn in range(10):
             path = f"memory/{turn}.md" if turn % 2 else f"memory/{number}-{turn}.md"
             chunks = [chunk_of(path, f"lamp {number} {line}", line=line) for line in range(1, 4)]
-            own.put(document_of(path, f"{number}"), chunks, recipe="r")
+            put_document(own, document_of(path, f"{number}"), chunks, recipe="r")
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -353,7 +355,7 @@ def test_a_connection_that_saw_an_error_spoils_no_later_write(
     path = "memory/a.md"
 
     def write(number: int) -> None:
-        store.put(document_of(path), [chunk_of(path, f"lamp {number}")], recipe="r")
+        put_document(store, document_of(path), [chunk_of(path, f"lamp {number}")], recipe="r")
 
     def fail() -> None:
         with psycopg.connect(server_of(address), dbname=DATABASE) as superuser:
@@ -363,7 +365,7 @@ def test_a_connection_that_saw_an_error_spoils_no_later_write(
 
     # An address that no other test has, so that its pool holds one connection.
     with open_database(f"{address}&connect_timeout={20 + writes}", tenant=tenant) as store:
-        assert store.is_empty()
+        assert not store.holds()
         fail()
         for number in range(writes):
             write(number)

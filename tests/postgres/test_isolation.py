@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import host_of
 
 from recollect.errors import NotFoundError
@@ -41,7 +41,9 @@ def theirs(opened: Open, tenant: str, host: MemoryHost) -> str:
         memory.facts.remember("Their secret boat.")
     with host.tokens() as tokens:
         create_token(tokens, f"{tenant}-other", now=datetime.now(tz=UTC))
-    other.put(document_of("memory/secret.md"), [chunk_of("memory/secret.md", "secret")], recipe="r")
+    put_document(
+        other, document_of("memory/secret.md"), [chunk_of("memory/secret.md", "secret")], recipe="r"
+    )
     other.put_vectors(SPACE, digests=[digest_of(b"secret")], vectors=np.eye(1, 8, dtype=np.float32))
     notes.claim(other, "/their/folder")
     notes.put_batch(other, SPACE, "batch", {"aa"})
@@ -64,7 +66,7 @@ def test_through_the_store_another_agent_is_not_there(
     mine = opened(tenant)
 
     assert theirs != tenant
-    assert mine.is_empty()
+    assert not mine.holds()
     assert {} == mine.known()
     assert () == mine.keyword(["secret"], scope=Scope(), limit=9).keys
     unit = np.eye(1, 8, dtype=np.float32)[0]

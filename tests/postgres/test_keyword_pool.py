@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, drop_document, put_document
 
 from recollect.stores.postgres import keyword
 from recollect.stores.postgres.connect import run
 from recollect.stores.ram import RamStore
-from recollect.types import Scope, SourceKind
+from recollect.types import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def stores(
         drawn = chance.choice(WORDS, (20, 30), p=shares / shares.sum())
         chunks = [chunk_of(path, " ".join(row), line=at + 1) for at, row in enumerate(drawn)]
         for store in both:
-            store.put(document_of(path), chunks, recipe="r")
+            put_document(store, document_of(path), chunks, recipe="r")
     return both
 
 
@@ -85,7 +85,7 @@ def test_counts_that_were_kept_are_those_of_the_memory_as_it_is(
     before = postgres.keyword(question, scope=Scope(), limit=POOL).corpus
 
     for store in (ram, opened(tenant)):  # another process changes it
-        store.drop("memory/3.md", source=SourceKind.MEMORY)
+        drop_document(store, "memory/3.md")
     after = postgres.keyword(question, scope=Scope(), limit=POOL).corpus
 
     assert before != after

@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 import pytest
 from tests.postgres.conftest import shared_folder
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, drop_document, put_document
 from tests.support.postgres import database, server_of
 from tests.support.waiting import wait_until
 
@@ -17,7 +17,7 @@ from recollect.errors import StoreError
 from recollect.stores.postgres import open_database
 from recollect.stores.postgres.connect import parameters
 from recollect.stores.postgres.near import build_indexes, index_of
-from recollect.types import Fingerprint, Scope, SourceKind
+from recollect.types import Fingerprint, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +67,7 @@ def large(opened: Open, tenant: str, space: Fingerprint, vectors: Vectors) -> Po
     parts = {"memory/a.md": range(CHUNKS - 60), "memory/b.md": range(CHUNKS - 60, CHUNKS)}
     for path, numbers in parts.items():
         chunks = [chunk_of(path, f"lamp {each}", line=each + 1) for each in numbers]
-        store.put(document_of(path), chunks, recipe="r")
+        put_document(store, document_of(path), chunks, recipe="r")
     digests = [each.digest for each in store.missing(space, limit=CHUNKS)]
     store.put_vectors(space, digests=digests, vectors=vectors)
     return store
@@ -114,9 +114,7 @@ def test_a_filter_and_texts_that_are_gone_leave_nothing_out(
     with by_index(address, large) as store:
         only = Scope(path="memory/b.md")
         filtered = store.nearest(space, vector=vectors[0], scope=only, limit=POOL)
-        large.drop(
-            "memory/a.md", source=SourceKind.MEMORY
-        )  # its vectors stay until they are pruned
+        drop_document(large, "memory/a.md")  # its vectors stay until they are pruned
         left = store.nearest(space, vector=vectors[0], scope=Scope(), limit=POOL)
 
     assert POOL == len(filtered.keys)
@@ -127,7 +125,7 @@ def test_a_memory_that_became_small_loses_its_index(
     large: PostgresStore, space: Fingerprint, owner: psycopg.Connection[tuple[object, ...]]
 ) -> None:
     build_indexes(owner, least=LEAST)
-    large.drop("memory/a.md", source=SourceKind.MEMORY)
+    drop_document(large, "memory/a.md")
     large.prune(keep=[space])
 
     assert (0, 1) == build_indexes(owner, least=LEAST)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import server_of, url_of
 from tests.support.servers import DATABASE, SUPERUSER, Server, adopt, programs
 
@@ -42,7 +42,7 @@ def server() -> Iterator[Server]:
 
 
 def put(store: PostgresStore, path: str, text: str) -> None:
-    store.put(document_of(path, text), [chunk_of(path, text)], recipe="r")
+    put_document(store, document_of(path, text), [chunk_of(path, text)], recipe="r")
 
 
 def paths(store: PostgresStore) -> set[str]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from tests.postgres.serving import serving
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import HOST
 from tests.support.servers import (
     AGENT,
@@ -243,7 +243,7 @@ def _cut_all(server: Server) -> None:
 @pytest.fixture
 def store(server: Server, tenant: str) -> Iterator[PostgresStore]:
     with open_database(server.address(), tenant=tenant) as store:
-        store.put(document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
+        put_document(store, document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
         yield store
 
 
@@ -285,7 +285,7 @@ def test_a_process_that_uses_all_its_connections_is_told_so(
         with open_database(address, tenant=tenant) as store:
             monkeypatch.setattr(connect, "_POOL_SECONDS", 0.2)
             with pytest.raises(StoreBusyError) as raised:
-                store.is_empty()
+                store.holds()
 
     assert f"All {MOST_CONNECTIONS} connections of this process" in raised.value.message
 
@@ -367,7 +367,7 @@ def test_a_pooler_may_give_every_transaction_another_process(pooled: str, tenant
         with open_database(pooled, tenant=f"{tenant}-{number}") as store:
             for turn in range(12):  # a statement used that often would be prepared
                 path = f"{turn}.md"
-                store.put(document_of(path), [chunk_of(path, f"lamp {turn}")], recipe="r")
+                put_document(store, document_of(path), [chunk_of(path, f"lamp {turn}")], recipe="r")
                 store.keyword(["lamp"], scope=Scope(), limit=20)
             assert [] == store.audit()
             return len(store.keyword(["lamp"], scope=Scope(), limit=20).keys)
@@ -399,7 +399,9 @@ def test_a_promoted_replica_has_everything_that_was_acknowledged(tenant: str) ->
                 while not is_over.is_set():
                     path = f"{number}.md"
                     with contextlib.suppress(StoreError):
-                        store.put(document_of(path), [chunk_of(path, f"lamp {number}")], recipe="r")
+                        put_document(
+                            store, document_of(path), [chunk_of(path, f"lamp {number}")], recipe="r"
+                        )
                         acknowledged.append(path)
                         number += 1
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 from tests.support.postgres import server_of, url_of
 from tests.support.servers import SUPERUSER, add_role, programs
 from tests.support.waiting import wait_until
@@ -201,7 +201,7 @@ def test_a_role_that_monitors_sees_how_much_there_is_and_no_row(server: Server) 
 
 def test_a_restored_database_shows_what_it_holds(server: Server, address: str, tenant: str) -> None:
     with open_database(address, tenant=tenant) as store:
-        store.put(document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
+        put_document(store, document_of("a.md"), [chunk_of("a.md", "lamp")], recipe="r")
     database = server.database()
     parts = psycopg.conninfo.conninfo_to_dict(address)
     dump = server.run("pg_dump", "-Fc", "-d", server.address(str(parts["dbname"])))
@@ -211,5 +211,5 @@ def test_a_restored_database_shows_what_it_holds(server: Server, address: str, t
 
     agent = server.agent(database)
     with open_database(agent, tenant=tenant) as store:
-        assert not store.is_empty()
+        assert store.holds()
     wait_until(lambda: describe_database(agent).rows["chunks"] > 0)

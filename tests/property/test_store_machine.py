@@ -12,6 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.support.contents import segment_terms
+from tests.support.notes import drop_document, put_document
 
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
@@ -62,12 +63,12 @@ class StoreMachine(RuleBasedStateMachine):
             for line, text in enumerate(texts, start=1)
         ]
         for store in self.stores:
-            store.put(document, chunks, recipe="r")
+            put_document(store, document, chunks, recipe="r")
 
     @rule(path=PATHS)
     def drop(self, path: str) -> None:
         for store in self.stores:
-            store.drop(path, source=SourceKind.MEMORY)
+            drop_document(store, path)
 
     @rule(limit=st.integers(1, 5))
     def embed(self, limit: int) -> None:
@@ -100,7 +101,7 @@ class StoreMachine(RuleBasedStateMachine):
     def the_overview_is_the_same(self) -> None:
         ram, sqlite = (
             (
-                store.is_empty(),
+                store.holds(),
                 store.documents(Scope(), limit=100, offset=0),
                 store.days(Scope()),
                 len(store.embedded(SPACE, scope=Scope())),

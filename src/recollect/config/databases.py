@@ -68,7 +68,7 @@ def copy_memory(setup: Setup, source: str, target: str) -> CopiedMemory:
     if is_same_store(source, target):
         raise ConfigError("Both addresses name the same store.", action="Name another one as TO.")
     with _removed_if_failed(source), contextlib.closing(_open(setup, source)) as old:
-        if old.is_empty():
+        if not old.holds():
             raise StoreError(
                 f"{old.location} holds nothing for the agent {setup.agent}.",
                 action="Name the agent with --agent, or the workspace with -w.",

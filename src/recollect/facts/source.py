@@ -118,8 +118,9 @@ class FactsSource:
     def _stored_recipe(self, found: list[Found]) -> str | None:
         """Return the recipe all files were indexed with, if none of them can have changed since."""
         recipe = f"{_RULES}--{_named(())}"
+        stored = self._store.known((self.kind, each.path) for each in found)
         for each in found:
-            known = self._store.known_of(each.path, source=self.kind)
+            known = stored.get((self.kind, each.path))
             if known is None or not known.is_settled or known.stat != each.stat:
                 return None
             if each is not found[0] and known.recipe != recipe:

@@ -326,17 +326,17 @@ class _DocumentWriter:
 
         Without that a slow process would put an old content over a newer one.
         """
-        document = lost.write.document
+        name = (lost.write.document.source, lost.write.document.path)
         for _ in range(_MOST_RACES - 1):
-            before = self._store.known_of(document.path, source=document.source)
+            before = self._store.known([name]).get(name)
             try:
                 taken = lost.source.take(lost.suspect)
             except UnreadableError:
                 return  # gone or unreadable by now: the next sync sees it
             if before is not None and before.digest == taken.document.digest:
                 return
-            recipe = lost.source.recipe
-            if self._store.put(taken.document, taken.chunks(), recipe=recipe, expected=before):
+            write = DocumentWrite(taken.document, taken.chunks(), lost.source.recipe, before)
+            if all(self._store.put_many([write])):
                 return
 
 

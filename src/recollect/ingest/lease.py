@@ -14,6 +14,7 @@ import platform
 import threading
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,7 +106,7 @@ class WriterLease:
 
     def _take(self, leases: Leases) -> Holder | None:
         try:
-            return leases.take(WRITER, self._claim(), is_gone=is_gone)
+            return take(leases, self._claim(), is_gone=is_gone)
         except StoreBusyError:
             # A transaction that does not end, of a suspended process say: reading still works.
             holder = leases.holder(WRITER)
@@ -138,7 +139,7 @@ class WriterLease:
                 self._beat(leases)
                 if self._is_lost:
                     return
-            leases.give_back(WRITER, token=self._token)
+            give_back(leases, token=self._token)
         except StoreError:
             # The store cannot be written: the work itself finds that out and reports it. A lease
             # that could not be given back lapses like that of a silent holder.
@@ -148,9 +149,39 @@ class WriterLease:
 
     def _beat(self, leases: Leases) -> None:
         try:
-            self._is_lost = not leases.beat(WRITER, token=self._token, now=time.time())
+            self._is_lost = not beat(leases, token=self._token, now=time.time())
         except StoreBusyError:
             return  # a long transaction, maybe our own: the next beat tells
+
+
+def take(leases: Leases, wanted: Holder, *, is_gone: Callable[[Holder], bool]) -> Holder | None:
+    """Take the lease, unless a holder who is not gone has it; return that holder.
+
+    Raises:
+        StoreError: the store cannot be written.
+
+    """
+
+    def decide(held: Holder | None) -> Holder:
+        return wanted if held is None or is_gone(held) else held
+
+    after = leases.change(WRITER, decide)
+    return None if after == wanted else after
+
+
+def beat(leases: Leases, *, token: str, now: float) -> bool:
+    """Record a heartbeat; return False if another process has taken the lease over."""
+
+    def decide(held: Holder | None) -> Holder | None:
+        return replace(held, beat=now) if held and held.token == token else held
+
+    after = leases.change(WRITER, decide)
+    return after is not None and after.token == token
+
+
+def give_back(leases: Leases, *, token: str) -> None:
+    """Release the lease, if this token still holds it."""
+    leases.change(WRITER, lambda held: None if held and held.token == token else held)
 
 
 def at_work(store: Store) -> str | None:

@@ -233,7 +233,7 @@ class Syncer:
         """
         try:
             self._notices += self.store.follow()
-            return self.store.is_replacement or (self._is_filled and self.store.is_empty())
+            return self.store.is_replacement or (self._is_filled and not self.store.holds())
         except StoreError:
             return False
 
@@ -245,12 +245,10 @@ class Syncer:
             paths: of the documents, also of those that are gone.
 
         """
-        with self.store.snapshot():  # one transaction for all
-            stored = [self.store.known_of(path, source=source.kind) for path in paths]
         return sync_documents(
             [source],
             store=self.store,
-            known={(each.source, each.path): each for each in stored if each is not None},
+            known=self.store.known((source.kind, path) for path in paths),
             force=False,
             progress=silent,
             before_write=lambda: None,
@@ -359,7 +357,7 @@ class Syncer:
         )
         first = SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
         try:
-            is_first = self.store.is_empty() and turn.is_granted()
+            is_first = not self.store.holds() and turn.is_granted()
             report = self._sync(first if is_first else cheap)
             return Freshness(report, turn.holder, tells_counts=self._tells_counts)
         finally:

@@ -86,7 +86,7 @@ def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
     """
     with store.snapshot():
         published = store.published()
-        if published is not None or store.is_empty():
+        if published is not None or not store.holds():
             return published
         begun = (each for each in chain.spaces() if store.space(each) is not None)
         return next((each for each in begun if store.status(each).vectors), None)

@@ -71,7 +71,8 @@ def _compared(found: Found, *, source: Source, store: Store) -> Iterator[Differe
         yield Difference(error.failure.path, error.failure.reason, error.failure.action)
         return
     document = taken.document
-    known = store.known_of(document.path, source=document.source)
+    name = (document.source, document.path)
+    known = store.known([name]).get(name)
     if known is None:
         yield Difference(document.path, "is not indexed", _RESYNC)
     elif known.digest != document.digest:

@@ -207,7 +207,7 @@ class Searcher:
         self, request: SearchRequest, results: Results, *, scope: Scope, earlier: tuple[str, ...]
     ) -> tuple[str, ...]:
         notices = (*earlier, *self.syncer.take_notices())
-        if not results.hits and self.store.is_empty():
+        if not results.hits and not self.store.holds():
             if self.workspace is None:
                 why = "This memory is empty. Push documents to it, or remember facts."
             elif self._syncs(request):
@@ -267,5 +267,5 @@ def _empty_filters(scope: Scope, *, store: Store) -> Iterator[str]:
         ),
     )
     for value, alone, sentence in filters:
-        if value is not None and not store.has_chunks(alone):
+        if value is not None and not store.holds(alone):
             yield sentence

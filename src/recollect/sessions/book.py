@@ -167,8 +167,8 @@ class SessionBook:
         return paths
 
     def _drop(self, paths: Sequence[str]) -> None:
-        for path in paths:
-            self._store.drop(path, source=self._source.kind)
+        known = self._store.known((self._source.kind, path) for path in paths)
+        self._store.drop_many(list(known.values()))
 
     def last_copies(self, names: Sequence[str]) -> list[str]:
         """Return the paths of those transcripts of which only the imported copy is left.

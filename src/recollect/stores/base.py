@@ -13,7 +13,7 @@ from recollect.errors import StoreCorruptError
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import date
     from types import EllipsisType
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     Expected: TypeAlias = Known | EllipsisType | None
     """The stored state that a write assumes; None means not stored, `...` accepts any state."""
+    Name: TypeAlias = tuple[SourceKind, str]
+    """The source and the path of a document, which identify it."""
 
 Answer = TypeVar("Answer")
 
@@ -207,23 +209,17 @@ class EngineCheck:
     """What to do if it does not."""
 
 
+def is_expected(store: DocumentStore, write: DocumentWrite) -> bool:
+    """Return whether the state that a write expects is the stored one."""
+    name = (write.document.source, write.document.path)
+    return write.expected is ... or write.expected == store.known([name]).get(name)
+
+
 class DocumentStore(Protocol):
     """Stores documents together with their chunks and terms."""
 
-    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        """Return the stored state of every document, by source and path."""
-
-    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        """Return the stored state of one document."""
-
-    def is_empty(self) -> bool:
-        """Return True if no document is stored; takes constant time."""
-
-    def put(
-        self, document: Document, chunks: Sequence[Chunk], *, recipe: str, expected: Expected = ...
-    ) -> bool:
-        """Store one document; return False if its stored state is not the expected one."""
-        return self.put_many([DocumentWrite(document, chunks, recipe, expected)])[0]
+    def known(self, names: Iterable[Name] | None = None) -> Mapping[Name, Known]:
+        """Return the stored state of these documents, of those that are stored; None is all."""
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         """Store documents in order and in one step, each replacing its previous version.
@@ -236,14 +232,11 @@ class DocumentStore(Protocol):
     def touch_many(self, documents: Sequence[Document]) -> None:
         """Update the stats of documents whose stored digest is still the same, in one step."""
 
-    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        """Remove a document, unless its stored state is not the expected one; return whether.
-
-        The vectors of its texts stay, for equal texts elsewhere.
-        """
-
     def drop_many(self, gone: Sequence[Known]) -> None:
-        """Remove documents in one step, except those that another process has changed since."""
+        """Remove documents in one step, except those that another process has changed since.
+
+        The vectors of their texts stay, for equal texts elsewhere.
+        """
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
         """Return the chunks of a document in the order of its lines."""
@@ -375,8 +368,8 @@ class StoreOverview(Protocol):
     def version(self) -> tuple[int, ...]:
         """Return a value that changes whenever a chunk or a vector is added or a chunk removed."""
 
-    def has_chunks(self, scope: Scope) -> bool:
-        """Return whether any chunk is in scope."""
+    def holds(self, scope: Scope | None = None) -> bool:
+        """Return whether any chunk is in scope; without one, whether any document is stored."""
 
     def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
         """Return the scope's phrases that some chunk in the rest of the scope contains.
@@ -405,24 +398,16 @@ class Leases(Protocol):
     A handle belongs to one thread. A lease is a promise, not a lock.
     """
 
-    def take(
-        self, name: str, wanted: Holder, *, is_gone: Callable[[Holder], bool]
-    ) -> Holder | None:
-        """Take a lease, unless a holder who is not gone has it; return that holder.
+    def holder(self, name: str) -> Holder | None:
+        """Return who holds a lease."""
+
+    def change(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
+        """Ask who shall hold a lease, given who holds it, and record the answer in one step.
 
         Raises:
             StoreError: the store cannot be written.
 
         """
-
-    def holder(self, name: str) -> Holder | None:
-        """Return who holds a lease."""
-
-    def beat(self, name: str, *, token: str, now: float) -> bool:
-        """Record a heartbeat; return False if another process has taken the lease over."""
-
-    def give_back(self, name: str, *, token: str) -> None:
-        """Release a lease, if this token still holds it."""
 
     def close(self) -> None:
         """Release the handle."""

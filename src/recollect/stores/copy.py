@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import date
 
-    from recollect.stores.base import Loaded, Store
+    from recollect.stores.base import Loaded, Name, Store
     from recollect.stores.pushed import PushedDocuments
     from recollect.types import Fingerprint, Known
 
-    Name = tuple[SourceKind, str]
 
 _DOCUMENTS = 100  # in one transaction
 _VECTORS = 500  # in one transaction
@@ -34,8 +33,8 @@ def copy_store(source: Store, target: Store) -> CopiedMemory:
     """Make the target hold what the source holds; what the source lacks is dropped from it."""
     with source.snapshot():
         known = source.known()
-        for kind, path in target.known().keys() - known.keys():
-            target.drop(path, source=kind)
+        held = target.known()
+        target.drop_many([held[name] for name in held.keys() - known.keys()])
         everyone = _everyone(source, known)
         days = _days(source, scope=everyone)
         names, chunks = list(known), 0

@@ -30,6 +30,7 @@ from recollect.stores.base import (
     Space,
     Store,
     VectorPool,
+    is_expected,
 )
 from recollect.stores.summary import summarize
 from recollect.stores.synchronized import synchronized
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from recollect.errors import StoreCorruptError
-    from recollect.stores.base import DocumentWrite, Expected, Holder
+    from recollect.stores.base import DocumentWrite, Holder, Name
     from recollect.types import (
         Background,
         Chunk,
@@ -75,8 +76,8 @@ class _Contents:
     """Everything that the handles of one store share."""
 
     lock: RLock = field(default_factory=RLock)
-    known: dict[tuple[SourceKind, str], Known] = field(default_factory=dict)
-    days: dict[tuple[SourceKind, str], date | None] = field(default_factory=dict)
+    known: dict[Name, Known] = field(default_factory=dict)
+    days: dict[Name, date | None] = field(default_factory=dict)
     rows: dict[ChunkKey, _Row] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     """Texts in the order they were first stored, by digest."""
@@ -110,32 +111,23 @@ class RamStore(Store):
     # Documents
 
     @synchronized
-    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        return dict(self._all.known)
-
-    @synchronized
-    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        return self._all.known.get((source, path))
-
-    @synchronized
-    def is_empty(self) -> bool:
-        return not self._all.known
+    def known(self, names: Iterable[Name] | None = None) -> Mapping[Name, Known]:
+        known = self._all.known
+        return {name: known[name] for name in (known if names is None else names) if name in known}
 
     @synchronized
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
-        if jointly and not all(self._is_expected(write) for write in writes):
+        if jointly and not all(is_expected(self, write) for write in writes):
             return [False] * len(writes)
         return [self._put(write) for write in writes]
 
-    def _is_expected(self, write: DocumentWrite) -> bool:
-        key = (write.document.source, write.document.path)
-        return write.expected is ... or write.expected == self._all.known.get(key)
-
     def _put(self, write: DocumentWrite) -> bool:
-        document = write.document
-        if not self.drop(document.path, source=document.source, expected=write.expected):
+        if not is_expected(self, write):
             return False
-        self._all.known[document.source, document.path] = Known(
+        document = write.document
+        name = (document.source, document.path)
+        self._drop(name)
+        self._all.known[name] = Known(
             path=document.path,
             source=document.source,
             digest=document.digest,
@@ -143,7 +135,7 @@ class RamStore(Store):
             recipe=write.recipe,
             is_settled=document.is_settled,
         )
-        self._all.days[document.source, document.path] = document.when
+        self._all.days[name] = document.when
         for chunk in write.chunks:
             fields = term_counts.field_terms(chunk)
             words = frozenset(itertools.chain.from_iterable(fields))
@@ -165,20 +157,17 @@ class RamStore(Store):
                 )
 
     @synchronized
-    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        if expected is not ... and expected != self._all.known.get((source, path)):
-            return False
-        self._all.known.pop((source, path), None)
-        self._all.days.pop((source, path), None)
-        for key in [key for key, row in self._all.rows.items() if _is_of(row, source, path)]:
-            del self._all.rows[key]
-            self._all.changes += 1
-        return True
-
-    @synchronized
     def drop_many(self, gone: Sequence[Known]) -> None:
         for each in gone:
-            self.drop(each.path, source=each.source, expected=each)
+            if each == self._all.known.get((each.source, each.path)):
+                self._drop((each.source, each.path))
+
+    def _drop(self, name: Name) -> None:
+        self._all.known.pop(name, None)
+        self._all.days.pop(name, None)
+        for key in [key for key, row in self._all.rows.items() if _is_of(row, *name)]:
+            del self._all.rows[key]
+            self._all.changes += 1
 
     @synchronized
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
@@ -395,8 +384,8 @@ class RamStore(Store):
         return (self._all.changes,)
 
     @synchronized
-    def has_chunks(self, scope: Scope) -> bool:
-        return any(True for _ in self._seen(scope))
+    def holds(self, scope: Scope | None = None) -> bool:
+        return bool(self._all.known if scope is None else any(True for _ in self._seen(scope)))
 
     @synchronized
     def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
@@ -636,32 +625,15 @@ class RamLeases(Leases):
         self.lock = lock
 
     @synchronized
-    def take(
-        self, name: str, wanted: Holder, *, is_gone: Callable[[Holder], bool]
-    ) -> Holder | None:
-        holder = self._holders.get(name)
-        if holder is not None and not is_gone(holder):
-            return holder
-        self._holders[name] = wanted
-        return None
-
-    @synchronized
     def holder(self, name: str) -> Holder | None:
         return self._holders.get(name)
 
     @synchronized
-    def beat(self, name: str, *, token: str, now: float) -> bool:
-        holder = self._holders.get(name)
-        if holder is None or holder.token != token:
-            return False
-        self._holders[name] = replace(holder, beat=now)
-        return True
-
-    @synchronized
-    def give_back(self, name: str, *, token: str) -> None:
-        holder = self._holders.get(name)
-        if holder is not None and holder.token == token:
-            del self._holders[name]
+    def change(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
+        after = decide(self._holders.pop(name, None))
+        if after is not None:
+            self._holders[name] = after
+        return after
 
     def close(self) -> None:
         """Do nothing: the handle holds no resource."""

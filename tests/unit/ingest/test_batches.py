@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.notes import put_document
 
 from recollect.errors import (
     ProviderBusyError,
@@ -155,7 +156,7 @@ def note(path: str, *texts: str) -> tuple[Document, list[Chunk]]:
 
 def put(store: RamStore, path: str, *texts: str) -> None:
     document, chunks = note(path, *texts)
-    store.put(document, chunks, recipe="r")
+    put_document(store, document, chunks, recipe="r")
 
 
 SEVEN = ("a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg")

@@ -17,9 +17,8 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import StoreBusyError
 from recollect.ingest import lease
-from recollect.ingest.lease import WRITER, LeaseLostError, WriterLease, is_gone
+from recollect.ingest.lease import WRITER, LeaseLostError, WriterLease, give_back, is_gone, take
 from recollect.stores.base import Holder
-from recollect.stores.sqlite.leases import SqliteLeases
 from recollect.types import Step, silent
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def someone(pid: int, *, host: str = "", silent_seconds: float = 0.0) -> Holder:
 
 
 def hold(leases: Leases, holder: Holder) -> None:
-    assert leases.take(WRITER, holder, is_gone=lambda _: True) is None
+    assert take(leases, holder, is_gone=lambda _: True) is None
 
 
 def test_a_lease_is_held_until_it_is_given_back(store: Store, leases: Leases) -> None:
@@ -181,7 +180,7 @@ def test_a_lease_taken_again_is_not_lost(
     hold(leases, someone(1))
     eventually(lambda: own._is_lost)
     own.release()
-    leases.give_back(WRITER, token="theirs")  # noqa: S106 - a name, not a secret
+    give_back(leases, token="theirs")  # noqa: S106 - a name, not a secret
 
     own.acquire(wait_seconds=0.0)
     own.guarded(silent)(STEP)
@@ -196,16 +195,16 @@ def test_a_long_transaction_does_not_cost_the_holder_its_lease(
     leases = file_store.leases()
     monkeypatch.setattr(lease, "_BEAT_SECONDS", 0.01)
     missed = threading.Event()
-    beat = SqliteLeases.beat
+    beat = lease.beat
 
-    def counted(self: SqliteLeases, name: str, *, token: str, now: float) -> bool:
+    def counted(leases: Leases, *, token: str, now: float) -> bool:
         try:
-            return beat(self, name, token=token, now=now)
+            return beat(leases, token=token, now=now)
         except StoreBusyError:
             missed.set()
             raise
 
-    monkeypatch.setattr(SqliteLeases, "beat", counted)
+    monkeypatch.setattr(lease, "beat", counted)
     own = WriterLease(file_store, purpose="a test")
     with file_store.patience(0.02):
         own.acquire(wait_seconds=0.0)

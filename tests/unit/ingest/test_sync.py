@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 import apsw
 import pytest
+from tests.support.notes import put_document
 
 from recollect import Memory
 from recollect.ingest import lease, sync
-from recollect.ingest.lease import WRITER, WriterLease
+from recollect.ingest.lease import WRITER, WriterLease, give_back, take
 from recollect.ingest.sync import (
     CHEAP_TEXTS,
     EMBED_SECONDS,
@@ -77,7 +78,7 @@ class Embedder:
 
 def fill(store: Store) -> None:
     document = Document("memory/a.md", SourceKind.FACTS, "a", "d", Stat(1, 1), when=None)
-    store.put(document, [], recipe="r")
+    put_document(store, document, [], recipe="r")
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def held_by_another(store: Store) -> None:
     leases = store.leases()
     now = time.time()
     other = Holder("theirs", "another", os.getppid(), socket.gethostname(), now, now)
-    assert leases.take(WRITER, other, is_gone=lambda _: True) is None
+    assert take(leases, other, is_gone=lambda _: True) is None
     leases.close()
 
 
@@ -218,7 +219,7 @@ def test_a_run_that_lost_its_lease_waits_for_the_other_and_does_the_rest(
     def wait(sentence: str) -> None:
         waited.append(sentence)
         leases = filled.leases()
-        leases.give_back(WRITER, token="theirs")  # noqa: S106 - a name, not a secret
+        give_back(leases, token="theirs")  # noqa: S106 - a name, not a secret
         leases.close()
 
     report = syncer_of(filled, Embedder(work)).sync(SyncOptions(), on_wait=wait)

@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.support.notes import chunk_of, document_of
+from tests.support.notes import chunk_of, document_of, put_document
 
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
@@ -56,7 +56,7 @@ class CountingStore(RamStore):
 def put(store: Store, *texts: str) -> None:
     for number, text in enumerate(texts):
         path = f"memory/{number}.md"
-        store.put(document_of(path), [chunk_of(path, text)], recipe="r")
+        put_document(store, document_of(path), [chunk_of(path, text)], recipe="r")
 
 
 def answer(store: Store, question: str) -> Results:
@@ -90,7 +90,7 @@ def test_a_second_search_runs_only_without_a_phrase(
 def test_a_day_does_not_make_up_for_an_absent_phrase(question: str) -> None:
     store, path, yesterday = RamStore(), "memory/2026-11-16.md", date(2026, 11, 16)
     chunk = replace(chunk_of(path, "What a day: Ada painted the shed."), when=yesterday)
-    store.put(replace(document_of(path), when=yesterday), [chunk], recipe="r")
+    put_document(store, replace(document_of(path), when=yesterday), [chunk], recipe="r")
 
     quoted, plain = answer(store, question), answer(store, question.replace('"', ""))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.support.notes import put_document
 
 from recollect.search.options import SearchOptions
 from recollect.search.pipeline import search
@@ -35,7 +36,9 @@ def answer(text: str, notes: Mapping[str, tuple[str, date | None]]) -> Results:
         document = Document(
             path, SourceKind.MEMORY, note, digest_of(note.encode()), Stat(1, 1), when
         )
-        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, note, when=when)], recipe="r1")
+        put_document(
+            store, document, [Chunk(path, SourceKind.MEMORY, 1, 1, note, when=when)], recipe="r1"
+        )
     query = Query(text, max_results=5)
     return search(query, store=store, asked=None, options=SearchOptions(), today=TODAY)
 

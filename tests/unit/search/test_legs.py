@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.notes import put_document
 
 from recollect.errors import ProviderBusyError
 from recollect.providers.base import Limits, QuestionWords
@@ -71,7 +72,7 @@ def stored(**vectors: Sequence[float]) -> RamStore:
         document = Document(
             path, SourceKind.MEMORY, path, digest_of(path.encode()), Stat(1, 1), None
         )
-        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, path)], recipe="r1")
+        put_document(store, document, [Chunk(path, SourceKind.MEMORY, 1, 1, path)], recipe="r1")
         store.put_vectors(
             SPACE,
             digests=[digest_of(path.encode())],
@@ -174,7 +175,7 @@ def test_a_provider_that_fails_is_not_asked_again_when_single_characters_are_loo
         document = Document(
             path, SourceKind.MEMORY, text, digest_of(text.encode()), Stat(1, 1), None
         )
-        store.put(document, [Chunk(path, SourceKind.MEMORY, 1, 1, text)], recipe="r1")
+        put_document(store, document, [Chunk(path, SourceKind.MEMORY, 1, 1, text)], recipe="r1")
 
     query = Query("猫叫什么", max_results=6)
     results = search(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 import pytest
+from tests.support.notes import put_document
 
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.codes import SEGMENT
@@ -54,8 +55,11 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
             Chunk("m.md", SourceKind.MEMORY, number, number, f"w{number}")
             for number in range(len(VECTORS))
         ]
-        store.put(
-            Document("m.md", SourceKind.MEMORY, "", "d", Stat(0, 0), None), chunks, recipe="r"
+        put_document(
+            store,
+            Document("m.md", SourceKind.MEMORY, "", "d", Stat(0, 0), None),
+            chunks,
+            recipe="r",
         )
         embed(store, 0, COUNT)
     return path.read_bytes()
@@ -217,8 +221,11 @@ def test_a_dimension_that_fills_no_word_is_coded_too(tmp_path: Path) -> None:
         chunks = [
             Chunk("m.md", SourceKind.MEMORY, number, number, f"w{number}") for number in range(400)
         ]
-        store.put(
-            Document("m.md", SourceKind.MEMORY, "", "d", Stat(0, 0), None), chunks, recipe="r"
+        put_document(
+            store,
+            Document("m.md", SourceKind.MEMORY, "", "d", Stat(0, 0), None),
+            chunks,
+            recipe="r",
         )
         store.put_vectors(space, digests=[chunk.digest for chunk in chunks], vectors=vectors)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.notes import drop_document, put_document
 from tests.support.statements import counted_steps
 
 from recollect.stores.base import Coverage
@@ -29,7 +30,7 @@ def put(store: SqliteStore, path: str, *texts: str, media: str = "") -> None:
         Chunk(path, SourceKind.MEMORY, line, line, text, media=media)
         for line, text in enumerate(texts, 1)
     ]
-    store.put(document, chunks, recipe="r")
+    put_document(store, document, chunks, recipe="r")
 
 
 def embed(store: SqliteStore, *texts: str, space: Fingerprint = SPACE, words: bool = False) -> None:
@@ -124,7 +125,7 @@ def test_a_look_that_finds_nothing_new_writes_nothing(store: SqliteStore) -> Non
 
 def test_a_text_that_comes_back_without_its_vector_is_missing(store: SqliteStore) -> None:
     put(store, "new.md", "fresh")
-    store.drop("new.md", source=SourceKind.MEMORY)
+    drop_document(store, "new.md")
     note(store)
     put(store, "again.md", "fresh")  # its text has a number from before
 
@@ -142,7 +143,7 @@ def test_what_was_left_out_stays_missing_until_it_has_a_vector(store: SqliteStor
     assert ["refused"] == missing_in(store)
     assert 1 == store.coverage(SPACE).pending
     note(store)
-    store.drop("new.md", source=SourceKind.MEMORY)
+    drop_document(store, "new.md")
     assert [] == missing_in(store)
     assert 0 == store.coverage(SPACE).pending
 
@@ -230,7 +231,7 @@ def test_a_count_of_vectors_that_is_corrected_voids_the_mark(store: SqliteStore)
 
 def test_vectors_that_no_chunk_has_are_still_dropped(store: SqliteStore) -> None:
     assert 0 == store.prune(keep=[SPACE])
-    store.drop("many.md", source=SourceKind.MEMORY)
+    drop_document(store, "many.md")
     put(store, "few.md", "text 1", "text 2")
 
     assert COUNT - 2 == store.prune(keep=[SPACE])

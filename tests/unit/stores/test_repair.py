@@ -9,6 +9,7 @@ from zlib import crc32
 import apsw
 import numpy as np
 import pytest
+from tests.support.notes import put_document
 
 from recollect.errors import TermsCorruptError
 from recollect.stores.sqlite import SqliteStore, open_file
@@ -34,7 +35,7 @@ def put(store: SqliteStore, word: str) -> Chunk:
     stat = Stat(len(word), 7)
     document = Document(path, SourceKind.MEMORY, word, digest_of(word.encode()), stat, None)
     chunk = Chunk(path, SourceKind.MEMORY, 1, 1, word)
-    store.put(document, [chunk], recipe="r")
+    put_document(store, document, [chunk], recipe="r")
     return chunk
 
 

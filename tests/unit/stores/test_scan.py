@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.support.notes import put_document
 
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.codes import SEGMENT, Codes
@@ -45,7 +46,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     store = SqliteStore.open(path, engine=engines[request.param])
     chunks = [Chunk("m.md", SourceKind.MEMORY, n, n, f"w{n}") for n in range(1, COUNT + 1)]
     document = Document("m.md", SourceKind.MEMORY, "", "d", Stat(0, 0), None)
-    store.put(document, chunks, recipe="r")
+    put_document(store, document, chunks, recipe="r")
     vectors = clustered(COUNT, seed=2)
     for start in range(0, COUNT, 700):
         part = slice(start, start + 700)

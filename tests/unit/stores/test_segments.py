@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
+from tests.support.notes import drop_document
 
 from recollect.errors import StoreError
 from recollect.stores.base import DocumentWrite
@@ -132,12 +133,12 @@ def test_a_transaction_that_fails_leaves_nothing_behind(
         raise apsw.FullError("no space")
 
     with filled(tmp_path / "index.sqlite", 3) as store:
-        store.drop("memory/0/0.md", source=SourceKind.MEMORY)
+        drop_document(store, "memory/0/0.md")
         with monkeypatch.context() as patched:
             patched.setattr(documents, "seal_tail", fail)
             with pytest.raises(StoreError):
                 store.put_many([write_of(1, version=1)])
-        assert store.drop("memory/2/2.md", source=SourceKind.MEMORY)
+        drop_document(store, "memory/2/2.md")
         found = store.keyword(["n1", "n2"], scope=Scope(), limit=10)
         chunks = store.load(found.keys, terms=[], fingerprint=None).chunks
 
@@ -166,7 +167,7 @@ def test_what_is_kept_of_a_file_is_not_taken_for_its_copy(tmp_path: Path) -> Non
 
     def found_without(name: str, gone: int) -> list[int]:
         with SqliteStore.open(tmp_path / name) as store:
-            store.drop(write_of(gone).document.path, source=SourceKind.MEMORY)
+            drop_document(store, write_of(gone).document.path)
             return [
                 len(store.keyword([f"n{number}"], scope=Scope(), limit=9).keys) for number in (1, 2)
             ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores import term_counts
-from recollect.stores.base import DocumentStore, Loaded
+from recollect.stores.base import DocumentStore, Loaded, is_expected
 from recollect.stores.bm25 import FIELD_WEIGHTS
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.keys import KeyMaker
@@ -16,9 +16,9 @@ from recollect.stores.postgres.tenant import TenantTables
 from recollect.types import ChunkKey, SupersededFact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from recollect.stores.base import DocumentWrite, Expected
+    from recollect.stores.base import DocumentWrite, Name
     from recollect.stores.postgres.connect import Connection
     from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind
 
@@ -70,6 +70,7 @@ _SUPERSEDED = """
     WHERE f.tenant = %s AND f.superseded_by != '' AND f.scope = ANY(%s) AND f.until IS NOT NULL
       AND (%s::timestamptz IS NULL OR f.until <= %s) ORDER BY c.id
 """
+_NAMED = " AND (source, path) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
 _MOST_FREQUENT = 32_767  # a smallint; BM25 saturates long before
 _make_keys = KeyMaker().make
 
@@ -77,38 +78,25 @@ _make_keys = KeyMaker().make
 class PostgresDocuments(TenantTables, DocumentStore):
     """Stores documents, chunks and postings."""
 
-    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
-        rows = self._session.read(f"{KNOWN} WHERE tenant = %s", (self._tenant,))
+    def known(self, names: Iterable[Name] | None = None) -> Mapping[Name, Known]:
+        statement, values = f"{KNOWN} WHERE tenant = %s", list[object]((self._tenant,))
+        if names is not None:
+            asked = list(names)
+            statement += _NAMED
+            values += [[source.value for source, _ in asked], [path for _, path in asked]]
+        rows = self._session.read(statement, values)
         return {(row.source, row.path): row for row in map(known_of, rows)}
-
-    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        rows = self._session.read(
-            f"{KNOWN} WHERE tenant = %s AND source = %s AND path = %s",
-            (self._tenant, source.value, path),
-        )
-        return known_of(rows[0]) if rows else None
-
-    def is_empty(self) -> bool:
-        query = "SELECT 1 FROM documents WHERE tenant = %s LIMIT 1"
-        return not self._session.read(query, (self._tenant,))
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
         with self._session.writing() as connection, connection.pipeline():
             self._lock(connection)
-            if jointly and not all(self._is_expected(write) for write in writes):
+            if jointly and not all(is_expected(self, write) for write in writes):
                 return [False] * len(writes)
             return [
                 self._put(connection, write, terms)
                 for write, terms in zip(writes, fields, strict=True)
             ]
-
-    def _is_expected(self, write: DocumentWrite) -> bool:
-        document = write.document
-        return self._matches(document.path, document.source, write.expected)
-
-    def _matches(self, path: str, source: SourceKind, expected: Expected) -> bool:
-        return expected is ... or expected == self.known_of(path, source=source)
 
     def _put(
         self,
@@ -117,7 +105,7 @@ class PostgresDocuments(TenantTables, DocumentStore):
         fields: Sequence[tuple[list[str], ...]],
     ) -> bool:
         document = write.document
-        if not self._is_expected(write):
+        if not is_expected(self, write):
             return False
         self._delete(connection, document.path, document.source)
         owner, *keys = _make_keys(len(write.chunks) + 1)
@@ -186,20 +174,13 @@ class PostgresDocuments(TenantTables, DocumentStore):
             with self._session.writing() as connection, connection.cursor() as cursor:
                 cursor.executemany(_TOUCH, rows)
 
-    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        with self._session.writing() as connection, connection.pipeline():
-            self._lock(connection)
-            if not self._matches(path, source, expected):
-                return False
-            self._delete(connection, path, source)
-            return True
-
     def drop_many(self, gone: Sequence[Known]) -> None:
         with self._session.writing() as connection, connection.pipeline():
             self._lock(connection)
-            for known in gone:
-                if known == self.known_of(known.path, source=known.source):
-                    self._delete(connection, known.path, known.source)
+            stored = self.known((each.source, each.path) for each in gone)
+            for each in gone:
+                if each == stored.get((each.source, each.path)):
+                    self._delete(connection, each.path, each.source)
 
     def _delete(self, connection: Connection, path: str, source: SourceKind) -> None:
         row = run(

@@ -59,7 +59,10 @@ class PostgresOverview(TenantTables, StoreOverview):
             row = run(connection, query, (self._tenant,)).fetchone()
             return (int(row[0]) if row else 0,)
 
-    def has_chunks(self, scope: Scope) -> bool:
+    def holds(self, scope: Scope | None = None) -> bool:
+        if scope is None:
+            query = "SELECT 1 FROM documents WHERE tenant = %s LIMIT 1"
+            return bool(self._session.read(query, (self._tenant,)))
         with self._session.reading() as connection:
             condition = scope_condition(connection, scope, tenant=self._tenant)
             row = run(connection, _ANY.format(condition=condition), condition.values).fetchone()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores import term_counts
-from recollect.stores.base import DocumentStore, Loaded
+from recollect.stores.base import DocumentStore, Loaded, is_expected
 from recollect.stores.sqlite.connect import SqliteFile, translated
 from recollect.stores.sqlite.rows import (
     CHUNK_COLUMNS,
@@ -25,7 +25,6 @@ from recollect.stores.sqlite.rows import (
     columns_of,
     fact_row,
     join_heading,
-    known_of,
     stack,
     text_of,
     vector_id,
@@ -35,12 +34,12 @@ from recollect.stores.sqlite.seal import remove, seal_tail
 from recollect.types import ChunkKey, SupersededFact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import apsw
     import numpy.typing as npt
 
-    from recollect.stores.base import DocumentWrite, Expected
+    from recollect.stores.base import DocumentWrite, Name
     from recollect.types import Chunk, Document, Fingerprint, Known, Scope, SourceKind, Vectors
 
 ADD_TEXT = "INSERT INTO texts (digest) VALUES (?) ON CONFLICT DO NOTHING"
@@ -61,6 +60,7 @@ _TOUCH = """
     UPDATE documents SET size_bytes = ?, mtime_ns = ?, is_settled = ?
     WHERE source = ? AND path = ? AND digest = ?
 """
+_KNOWN_OF = f"{KNOWN} WHERE source = ? AND path = ?"
 _KEYS_OF = """
     SELECT c.id FROM documents d JOIN chunks c ON c.document = d.id
     WHERE d.source = ? AND d.path = ?
@@ -92,27 +92,24 @@ _SUPERSEDED = """
 class SqliteDocuments(SqliteFile, DocumentStore):
     """Stores documents, chunks and terms."""
 
-    def known(self) -> Mapping[tuple[SourceKind, str], Known]:
+    def known(self, names: Iterable[Name] | None = None) -> Mapping[Name, Known]:
         with self._reading() as connection:
-            rows = all_known(connection.execute(KNOWN))
-            return {(row.source, row.path): row for row in rows}
-
-    def known_of(self, path: str, *, source: SourceKind) -> Known | None:
-        with self._reading() as connection:
-            row = connection.execute(
-                f"{KNOWN} WHERE source = ? AND path = ?", (source.value, path)
-            ).fetchone()
-            return None if row is None else known_of(row)
-
-    def is_empty(self) -> bool:
-        with self._reading() as connection:
-            return not connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get
+            rows: Iterable[Sequence[object]] = (
+                connection.execute(KNOWN)
+                if names is None
+                else (
+                    row
+                    for source, path in names
+                    for row in connection.execute(_KNOWN_OF, (source.value, path))
+                )
+            )
+            return {(row.source, row.path): row for row in all_known(rows)}
 
     def put_many(self, writes: Sequence[DocumentWrite], *, jointly: bool = False) -> list[bool]:
         # Before the transaction: others can write while terms are made.
         fields = [[term_counts.field_terms(chunk) for chunk in write.chunks] for write in writes]
         with self._writing() as connection:
-            if jointly and not all(map(self._is_expected, writes)):
+            if jointly and not all(is_expected(self, write) for write in writes):
                 return [False] * len(writes)
             gone: list[int] = []
             stored = [
@@ -131,9 +128,10 @@ class SqliteDocuments(SqliteFile, DocumentStore):
         *,
         gone: list[int],
     ) -> bool:
-        document = write.document
-        if not self._delete(document.path, document.source, write.expected, gone=gone):
+        if not is_expected(self, write):
             return False
+        document = write.document
+        self._delete(connection, (document.source, document.path), gone=gone)
         connection.execute(
             _INSERT_DOCUMENT,
             (
@@ -152,10 +150,6 @@ class SqliteDocuments(SqliteFile, DocumentStore):
             _insert_chunk(connection, owner, chunk, words)
         return True
 
-    def _is_expected(self, write: DocumentWrite) -> bool:
-        document, expected = write.document, write.expected
-        return expected is ... or expected == self.known_of(document.path, source=document.source)
-
     def touch_many(self, documents: Sequence[Document]) -> None:
         rows = [
             (
@@ -172,31 +166,22 @@ class SqliteDocuments(SqliteFile, DocumentStore):
             with self._writing() as connection:
                 connection.executemany(_TOUCH, rows)
 
-    def drop(self, path: str, *, source: SourceKind, expected: Expected = ...) -> bool:
-        gone: list[int] = []
-        with self._writing() as connection:
-            if not self._delete(path, source, expected, gone=gone):
-                return False
-            remove(connection, gone)
-            return True
-
     def drop_many(self, gone: Sequence[Known]) -> None:
         keys: list[int] = []
         with self._writing() as connection:
+            stored = self.known((each.source, each.path) for each in gone)
             for each in gone:
-                self._delete(each.path, each.source, each, gone=keys)
+                name = (each.source, each.path)
+                if each == stored.get(name):
+                    self._delete(connection, name, gone=keys)
             remove(connection, keys)
 
-    def _delete(
-        self, path: str, source: SourceKind, expected: Expected, *, gone: list[int]
-    ) -> bool:
-        """Delete a document, unless it is not the expected one, and add its chunks to `gone`."""
-        if expected is not ... and expected != self.known_of(path, source=source):
-            return False
+    def _delete(self, connection: apsw.Connection, name: Name, *, gone: list[int]) -> None:
+        """Delete a document, and add its chunks to `gone`."""
+        source, path = name
         own = (source.value, path)
-        gone += [whole_of(row[0]) for row in self._connection.execute(_KEYS_OF, own)]
-        self._connection.execute("DELETE FROM documents WHERE source = ? AND path = ?", own)
-        return True
+        gone += [whole_of(row[0]) for row in connection.execute(_KEYS_OF, own)]
+        connection.execute("DELETE FROM documents WHERE source = ? AND path = ?", own)
 
     def chunks_of(self, path: str, *, source: SourceKind) -> Sequence[Chunk]:
         with self._reading() as connection:

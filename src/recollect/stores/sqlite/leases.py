@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _GET = "SELECT token, purpose, pid, host, since, beat FROM leases WHERE name = ?"
 _PUT = """
-    INSERT OR REPLACE INTO leases (name, token, purpose, pid, host, since, beat)
+    INSERT INTO leases (name, token, purpose, pid, host, since, beat)
     VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 
@@ -24,30 +24,17 @@ _PUT = """
 class SqliteLeases(SqliteFile, Leases):
     """The leases of one file, over their own connection."""
 
-    def take(
-        self, name: str, wanted: Holder, *, is_gone: Callable[[Holder], bool]
-    ) -> Holder | None:
-        with self._writing() as connection:
-            holder = _holder(connection, name)
-            if holder is not None and not is_gone(holder):
-                return holder
-            connection.execute(_PUT, (name, *astuple(wanted)))
-            return None
-
     def holder(self, name: str) -> Holder | None:
         with self._reading() as connection:
             return _holder(connection, name)
 
-    def beat(self, name: str, *, token: str, now: float) -> bool:
+    def change(self, name: str, decide: Callable[[Holder | None], Holder | None]) -> Holder | None:
         with self._writing() as connection:
-            connection.execute(
-                "UPDATE leases SET beat = ? WHERE name = ? AND token = ?", (now, name, token)
-            )
-            return connection.changes() == 1
-
-    def give_back(self, name: str, *, token: str) -> None:
-        with self._writing() as connection:
-            connection.execute("DELETE FROM leases WHERE name = ? AND token = ?", (name, token))
+            after = decide(_holder(connection, name))
+            connection.execute("DELETE FROM leases WHERE name = ?", (name,))
+            if after is not None:
+                connection.execute(_PUT, (name, *astuple(after)))
+            return after
 
 
 def _holder(connection: apsw.Connection, name: str) -> Holder | None:

@@ -79,8 +79,10 @@ class SqliteOverview(SqliteFile, StoreOverview):
             stamps = (stamp for (stamp,) in connection.execute(_STAMPS))
             return (*connection.execute(_VERSION).get, *stamps)
 
-    def has_chunks(self, scope: Scope) -> bool:
+    def holds(self, scope: Scope | None = None) -> bool:
         with self._reading() as connection:
+            if scope is None:
+                return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM documents)").get)
             state = state_of(connection)
             sieve = Filter(connection, scope, state=state)
             return any(sieve.view(piece).chunks for piece in segments(connection, state))
@@ -88,7 +90,7 @@ class SqliteOverview(SqliteFile, StoreOverview):
     def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:
         missing = scope.phrases
         if len(missing) == 1:  # what the search has asked for before, and was kept
-            return frozenset(missing if self.has_chunks(scope) else ())
+            return frozenset(missing if self.holds(scope) else ())
         with self._reading() as connection:
             state = state_of(connection)
             sieve = Filter(connection, replace(scope, phrases=()), state=state)
