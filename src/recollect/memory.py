@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.facts.book import FactBook
     from recollect.facts.extract.run import Extractor
-    from recollect.ingest.pushed import PushedBook
     from recollect.ingest.source import Source
     from recollect.providers.base import Chat
     from recollect.providers.cross_encoder import CrossEncoder
@@ -89,7 +88,6 @@ if TYPE_CHECKING:
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
-    from recollect.stores.pushed import PushedDocuments
     from recollect.types import Fingerprint, Progress, Results, Sending
 
 
@@ -149,6 +147,8 @@ class Memory(metaclass=_WithoutInternal):
     Threads may share one: their calls run one after the other.
     """
 
+    _is_hosted = False
+
     def __init__(  # noqa: PLR0913 - the parts that memories share
         self,
         setup: Setup,
@@ -158,7 +158,6 @@ class Memory(metaclass=_WithoutInternal):
         purpose: str,
         models: Models | None = None,
         watcher: Watcher | None = None,
-        pushed: PushedDocuments | None = None,
     ) -> None:
         """Compose the parts around an open store.
 
@@ -169,7 +168,6 @@ class Memory(metaclass=_WithoutInternal):
             purpose: the name under which other processes see this one at work.
             models: those of another memory, which closes them; None opens its own.
             watcher: that of another memory, which stops it.
-            pushed: documents in the store, which take the place of a workspace.
 
         """
         config = setup.config
@@ -179,12 +177,11 @@ class Memory(metaclass=_WithoutInternal):
         """Held by the thread that is at work: a connection serves one thread at a time."""
         self._setup = setup
         self._store = store
-        self._pushed = pushed
         self._cache = open_cache(
             setup.store_address,
             setup.places.cache,
             max_bytes=config.cache_bytes,
-            is_hosted=pushed is not None,
+            is_hosted=self._is_hosted,
         )
         self._owns_models = models is None
         self._models = models or Models(config, cache=setup.places.models, may_send=setup.may_send)
@@ -217,7 +214,7 @@ class Memory(metaclass=_WithoutInternal):
             reranker=lambda: self._models.reranker,
             options=config.search,
             audience=self._audience_of,
-            workspace=setup.workspace if pushed is None else None,
+            workspace=self._folder(),
             sources=config.sources,
             sync_on_search=config.sync_on_search,
             today=_today,
@@ -296,50 +293,8 @@ class Memory(metaclass=_WithoutInternal):
         return FactBook(self._ledger.ledger(), meanings=meanings, now=_now)
 
     @cached_property
-    def pushed(self) -> PushedBook:
-        """The pushed documents of this memory: write, read, list, delete.
-
-        Raises:
-            ElsewhereError: this memory is made from files.
-
-        """
-        from recollect.ingest.pushed import PushedBook
-
-        if self._pushed is None:
-            raise ElsewhereError(
-                "This memory is made from files, not from pushed documents.",
-                action="Change the files.",
-            )
-        return PushedBook(self._pushed, on_change=self._read_pushed)
-
-    @cached_property
     def _ledger(self) -> LedgerFolder:
-        if self._pushed is None:
-            return LedgerFolder(self.workspace / FACTS_FOLDER, inside=self.workspace)
-        from recollect.facts.stored import StoredLedger
-
-        return StoredLedger(self._pushed, on_change=self._read_ledger)
-
-    @synchronized
-    def _read_ledger(self, gone: Iterable[str] = ()) -> None:
-        """Have the facts found that were just written; they are embedded later."""
-        source = FactsSource(self._ledger, store=self._store)
-        names = (f"{FACTS_FOLDER}/{name}" for name in self._ledger.names())
-        self._syncer.sync_part(source, {*names, *gone})
-
-    @synchronized
-    def _read_pushed(self, paths: Sequence[str]) -> None:
-        """Have the documents found that were just written; they are embedded later."""
-        if self._pushed is None:
-            return
-        from recollect.ingest.pushed import PushedSource
-
-        source = PushedSource(
-            self._pushed, options=self.config.ingest, left_out=FACTS_FOLDER, only=paths
-        )
-        self._syncer.sync_part(source, paths)
-        if pages := [path for path in paths if path.startswith(f"{FACTS_FOLDER}/")]:
-            self._read_ledger(gone=pages)
+        return LedgerFolder(self.workspace / FACTS_FOLDER, inside=self.workspace)
 
     @cached_property
     def sessions(self) -> SessionBook:
@@ -391,11 +346,6 @@ class Memory(metaclass=_WithoutInternal):
         """Return the configured places that texts come from."""
         config = self.config
         facts = FactsSource(self._ledger, store=self._store)
-        if self._pushed is not None:
-            from recollect.ingest.pushed import PushedSource
-
-            notes = PushedSource(self._pushed, options=config.ingest, left_out=FACTS_FOLDER)
-            return [notes, facts]
         sources: list[Source] = []
         if SourceKind.MEMORY in config.sources:
             # The ledger is found as facts, not a second time as a note.
@@ -405,6 +355,14 @@ class Memory(metaclass=_WithoutInternal):
         if SourceKind.SESSIONS in config.sources:
             sources.append(self._session_source)
         return [*sources, facts]
+
+    def _folder(self) -> Path | None:
+        """Return the folder whose files answer a search; None if there are no files."""
+        return self.workspace
+
+    def _cache_of_home(self) -> tuple[CacheStatus | None, Sequence[str]]:
+        """Return the state of the cache as its owner may see it, and notices about it."""
+        return cache_status_of(self._cache)
 
     def _expander(self) -> QueryExpander | None:
         if not self.config.wording.wanted:
@@ -741,28 +699,36 @@ class Memory(metaclass=_WithoutInternal):
 
         """
         from recollect.facts.page import visible_text
-        from recollect.ingest.locate import locate, missing
-        from recollect.ingest.read import UnreadableError, excerpt, read
+        from recollect.ingest.locate import missing
+        from recollect.ingest.read import excerpt
 
         if SourceKind.SESSIONS in self.config.sources and self._session_source.has(path):
             return self._session_source.excerpt(path, start_line=start_line, lines=lines)
-        if self._pushed is not None:
-            text = self.pushed.read(path)[1]
-        else:
-            found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
-            path = found.path
-            try:
-                text = read(found, now_ns=time.time_ns()).text
-            except UnreadableError as error:
-                raise NotFoundError(
-                    f"{path}: {error.failure.reason}", action=error.failure.action
-                ) from error
+        path, text = self._whole_text(path)
         scopes = self._setup.scopes
         if scopes is not None and path.startswith(f"{FACTS_FOLDER}/"):
             text = visible_text(path.rpartition("/")[2], text, scopes=scopes)
             if not text:
                 raise missing(path, workspace=self.workspace)
         return excerpt(text, path=path, start_line=start_line, lines=lines)
+
+    def _whole_text(self, path: str) -> tuple[str, str]:
+        """Return the path and the text of a memory file.
+
+        Raises:
+            NotFoundError: the file does not exist, or is not a memory file.
+
+        """
+        from recollect.ingest.locate import locate
+        from recollect.ingest.read import UnreadableError, read
+
+        found = locate(path, workspace=self.workspace, options=self.config.ingest.walk)
+        try:
+            return found.path, read(found, now_ns=time.time_ns()).text
+        except UnreadableError as error:
+            raise NotFoundError(
+                f"{found.path}: {error.failure.reason}", action=error.failure.action
+            ) from error
 
     @synchronized
     @rebuilds
@@ -791,11 +757,9 @@ class Memory(metaclass=_WithoutInternal):
         stored = self._store.status(
             expected, media=config.ingest.takes_media, audience=audience, beside=beside
         )
-        if self._pushed is not None:  # where the server keeps it is not for its clients
-            stored = replace(stored, location=self.agent)
-        cache, trouble = cache_status_of(self._cache if self._pushed is None else None)
+        cache, trouble = self._cache_of_home()
         return Status(
-            workspace=str(self.workspace) if self._pushed is None else PUSHED,
+            workspace=str(self.workspace),
             agent=self.agent,
             index=IndexStatus(
                 stored.location,
@@ -930,8 +894,6 @@ class Memory(metaclass=_WithoutInternal):
     def close(self) -> None:
         """Release the index and the models."""
         self._store.close()
-        if self._pushed is not None:
-            self._pushed.close()
         if self._cache is not None:
             self._cache.close()
         if self._owns_models:

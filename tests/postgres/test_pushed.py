@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.facts.record import Fact
+    from recollect.hosting.memory import PushedMemory
 
 NOTE = "memory/2026-02-01.md"
 
 
-def put(memory: Memory, path: str, text: str, **expected: frozenset[str | None]) -> str:
+def put(memory: PushedMemory, path: str, text: str, **expected: frozenset[str | None]) -> str:
     [written] = memory.pushed.write([PushedChange(path, text.encode(), **expected)])
     return written.digest
 

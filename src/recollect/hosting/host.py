@@ -10,7 +10,8 @@ import contextlib
 from typing import TYPE_CHECKING, Self
 
 from recollect.config import Setup
-from recollect.memory import Memory, Models
+from recollect.hosting.memory import PushedMemory
+from recollect.memory import Models
 from recollect.stores.registry import open_host
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class MemoryHost:
         *,
         scopes: frozenset[str] | None = None,
         purpose: str = "a server of many memories",
-    ) -> Memory:
+    ) -> PushedMemory:
         """Return a memory for one thread; close it.
 
         Args:
@@ -73,10 +74,10 @@ class MemoryHost:
             purpose: the name under which other processes see this one at work.
 
         """
-        return Memory(
+        return PushedMemory(
             self._setup.for_agent(agent).limited_to(scopes),
             store=self._host.store(agent),
-            pushed=self._host.pushed(agent),
+            documents=self._host.pushed(agent),
             models=self._models,
             purpose=purpose,
         )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from recollect.hosting.host import MemoryHost
-    from recollect.memory import Memory
+    from recollect.hosting.memory import PushedMemory
     from recollect.types import Results, SearchRequest
 
 Answer = TypeVar("Answer")
@@ -144,7 +144,7 @@ class HostedMemory:
             call_seconds=call_seconds,
         )
 
-    async def run(self, work: Callable[[Memory], Answer]) -> Answer:
+    async def run(self, work: Callable[[PushedMemory], Answer]) -> Answer:
         """Run a function with the memory, in a thread.
 
         Raises:
@@ -217,7 +217,9 @@ class HostedMemory:
         with self._host.queue() as queue:
             queue.add(self._agent)
 
-    def _submit(self, pool: ThreadPoolExecutor, work: Callable[[Memory], Answer]) -> Future[Answer]:
+    def _submit(
+        self, pool: ThreadPoolExecutor, work: Callable[[PushedMemory], Answer]
+    ) -> Future[Answer]:
         def call() -> Answer:
             with self._host.memory(self._agent, scopes=self._scopes) as memory:
                 return work(memory)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from recollect.reports import Excerpt, Recalled
     from recollect.types import Hit, Results
 
+_CONVERTED = {"query", "source", "tag", "scope", "as_of", "highlight"}
 _SCOPES = "Also facts of this scope, such as user:ada."
 
 
@@ -126,20 +127,12 @@ async def search(state: State, given: Annotated[SearchParameters, Query()]) -> A
     results = await state.memory.search(
         SearchRequest(
             given.query,
-            max_results=given.max_results,
-            min_score=given.min_score,
             source=None if given.source == "all" else given.source,
-            since=given.since,
-            before=given.before,
-            path=given.path,
             tags=tuple(given.tag),
             scopes=scopes,
             as_of=end_of(given.as_of),
-            include_superseded=given.include_superseded,
-            fusion=given.fusion,
-            explain=given.explain,
             sync=synced,
-            tail=given.tail,
+            **given.model_dump(exclude=_CONVERTED),  # the others are named like their fields
         )
     )
     state.note_search(results, synced=synced)
