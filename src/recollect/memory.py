@@ -147,8 +147,6 @@ class Memory(metaclass=_WithoutInternal):
     Threads may share one: their calls run one after the other.
     """
 
-    _is_hosted = False
-
     def __init__(  # noqa: PLR0913 - the parts that memories share
         self,
         setup: Setup,
@@ -158,6 +156,7 @@ class Memory(metaclass=_WithoutInternal):
         purpose: str,
         models: Models | None = None,
         watcher: Watcher | None = None,
+        is_hosted: bool = False,
     ) -> None:
         """Compose the parts around an open store.
 
@@ -168,6 +167,7 @@ class Memory(metaclass=_WithoutInternal):
             purpose: the name under which other processes see this one at work.
             models: those of another memory, which closes them; None opens its own.
             watcher: that of another memory, which stops it.
+            is_hosted: whether the home's cache takes no vector of it.
 
         """
         config = setup.config
@@ -181,7 +181,7 @@ class Memory(metaclass=_WithoutInternal):
             setup.store_address,
             setup.places.cache,
             max_bytes=config.cache_bytes,
-            is_hosted=self._is_hosted,
+            is_hosted=is_hosted,
         )
         self._owns_models = models is None
         self._models = models or Models(config, cache=setup.places.models, may_send=setup.may_send)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 class PushedMemory(Memory):
     """One of many memories of a database. A `MemoryHost` opens it."""
 
-    _is_hosted = True
-
     def __init__(
         self,
         setup: Setup,
@@ -43,7 +41,7 @@ class PushedMemory(Memory):
     ) -> None:
         """Compose the parts around an open store and its documents."""
         self._documents = documents
-        super().__init__(setup, store=store, models=models, purpose=purpose)
+        super().__init__(setup, store=store, models=models, purpose=purpose, is_hosted=True)
 
     @cached_property
     def pushed(self) -> PushedBook:
