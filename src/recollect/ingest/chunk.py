@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _FENCE_CHARS = 3
 _MIN_LIMIT = 32
-"""Below this weight chunks would be fragments of words; the same as in OpenClaw."""
+"""Least weight of a chunk, as in OpenClaw: below it chunks are fragments of words."""
 
 
 class NoteLines(NamedTuple):
@@ -109,7 +109,7 @@ def _marked(chunks: list[Chunk], texts: Sequence[str], *, first: int) -> list[Ch
 
 
 def _is_closed(block: Block, texts: Sequence[str]) -> bool:
-    """Tell whether a block is code that ends with a fence; without one it may still go on."""
+    """Return whether a block is code that ends with a fence; without one it may still go on."""
     last = texts[block.end - 1].strip()
     is_fence = len(last) >= _FENCE_CHARS and set(last) in ({"`"}, {"~"})
     return block.kind is BlockKind.FENCE and block.end > block.start and is_fence
@@ -231,7 +231,7 @@ class ChunkPacker:
         self._is_opening = True  # they only introduce what comes, so it should not go elsewhere
 
     def fits(self, block: Block) -> bool:
-        """Tell whether a block is no more than a chunk."""
+        """Return whether a block is no more than a chunk."""
         return self._weight(block.start, block.end) <= self._limit
 
     def begin_section(self, heading: Block) -> None:
@@ -380,7 +380,7 @@ class ChunkPacker:
         )
 
     def _is_shown(self, headings: Sequence[str]) -> bool:
-        """Tell whether the title is one of the headings, or there is none."""
+        """Return whether the title is one of the headings, or there is none."""
         title = self._title.casefold()
         return not title or any(title == heading.casefold() for heading in headings)
 

@@ -21,9 +21,9 @@ from recollect.shells.http.parameters import BodyParameters, Parameters
 from recollect.shells.http.state import Hosted
 
 MOST_CHANGES = 200
-"""In one request."""
+"""Changes in one request."""
 BODY_BYTES = 4 * 1024 * 1024
-"""Of a request with documents: escaped as JSON, a text may take twice its size."""
+"""Bytes of a request with documents: escaped as JSON, a text may take twice its size."""
 _TAGS = re.compile(r'\s*(?:W/)?"([!#-~]*)"\s*(?:,|$)')
 
 DocumentPath = Annotated[str, Field(min_length=1, max_length=MOST_PATH_CHARS)]
