@@ -43,6 +43,7 @@ from recollect.reports import (
 )
 from recollect.search.answer import EmbeddedSearch, Searcher
 from recollect.search.choose import Serving
+from recollect.stores.base import published_in
 from recollect.stores.notes import claim
 from recollect.stores.pushed import PUSHED
 from recollect.stores.registry import is_store_file, open_cache, open_store
@@ -747,11 +748,12 @@ class Memory(metaclass=_WithoutInternal):
             staleness = find_staleness(self._syncer.sources, store=self._store)
         except ElsewhereError:  # whether its files changed, only their machine can tell
             staleness = Staleness((), (), ())
-        published = self._store.published()
+        spaces = self._store.spaces()
+        published = published_in(spaces)
         held = held_space(self._store, chain=self._chain)
         probe = self._chain.probe(held) if deep else None
         expected = self._chain.expected(held)
-        space = self._store.space(expected) if expected else None
+        space = spaces.get(expected) if expected else None
         audience = self._audience
         beside = self._chain.beside(held)
         stored = self._store.status(
@@ -775,7 +777,7 @@ class Memory(metaclass=_WithoutInternal):
                 model=expected.model if expected else None,
                 dimensions=(space.dimensions if space else None)
                 or (expected.dimensions if expected else None),
-                second_model=beside.model if beside and self._store.space(beside) else None,
+                second_model=beside.model if beside and beside in spaces else None,
                 # Counts of all scopes together are not for a reader of some.
                 second_pending=self._second_pending(held) if audience is None else 0,
                 skipped=self._chain.choice.skipped if self._chain.choice else {},

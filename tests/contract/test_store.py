@@ -20,7 +20,7 @@ from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
 from recollect.ingest.lease import beat, give_back, take
 from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
 from recollect.stores import notes
-from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing
+from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing, published_in
 from recollect.stores.copy import copy_store, differences
 from recollect.stores.postgres import open_database
 from recollect.stores.ram import RamStore
@@ -769,22 +769,22 @@ def test_missing_texts_come_in_the_order_of_arrival_and_go_on_behind_one(store: 
 
 
 def test_a_space_is_unknown_before_anything_of_it_is_stored(store: Store) -> None:
-    assert store.space(SPACE) is None
-    assert store.published() is None
+    assert SPACE not in store.spaces()
+    assert published_in(store.spaces()) is None
 
 
 def test_a_background_is_kept_with_its_space_alone(store: Store) -> None:
-    store.put_background(SPACE, Background(0.25, 0.125))
+    store.put_space(SPACE, background=Background(0.25, 0.125))
 
     assert Background(0.25, 0.125) == space_of(store, SPACE).background
-    assert store.space(OTHER) is None
+    assert OTHER not in store.spaces()
 
 
 def test_one_space_at_a_time_is_published(store: Store) -> None:
-    store.publish(SPACE)
-    store.publish(OTHER)
+    store.put_space(SPACE, publish=True)
+    store.put_space(OTHER, publish=True)
 
-    assert OTHER == store.published()
+    assert OTHER == published_in(store.spaces())
     assert [False, True] == [space_of(store, own).is_published for own in (SPACE, OTHER)]
 
 
@@ -793,12 +793,12 @@ def test_a_copy_has_the_vectors_of_every_space(store: Store) -> None:
     put(original, "memory/a.md", "apple", "数据")
     embed(original, SPACE, apple=unit(1))
     embed(original, OTHER, 数据=unit(2))
-    original.publish(SPACE)
+    original.put_space(SPACE, publish=True)
     wrong = RamStore()
     put(wrong, "memory/a.md", "apple", "数据")
     embed(wrong, SPACE, apple=unit(0, 1))
     embed(wrong, OTHER, 数据=unit(2))
-    wrong.publish(SPACE)
+    wrong.put_space(SPACE, publish=True)
 
     copied = copy_store(original, store)
 
@@ -809,7 +809,7 @@ def test_a_copy_has_the_vectors_of_every_space(store: Store) -> None:
     assert {SPACE: True, OTHER: False} == {
         each: own.is_published for each, own in store.spaces().items()
     }
-    assert SPACE == store.published()
+    assert SPACE == published_in(store.spaces())
     found = store.nearest(OTHER, vector=unit(2), scope=Scope(), limit=2)
     loaded = store.load(found.keys, terms=(), fingerprint=OTHER)
     assert ["数据"] == [chunk.text for chunk in loaded.chunks]
@@ -863,16 +863,14 @@ def test_pruning_keeps_what_chunks_and_kept_spaces_hold(store: Store) -> None:
 
     assert 900 == dropped
     assert [] == store.missing(SPACE, limit=1)
-    assert store.space(OTHER) is None
+    assert OTHER not in store.spaces()
     found = store.nearest(SPACE, vector=unit(1, 100), scope=Scope(), limit=1)
     assert ["text 100"] == texts_of(store, found.keys)
     assert 0 == store.prune(keep={SPACE})
 
 
 def space_of(store: Store, fingerprint: Fingerprint) -> Space:
-    found = store.space(fingerprint)
-    assert found is not None
-    return found
+    return store.spaces()[fingerprint]
 
 
 def test_a_media_file_is_missing_only_where_media_are_asked_for(store: Store) -> None:
@@ -1115,7 +1113,7 @@ def test_the_version_changes_with_every_chunk_and_vector_and_with_nothing_else(
     seen.append(store.version())
 
     assert 5 == len(set(seen))
-    store.publish(SPACE)
+    store.put_space(SPACE, publish=True)
     notes.put_refused(store, SPACE, ["d"])
     assert seen[-1] == store.version()
 
@@ -1279,17 +1277,24 @@ def test_after_recovery_the_store_is_empty_and_works_or_the_damage_is_raised(
     store: Store,
 ) -> None:
     put(store, "memory/a.md", "apple")
-    damage = StoreCorruptError("It is damaged.", action="-")
+    damages = [StoreCorruptError("It is damaged.", action="-")] * 2
+    told: list[str] = []
+
+    def work() -> bool:
+        if damages:
+            raise damages.pop()
+        return store.holds()
+
     if not isinstance(store, SqliteStore):
         with pytest.raises(StoreCorruptError):
-            store.recover(damage)
+            store.recovering(work, tell=told.extend)
         return
 
-    [notice] = store.recover(damage)
-    was_empty = not store.holds()
+    held = store.recovering(work, tell=told.extend)
     put(store, "memory/b.md", "banana")
 
-    assert was_empty
+    [notice] = told
+    assert not held
     assert ["banana"] == found(store)
     assert notice.startswith("It was damaged. It was set aside")
 

@@ -114,7 +114,7 @@ def test_a_page_in_the_place_of_another_does_not_prevent_a_new_file(long_rows: P
             long_rows.write_bytes(content)
             store, _ = open_file(long_rows, engine="numpy")
             with store:
-                store.recover(StoreCorruptError("It is damaged.", action="-"))
+                store._recover(StoreCorruptError("It is damaged.", action="-"))
 
                 assert [] == [*store.check(), *store.audit()], f"{name} over {target}"
 

@@ -10,6 +10,7 @@ import pytest
 from tests.integration.remote import command
 
 from recollect import Memory
+from recollect.stores.base import published_in
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.seal import seal_tail
 
@@ -124,4 +125,4 @@ def test_vectors_survive_the_rebuild(workspace: Path, environ: dict[str, str], i
     command(workspace, environ, "search", "word7")
 
     with SqliteStore.open(index) as store:
-        assert COUNT == store.status(store.published()).vectors
+        assert COUNT == store.status(published_in(store.spaces())).vectors

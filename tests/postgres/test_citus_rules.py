@@ -22,7 +22,7 @@ from tests.support.postgres import host_of, server_of
 
 from recollect.ingest.lease import beat, give_back, take
 from recollect.stores import notes, postgres
-from recollect.stores.base import DocumentWrite, Holder
+from recollect.stores.base import DocumentWrite, Holder, published_in
 from recollect.stores.postgres import keyword
 from recollect.stores.postgres.adapt import register
 from recollect.stores.postgres.connect import Session, parameters
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 SPACE = Fingerprint("test", "citus", 8, "plain")
 OTHER = Fingerprint("test", "citus-other", 8, "plain")
 WITHOUT_STATEMENTS = {
-    *("close", "follow", "is_shared", "is_writable", "location", "patience", "recover"),
-    *("recovering", "reopen", "require_sound", "share", "snapshot"),
-    *("note_embedded", "forget_embedded"),
+    *("close", "follow", "is_shared", "is_writable", "location", "patience"),
+    *("note_embedded", "recovering", "require_sound", "share", "snapshot"),
 }
 SPANS_TENANTS = ("queue", "tokens", "migrations")
 """Tables of the server and the schema: not sharded, and not used by a search."""
@@ -84,10 +83,10 @@ def _embed_and_search(store: PostgresStore) -> None:
         store.put_vectors(space, digests=digests, vectors=vectors, words=[b"code"] * 3)
         store.missing(space, limit=9)
         store.missing(space, limit=9, beside=OTHER, words=True)
-    store.put_background(SPACE, Background(0.1, 0.1))
-    store.publish(SPACE)
-    assert store.space(SPACE) is not None
-    assert store.published() == SPACE
+    store.put_space(SPACE, background=Background(0.1, 0.1))
+    store.put_space(SPACE, publish=True)
+    assert SPACE in store.spaces()
+    assert published_in(store.spaces()) == SPACE
     scopes = (
         Scope(),
         Scope(source=SourceKind.MEMORY, since=date(2020, 1, 1), before=date(2030, 1, 1)),

@@ -21,6 +21,7 @@ from tests.vendors.server import VendorServer, refuse
 from recollect.hosting.host import MemoryHost
 from recollect.hosting.tokens import create_token
 from recollect.hosting.work import QueueWorker
+from recollect.stores.base import published_in
 from recollect.stores.pushed import PushedChange
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def test_a_new_model_fills_its_space_beside_the_old_one_which_answers_until_then
     def spaces(host: MemoryHost) -> tuple[str, set[str], str]:
         with host.memory(AGENTS[0]) as memory:
             mode = memory.search("note 2", sync=False).mode
-            published = memory._store.published()
+            published = published_in(memory._store.spaces())
             assert published is not None
             return published.model, {each.model for each in memory._store.spaces()}, mode.value
 

@@ -73,7 +73,7 @@ def fill(store: Store) -> None:
         vector = np.eye(8, dtype=np.float32)[number : number + 1]
         for space in (SPACE, OTHER):
             store.put_vectors(space, digests=[digest], vectors=vector)
-    store.publish(SPACE)
+    store.put_space(SPACE, publish=True)
 
 
 def test_both_legs_propose_in_one_round_trip_and_loading_is_a_second(

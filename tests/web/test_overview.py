@@ -14,6 +14,7 @@ from recollect import Memory
 from recollect.browse.labels import LabelText, name_groups
 from recollect.browse.layout import grouped, lay_out, trust, widest
 from recollect.errors import QueryError, UsageError
+from recollect.stores.base import published_in
 from recollect.types import Leg, Scope
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def test_a_map_starts_on_the_axes_of_an_exact_decomposition() -> None:
 
 
 def test_a_map_keeps_neighbours_that_two_axes_do_not(wren: Memory) -> None:
-    fingerprint = wren._store.published()
+    fingerprint = published_in(wren._store.spaces())
     keys = wren._store.embedded(fingerprint, scope=Scope())  # type: ignore[arg-type]
     _, vectors = wren._store.places(keys.tolist(), fingerprint=fingerprint)  # type: ignore[arg-type]
 

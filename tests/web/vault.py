@@ -202,7 +202,7 @@ def index_big(workspace: Path, *, environ: Mapping[str, str]) -> None:
                 vectors=_made_up(len(missing), centres=centres, rng=rng),
             )
             after = missing[-1].number
-        store.publish(fingerprint)
+        store.put_space(fingerprint, publish=True)
 
 
 def _made_up(count: int, *, centres: npt.NDArray[np.float64], rng: np.random.Generator) -> Vectors:

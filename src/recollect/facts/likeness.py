@@ -112,7 +112,7 @@ class Meanings:
         if provider is None:
             return {}
         with self.lock:
-            space = self.syncer.rebuilding(lambda: self.syncer.store.space(provider.fingerprint))
+            space = self.syncer.rebuilding(self.syncer.store.spaces).get(provider.fingerprint)
         background = (space.background if space else None) or provider.background
         return _shares(pairs, vectors, mean=background.mean) if background else {}
 

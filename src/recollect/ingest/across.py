@@ -47,7 +47,7 @@ class AcrossSpace:
     @property
     def is_begun(self) -> bool:
         """Whether it has vectors, or had some."""
-        return self.store.space(self.provider.fingerprint) is not None
+        return self.provider.fingerprint in self.store.spaces()
 
     def is_mixed(self) -> bool:
         """Return whether enough of the memory is in other scripts."""

@@ -211,7 +211,6 @@ class Syncer:
         """
         if options.force and self.store.is_writable:
             self._repairing(self.store.require_sound)  # whoever forces a sync suspects it
-            self._repairing(self.store.forget_embedded)
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
         while report.second_pending and options.max_texts is None and not report.degraded:
             # What is left takes long and hurries nobody; files may have changed meanwhile.

@@ -23,6 +23,7 @@ from recollect.providers.base import READS_ENOUGH, OffersBatches, word_reader
 from recollect.records import dataclass
 from recollect.reports import Embedded
 from recollect.stores import notes
+from recollect.stores.base import published_in
 from recollect.types import Degradation, Leg, Role, Step
 
 if TYPE_CHECKING:
@@ -85,16 +86,17 @@ def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
     That is the published one, or one that a run began to fill.
     """
     with store.snapshot():
-        published = store.published()
+        spaces = store.spaces()
+        published = published_in(spaces)
         if published is not None or not store.holds():
             return published
-        begun = (each for each in chain.spaces() if store.space(each) is not None)
+        begun = (each for each in chain.spaces() if each in spaces)
         return next((each for each in begun if store.status(each).vectors), None)
 
 
 def across_space(store: Store, supplement: Supplement | None) -> AcrossSpace | None:
     """Return where questions in other scripts find the rest; None if no text is in one."""
-    if supplement is None or store.space(supplement.fingerprint) is None:
+    if supplement is None or supplement.fingerprint not in store.spaces():
         return None
     from recollect.ingest.across import AcrossSpace  # noqa: PLC0415 - few memories need it
 
@@ -139,7 +141,7 @@ class Embedder:
 
         """
         takes_media = bool(self.media_roots)
-        published = self.store.published()
+        published = published_in(self.store.spaces())
         held = held_space(self.store, chain=self.chain)
         expected = self.chain.expected(held)
         beside = self.chain.beside(held)
@@ -381,9 +383,9 @@ class Embedder:
         self, fingerprint: Fingerprint, *, is_complete: bool, others: tuple[Fingerprint, ...]
     ) -> None:
         """Serve searches from a complete space, and drop the spaces that nothing needs."""
-        previous = self.store.published()
+        previous = published_in(self.store.spaces())
         if is_complete and previous != fingerprint:
-            self.store.publish(fingerprint)
+            self.store.put_space(fingerprint, publish=True)
         needed = {fingerprint, *others}
         if not is_complete and previous is not None:
             needed.add(previous)
@@ -459,7 +461,7 @@ class CachedVectors:
             ProviderError: it had to be measured, and the provider did not answer.
 
         """
-        space = self.store.space(self.fingerprint)
+        space = self.store.spaces().get(self.fingerprint)
         if space is not None and space.background is not None:
             return True
         background = provider.background or self._cached_background()
@@ -468,7 +470,7 @@ class CachedVectors:
             if background is None:
                 return False
             self._cache_background(background)
-        self.store.put_background(self.fingerprint, background)
+        self.store.put_space(self.fingerprint, background=background)
         return True
 
     def _cached_background(self) -> Background | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from recollect.ingest.vectors import held_space
 from recollect.records import dataclass
+from recollect.stores.base import published_in
 from recollect.types import Degradation
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class StoredSpaces:
     def of(cls, store: Store, *, chain: Chain) -> StoredSpaces:
         """Look them up, all as of one moment if one is published."""
         spaces = store.spaces()
-        published = next((each for each in spaces if spaces[each].is_published), None)
+        published = published_in(spaces)
         held = held_space(store, chain=chain) if published is None else published
         supplement = chain.supplement(held)
         if supplement is None or supplement.fingerprint not in spaces:

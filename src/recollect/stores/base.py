@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from recollect.errors import StoreCorruptError
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-_MOST_RECOVERIES = 3  # read again, then replace the keyword index alone, then the whole store
 FIELDS = ("body", "heading", "path")
 """The searchable fields of a chunk, in the order of term counts."""
 
@@ -209,6 +207,11 @@ class EngineCheck:
     """What to do if it does not."""
 
 
+def published_in(spaces: Mapping[Fingerprint, Space]) -> Fingerprint | None:
+    """Return the space that searches use."""
+    return next((each for each, space in spaces.items() if space.is_published), None)
+
+
 def is_expected(store: DocumentStore, write: DocumentWrite) -> bool:
     """Return whether the state that a write expects is the stored one."""
     name = (write.document.source, write.document.path)
@@ -305,10 +308,6 @@ class VectorIndex(Protocol):
         """
         del fingerprint, words, beside
 
-    def forget_embedded(self) -> None:
-        """Look at everything again the next time, whatever was remembered."""
-        return
-
     def put_vectors(
         self,
         fingerprint: Fingerprint,
@@ -330,20 +329,24 @@ class VectorIndex(Protocol):
 
         """
 
-    def space(self, fingerprint: Fingerprint) -> Space | None:
-        """Describe a space; None if nothing of it is stored."""
-
     def spaces(self) -> Mapping[Fingerprint, Space]:
         """Return every space of which something is stored, in the order of their names."""
 
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        """Store how the cosines of unrelated texts are distributed in a space."""
+    def put_space(
+        self,
+        fingerprint: Fingerprint,
+        *,
+        background: Background | None = None,
+        publish: bool = False,
+    ) -> None:
+        """Describe a space, in one step.
 
-    def published(self) -> Fingerprint | None:
-        """Return the space that searches use."""
+        Args:
+            fingerprint: the space.
+            background: how the cosines of unrelated texts are distributed in it; None leaves it.
+            publish: make searches use this space instead of another.
 
-    def publish(self, fingerprint: Fingerprint) -> None:
-        """Make searches use this space, in one step."""
+        """
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
         """Delete vectors of other spaces and of texts that no chunk has; return how many.
@@ -495,7 +498,7 @@ class StoreUpkeep(Protocol):
         """Read the whole store and return what is broken: nothing if it is sound."""
 
     def require_sound(self) -> None:
-        """Read the whole store.
+        """Read the whole store, and forget what `note_embedded` remembered of it.
 
         Raises:
             StoreCorruptError: it is damaged.
@@ -515,20 +518,6 @@ class StoreUpkeep(Protocol):
         Args:
             work: may be done several times.
             tell: called with notices for the user.
-
-        """
-        for attempt in range(_MOST_RECOVERIES):
-            try:
-                return work()
-            except StoreCorruptError as error:
-                tell(self.recover(error) if attempt else self.reopen())
-        return work()
-
-    def reopen(self) -> tuple[str, ...]:
-        """Open it again, in whatever state it is; return notices."""
-
-    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
-        """Rebuild a damaged part, or set the store aside for an empty one; return notices.
 
         Raises:
             StoreError: it cannot be replaced.
@@ -573,9 +562,10 @@ class Store(
 
         """
         keyword = self.keyword(terms, scope=scope, limit=limit, stop=stop)
+        spaces = self.spaces() if vectors else {}
         near: dict[Fingerprint, Near] = {}
         for fingerprint, asked in vectors.items() if keyword.corpus.chunks else ():
-            space = self.space(fingerprint)
+            space = spaces.get(fingerprint)
             fits = space is None or space.dimensions in (0, asked.shape[1])
             near[fingerprint] = Near(
                 space,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.reports import CopiedMemory
 from recollect.stores import notes
-from recollect.stores.base import DocumentWrite
+from recollect.stores.base import DocumentWrite, published_in
 from recollect.types import ChunkKey, Document, Scope, SourceKind
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def copy_store(source: Store, target: Store) -> CopiedMemory:
         vectors = sum(
             _copy_vectors(source, target, space, scope=everyone) for space in source.spaces()
         )
-        if (published := source.published()) is not None:
-            target.publish(published)
+        if (published := published_in(source.spaces())) is not None:
+            target.put_space(published, publish=True)
         if (workspace := notes.workspace_of(source)) is not None:
             notes.claim(target, workspace)
     return CopiedMemory(len(names), chunks, vectors)
@@ -66,7 +66,7 @@ def differences(source: Store, target: Store) -> Iterator[str]:
             target.chunks_of(path, source=name[0])
         ):
             yield f"{path} has other chunks"
-    if source.published() != target.published():
+    if published_in(source.spaces()) != published_in(target.spaces()):
         yield "searches use another vector space"
     everyone = _everyone(source, known)
     for space in source.spaces():
@@ -142,9 +142,7 @@ def _copy_vectors(source: Store, target: Store, space: Fingerprint, *, scope: Sc
                 vectors=loaded.vectors[rows],
                 words=[worded[loaded.keys[row]] for row in rows] if has_words else None,
             )
-    stored = source.space(space)
-    if stored is not None and stored.background is not None:
-        target.put_background(space, stored.background)
+    target.put_space(space, background=source.spaces()[space].background)
     return copied
 
 

@@ -21,6 +21,7 @@ from recollect.records import dataclass
 from recollect.reports import Amount, Amounts, DaySummary, Documents, StoreStatus
 from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
+    Answer,
     ChunkPlace,
     Corpus,
     KeywordPool,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.errors import StoreCorruptError
     from recollect.stores.base import DocumentWrite, Holder, Name
     from recollect.types import (
         Background,
@@ -315,33 +315,29 @@ class RamStore(Store):
         return {key: codes for key, codes in found if codes is not None}
 
     @synchronized
-    def space(self, fingerprint: Fingerprint) -> Space | None:
-        if fingerprint not in self._all.dimensions:
-            return None
-        return Space(
-            self._all.dimensions[fingerprint],
-            self._all.backgrounds.get(fingerprint),
-            is_published=fingerprint == self._all.published,
-        )
-
-    @synchronized
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
-        self._all.backgrounds[fingerprint] = background
-
-    @synchronized
-    def published(self) -> Fingerprint | None:
-        return self._all.published
-
-    @synchronized
     def spaces(self) -> Mapping[Fingerprint, Space]:
-        found = {each: self.space(each) for each in sorted(self._all.dimensions, key=str)}
-        return {each: space for each, space in found.items() if space is not None}
+        return {
+            each: Space(
+                self._all.dimensions[each],
+                self._all.backgrounds.get(each),
+                is_published=each == self._all.published,
+            )
+            for each in sorted(self._all.dimensions, key=str)
+        }
 
     @synchronized
-    def publish(self, fingerprint: Fingerprint) -> None:
+    def put_space(
+        self,
+        fingerprint: Fingerprint,
+        *,
+        background: Background | None = None,
+        publish: bool = False,
+    ) -> None:
         self._all.dimensions.setdefault(fingerprint, fingerprint.dimensions or 0)
-        self._all.published = fingerprint
+        if background is not None:
+            self._all.backgrounds[fingerprint] = background
+        if publish:
+            self._all.published = fingerprint
 
     @synchronized
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
@@ -567,13 +563,12 @@ class RamStore(Store):
         """Return nothing: terms and counts are stored with their chunk."""
         return []
 
-    def reopen(self) -> tuple[str, ...]:
-        """Do nothing: memory is always open."""
-        return ()
-
-    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
-        """Raise the error: memory does not break, so this one is a mistake elsewhere."""
-        raise error
+    def recovering(
+        self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
+    ) -> Answer:
+        """Do the work once: memory does not break."""
+        del tell
+        return work()
 
     @synchronized
     def clear(self) -> None:

@@ -64,7 +64,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     with opened(path) as store:
         put(store, "many.md", *texts)
         embed(store, *texts)
-        store.publish(SPACE)
+        store.put_space(SPACE, publish=True)
     return path.read_bytes()
 
 
@@ -108,7 +108,7 @@ def test_a_look_at_one_space_does_not_undo_that_at_another(store: SqliteStore) -
 
     assert sum(before) > 10 * sum(after)
     store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
-    store.forget_embedded()
+    store.require_sound()
     assert COUNT // 100 + 1 == store.coverage(SPACE).pending == store.coverage(OTHER).pending
 
 
@@ -216,7 +216,7 @@ def test_lost_vectors_are_noticed_and_missing_again(store: SqliteStore) -> None:
     store._connection.execute("DELETE FROM vectors WHERE id % 100 = 7")
 
     assert "some chunks that count as embedded have no vector" in store.audit()
-    store.forget_embedded()
+    store.require_sound()
     assert COUNT // 100 == len(missing_in(store))
 
 

@@ -23,14 +23,13 @@ from recollect.stores.postgres.leases import PostgresLeases
 from recollect.stores.postgres.overview import PostgresOverview
 from recollect.stores.postgres.rows import hidden_sql, scope_condition
 from recollect.stores.postgres.schema import TABLES, version_of
-from recollect.stores.postgres.vectors import NearQuestion, PostgresVectors
+from recollect.stores.postgres.vectors import SPACES, NearQuestion, PostgresVectors, spaces_of
 from recollect.types import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from recollect.errors import StoreCorruptError
     from recollect.stores.postgres.connect import Connection
     from recollect.types import Fingerprint, Vectors
 _ENGINE = "pgvector"
@@ -158,8 +157,9 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
             tables = {each: self._vector_table(connection, each) for each in vectors}
             with connection.pipeline():
                 read_statistics = self._statistics(connection, terms, scope=scope)
-                read_spaces = {each: self._space(connection, each) for each in vectors}
+                stored_spaces = run(connection, SPACES, (self._tenant,))
             corpus, has_facts = read_statistics()
+            spaces = spaces_of(stored_spaces.fetchall())
             has_filter = has_facts or not scope.is_open
             asked = asked_terms(terms, stop, corpus, condition if has_filter else None)
             if not corpus.chunks:
@@ -179,7 +179,7 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
                 }
             keyword = KeywordPool(read_pool(), corpus)
             near = {
-                each: Near(read_spaces[each](), tuple(read() for read in reads))
+                each: Near(spaces.get(each), tuple(read() for read in reads))
                 for each, reads in read_near.items()
             }
             return Proposals(keyword, near)
@@ -202,22 +202,15 @@ class PostgresStore(PostgresDocuments, PostgresKeywords, PostgresVectors, Postgr
         with self._session.reading() as connection:
             return list(_disagreements(connection, self._tenant))
 
-    def reopen(self) -> tuple[str, ...]:
-        """Do nothing: each transaction takes a connection that works."""
-        return ()
-
     def recovering(
         self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
     ) -> Answer:
-        """Do work on the store; if its connection is lost, do it once more on another one."""
+        """Do the work; if the connection is lost, do it once more on another one."""
+        del tell
         try:
-            return super().recovering(work, tell=tell)
+            return work()
         except ConnectionLostError:
-            return super().recovering(work, tell=tell)
-
-    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
-        """Raise the error: a database is restored by its operator."""
-        raise error
+            return work()
 
     def clear(self) -> None:
         with self._session.writing() as connection:

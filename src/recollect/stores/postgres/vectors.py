@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from psycopg import sql
 
@@ -19,7 +19,7 @@ from recollect.stores.vectors import check_vectors, check_words
 from recollect.types import Background, ChunkKey, Fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from recollect.stores.postgres.connect import Connection, Cursor, Row
     from recollect.types import Scope, Vector, Vectors
@@ -30,7 +30,11 @@ _SPACE = """
     SELECT dimensions, mean, deviation, is_published FROM spaces
     WHERE tenant = %s AND fingerprint = %s
 """
-_SPACES = """
+_PUT_BACKGROUND = """
+    UPDATE spaces SET mean = %s, deviation = %s WHERE tenant = %s AND fingerprint = %s
+"""
+_PUBLISH = "UPDATE spaces SET is_published = (fingerprint = %s) WHERE tenant = %s"
+SPACES = """
     SELECT fingerprint, dimensions, mean, deviation, is_published FROM spaces WHERE tenant = %s
 """
 _ADD_SPACE = """
@@ -209,53 +213,30 @@ class PostgresVectors(TenantTables, VectorIndex):
         assert row is not None  # noqa: S101 - inserted above
         return int(row[0])
 
-    def space(self, fingerprint: Fingerprint) -> Space | None:
-        with self._session.reading() as connection:
-            return self._space(connection, fingerprint)()
-
-    def _space(
-        self, connection: Connection, fingerprint: Fingerprint
-    ) -> Callable[[], Space | None]:
-        """Ask for a space; return what reads the answer."""
-        rows = run(connection, _SPACE, (self._tenant, str(fingerprint)))
-
-        def read() -> Space | None:
-            row = rows.fetchone()
-            return None if row is None else _space_of(row)
-
-        return read
-
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        with self._session.writing() as connection:
-            self._add_space(connection, fingerprint)
-            run(
-                connection,
-                "UPDATE spaces SET mean = %s, deviation = %s "
-                "WHERE tenant = %s AND fingerprint = %s",
-                (background.mean, background.deviation, self._tenant, str(fingerprint)),
-            )
-
-    def published(self) -> Fingerprint | None:
-        query = "SELECT fingerprint FROM spaces WHERE tenant = %s AND is_published"
-        rows = self._session.read(query, (self._tenant,))
-        return Fingerprint.parse(rows[0][0]) if rows else None
-
     def spaces(self) -> Mapping[Fingerprint, Space]:
-        rows = sorted(self._session.read(_SPACES, (self._tenant,)))
-        return {Fingerprint.parse(name): _space_of(columns) for name, *columns in rows}
+        return spaces_of(self._session.read(SPACES, (self._tenant,)))
 
-    def publish(self, fingerprint: Fingerprint) -> None:
+    def put_space(
+        self,
+        fingerprint: Fingerprint,
+        *,
+        background: Background | None = None,
+        publish: bool = False,
+    ) -> None:
         with self._session.writing() as connection:
             self._add_space(connection, fingerprint)
-            query = "UPDATE spaces SET is_published = (fingerprint = %s) WHERE tenant = %s"
-            run(connection, query, (str(fingerprint), self._tenant))
+            own = (self._tenant, str(fingerprint))
+            if background is not None:
+                run(connection, _PUT_BACKGROUND, (background.mean, background.deviation, *own))
+            if publish:
+                run(connection, _PUBLISH, (str(fingerprint), self._tenant))
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
         kept = {str(fingerprint) for fingerprint in keep}
         removed = 0
         with self._session.writing() as connection:
             self._lock(connection)
-            for name, *_ in run(connection, _SPACES, (self._tenant,)).fetchall():
+            for name, *_ in run(connection, SPACES, (self._tenant,)).fetchall():
                 is_kept = name in kept
                 table = self._vector_table(connection, Fingerprint.parse(name))
                 if table:
@@ -340,7 +321,11 @@ class PostgresVectors(TenantTables, VectorIndex):
         return {ChunkKey(key): bytes(codes) for key, codes in rows}
 
 
-def _space_of(columns: Sequence[Any]) -> Space:
-    dimensions, mean, deviation, is_published = columns
-    background = None if mean is None else Background(mean, deviation)
-    return Space(dimensions, background, is_published)
+def spaces_of(rows: Iterable[Row]) -> dict[Fingerprint, Space]:
+    """Return spaces from rows of SPACES, in the order of their names."""
+    return {
+        Fingerprint.parse(name): Space(
+            dimensions, None if mean is None else Background(mean, deviation), is_published
+        )
+        for name, dimensions, mean, deviation, is_published in sorted(rows)
+    }

@@ -155,7 +155,7 @@ class SqliteMissing(SqliteFile):
         if found != mark and len(left) <= _MOST_LEFT:
             self.put_meta(_KEY.format(space=spaces.space), json.dumps(found))
 
-    def forget_embedded(self) -> None:
+    def _forget_embedded(self) -> None:
         with self._writing() as connection:
             connection.execute(_FORGET)
 

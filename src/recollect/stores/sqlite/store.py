@@ -18,7 +18,7 @@ from recollect.errors import (
     TermsCorruptError,
 )
 from recollect.reports import StoreStatus
-from recollect.stores.base import Store
+from recollect.stores.base import Answer, Store
 from recollect.stores.sqlite import pages, schema
 from recollect.stores.sqlite.connect import (
     alone,
@@ -42,6 +42,7 @@ from recollect.stores.vectors import keep_freed_memory
 from recollect.types import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import TypeAlias
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     Identity: TypeAlias = tuple[int, int] | None
 
 _READ_BYTES = 1 << 20
+_MOST_RECOVERIES = 3  # read again, then replace the keyword index alone, then the whole file
 _LOST_TERMS = "the keyword index does not have all terms of the chunks"
 _BY_SOURCE = """
     SELECT d.source, count(DISTINCT d.id), count(c.id)
@@ -131,11 +133,11 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
         """Open the file that has taken the place of this one, if another process replaced it."""
         if self._opened is None or self._identity == _identity(self._path):
             return ()
-        notices = self.reopen()
+        notices = self._reopen()
         self.is_replacement = True
         return notices
 
-    def reopen(self) -> tuple[str, ...]:
+    def _reopen(self) -> tuple[str, ...]:
         self.close()
         fresh, notices = _open_in_any_state(self._path, engine=self._engine)
         self._take_over(fresh)
@@ -214,6 +216,7 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
                 f"The index {self._path} is damaged ({'; '.join(problems)}).",
                 action="Run `recollect index --force`.",
             )
+        self._forget_embedded()
 
     def audit(self) -> list[str]:
         # On one snapshot: a write of another process is not a disagreement.
@@ -264,7 +267,17 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             count = rebuild_terms(connection)
         return (f"The keyword index was damaged. It was rebuilt from its {count} chunks.",)
 
-    def recover(self, error: StoreCorruptError) -> tuple[str, ...]:
+    def recovering(
+        self, work: Callable[[], Answer], *, tell: Callable[[tuple[str, ...]], None]
+    ) -> Answer:
+        for attempt in range(_MOST_RECOVERIES):
+            try:
+                return work()
+            except StoreCorruptError as error:
+                tell(self._recover(error) if attempt else self._reopen())
+        return work()
+
+    def _recover(self, error: StoreCorruptError) -> tuple[str, ...]:
         """Rebuild a damaged part, or set the file aside and go on with an empty one."""
         with contextlib.suppress(StoreCorruptError):
             if isinstance(error, TermsCorruptError):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from recollect.types import Scope, Vector, Vectors
 
-_SPACE = "SELECT id, dimensions, mean, deviation, is_published FROM spaces WHERE fingerprint = ?"
+_SPACE = "SELECT id, dimensions FROM spaces WHERE fingerprint = ?"
 _SPACES = """
     SELECT fingerprint, dimensions, mean, deviation, is_published FROM spaces ORDER BY fingerprint
 """
@@ -164,37 +164,27 @@ class SqliteVectors(SqliteMissing, VectorIndex):
             texts = [numbers[place] for place in added]
             self._engine.added(connection, space=space, texts=texts, vectors=vectors[added])
 
-    def space(self, fingerprint: Fingerprint) -> Space | None:
-        with self._reading() as connection:
-            row = connection.execute(_SPACE, (str(fingerprint),)).fetchone()
-            if row is None:
-                return None
-            return space_of(*row[1:])
-
-    def put_background(self, fingerprint: Fingerprint, background: Background) -> None:
-        with self._writing() as connection:
-            _add_space(connection, fingerprint)
-            connection.execute(
-                "UPDATE spaces SET mean = ?, deviation = ? WHERE fingerprint = ?",
-                (background.mean, background.deviation, str(fingerprint)),
-            )
-
-    def published(self) -> Fingerprint | None:
-        with self._reading() as connection:
-            found = connection.execute("SELECT fingerprint FROM spaces WHERE is_published").get
-            return None if found is None else fingerprint_of(found)
-
     def spaces(self) -> Mapping[Fingerprint, Space]:
         with self._reading() as connection:
             rows = list(connection.execute(_SPACES))
             return {fingerprint_of(name): space_of(*columns) for name, *columns in rows}
 
-    def publish(self, fingerprint: Fingerprint) -> None:
+    def put_space(
+        self,
+        fingerprint: Fingerprint,
+        *,
+        background: Background | None = None,
+        publish: bool = False,
+    ) -> None:
         with self._writing() as connection:
-            _add_space(connection, fingerprint)
-            connection.execute(
-                "UPDATE spaces SET is_published = (fingerprint = ?)", (str(fingerprint),)
-            )
+            space, _ = _add_space(connection, fingerprint)
+            if background is not None:
+                connection.execute(
+                    "UPDATE spaces SET mean = ?, deviation = ? WHERE id = ?",
+                    (background.mean, background.deviation, space),
+                )
+            if publish:
+                connection.execute("UPDATE spaces SET is_published = (id = ?)", (space,))
 
     def prune(self, *, keep: Collection[Fingerprint]) -> int:
         kept = json.dumps([str(fingerprint) for fingerprint in keep])
