@@ -65,7 +65,9 @@ wheel: $(INSTALLED)
 	@cd $(WHEEL) && sh $(CURDIR)/tools/try_wheel.sh bin/recollect $(CURDIR)/examples/workspace
 	@echo "Install it with: pip install '$$(ls dist/*.whl)[multilingual]' (the extra is for notes in other scripts)"
 
-test: lint types unit
+# All three at once: tests wait for servers and browsers, types and lint do not.
+test: $(TESTED)
+	$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint types unit
 
 lint: $(TESTED)
 	$(BIN)/ruff check .

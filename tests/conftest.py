@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -13,6 +14,8 @@ from hypothesis import HealthCheck, settings
 from tests.support.sample import SAMPLE, embed_sample
 
 from recollect.config import Places
+from recollect.providers import cross_encoder, local
+from recollect.providers.models import bert
 from recollect.providers.models.files import resolve
 from recollect.providers.models.integrity import ModelCache
 from recollect.providers.models.manifest import ARCTIC_S, MINILM_GGUF, MS_MARCO_MINILM
@@ -20,16 +23,30 @@ from recollect.stores.sqlite import pages
 from recollect.types import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 settings.register_profile(
-    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+    "default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=20
 )
 settings.load_profile("default")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is in the background of a shell, and commands that are to be interrupted inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 pages.are_available()  # tests that edit an index by hand write its checksums too
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_models() -> Iterator[None]:
+    """Load each model once per process, which takes longer than most tests."""
+    load = functools.lru_cache(maxsize=2)(bert.open_session)
+
+    def load_once(model: Path | bytes) -> object:
+        return load(model) if isinstance(model, bytes) else bert.open_session(model)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (local, cross_encoder):
+            patch.setattr(module, "open_session", load_once)
+        yield
 
 
 @pytest.fixture(scope="session")
