@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _NOT_AWAITED = {"worker", "facts", "extractor", "sessions", "is_behind", "is_writable"} | {
     "has_lost_index",
     "reader",
+    "receivers",
     "start_search",
     "embed_search",
     "finish_search",
