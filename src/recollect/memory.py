@@ -23,9 +23,11 @@ from recollect.errors import (
 from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
+from recollect.ingest.fill import Embedder
 from recollect.ingest.source import NotesSource
+from recollect.ingest.spaces import Budget, held_space, last_space, spaces_of
 from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
-from recollect.ingest.vectors import Embedder, across_space, cache_status_of, held_space
+from recollect.ingest.vectors import cache_status_of
 from recollect.ingest.walk import Watched, roots, watched
 from recollect.providers.chain import Chain
 from recollect.providers.registry import open_chat
@@ -89,7 +91,7 @@ if TYPE_CHECKING:
     from recollect.sessions.book import SessionBook
     from recollect.sessions.source import SessionSource
     from recollect.stores.base import Store
-    from recollect.types import Fingerprint, Progress, Results, Sending
+    from recollect.types import Progress, Results, Sending
 
 
 class Models:
@@ -413,7 +415,7 @@ class Memory(metaclass=_WithoutInternal):
             StoreError: the index cannot be written; what it held is intact.
 
         """
-        options = SyncOptions(force=force, retry=retry, max_texts=max_texts, progress=progress)
+        options = SyncOptions(force, Budget(retry, max_texts), progress=progress)
         report = self._syncer.sync(options, on_wait=on_wait)
         return replace(report, notices=(*self._syncer.take_notices(), *report.notices))
 
@@ -748,16 +750,18 @@ class Memory(metaclass=_WithoutInternal):
             staleness = find_staleness(self._syncer.sources, store=self._store)
         except ElsewhereError:  # whether its files changed, only their machine can tell
             staleness = Staleness((), (), ())
-        spaces = self._store.spaces()
-        published = published_in(spaces)
+        stored_spaces = self._store.spaces()
+        published = published_in(stored_spaces)
         held = held_space(self._store, chain=self._chain)
         probe = self._chain.probe(held) if deep else None
         expected = self._chain.expected(held)
-        space = spaces.get(expected) if expected else None
+        space = stored_spaces.get(expected) if expected else None
         audience = self._audience
-        beside = self._chain.beside(held)
+        spaces = spaces_of(self._chain, held)
+        second = spaces[0].other if spaces else None
+        last = last_space(spaces, store=self._store) if audience is None else None
         stored = self._store.status(
-            expected, media=config.ingest.takes_media, audience=audience, beside=beside
+            expected, media=config.ingest.takes_media, audience=audience, beside=second
         )
         cache, trouble = self._cache_of_home()
         return Status(
@@ -777,9 +781,11 @@ class Memory(metaclass=_WithoutInternal):
                 model=expected.model if expected else None,
                 dimensions=(space.dimensions if space else None)
                 or (expected.dimensions if expected else None),
-                second_model=beside.model if beside and beside in spaces else None,
+                second_model=second.model if second and second in stored_spaces else None,
                 # Counts of all scopes together are not for a reader of some.
-                second_pending=self._second_pending(held) if audience is None else 0,
+                second_pending=last.waiting(self._store)
+                if last and last.is_needed(self._store)
+                else 0,
                 skipped=self._chain.choice.skipped if self._chain.choice else {},
             ),
             legs=LegsStatus(
@@ -798,10 +804,6 @@ class Memory(metaclass=_WithoutInternal):
             at_work=at_work(self._store) if self._store.is_writable else None,
             notices=(*self._syncer.take_notices(), *trouble),
         )
-
-    def _second_pending(self, held: Fingerprint | None) -> int:
-        across = across_space(self._store, self._chain.supplement(held))
-        return across.pending() if across else 0
 
     @synchronized
     def cache_status(self) -> CacheStatus | None:
@@ -841,8 +843,7 @@ class Memory(metaclass=_WithoutInternal):
         found = verify(
             self._syncer.sources,
             store=self._store,
-            fingerprint=self._chain.expected(held),
-            beside=self._chain.beside(held),
+            spaces=spaces_of(self._chain, held),
             progress=progress,
         )
         return replace(

@@ -613,13 +613,17 @@ class Embedded:
     """Digests of texts that are for another provider."""
     is_complete: bool = False
     """Every text was sent and answered, even if the answer was a refusal of that text."""
+    notices: tuple[str, ...] = ()
 
     def after(self, earlier: Embedded) -> Embedded:
-        """Return what this run and an earlier one did together."""
+        """Return what this run and an earlier one, which left it some texts, did together."""
         return replace(
-            self,
+            earlier,
             done=self.done + earlier.done,
             reused=self.reused + earlier.reused,
             tokens=self.tokens + earlier.tokens,
-            degradation=self.degradation or earlier.degradation,
+            degradation=earlier.degradation or self.degradation,
+            left=(),
+            is_complete=self.is_complete and earlier.is_complete,
+            notices=tuple(dict.fromkeys((*earlier.notices, *self.notices))),
         )

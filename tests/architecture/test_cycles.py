@@ -15,7 +15,6 @@ SOURCE = Path(recollect.__file__).parent
 KNOWN = (
     {"facts.decay", "facts.record"},
     {"facts.folder", "facts.ledger"},
-    {"ingest.across", "ingest.batches", "ingest.embed", "ingest.vectors"},
     {"providers.options", "providers.registry"},
     {"providers.remote.batch", "providers.remote.provider"},
     {"providers.remote.retry", "providers.remote.server"},

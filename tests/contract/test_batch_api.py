@@ -387,7 +387,6 @@ def test_a_run_killed_before_it_noted_its_batch_down_pays_for_no_text_twice(
             batches=counter.batches(),
             vectors=CachedVectors(store, space, cache=None, today=date(2026, 10, 2)),
             progress=silent,
-            poll_seconds=0.0,
             wait=lambda _seconds: True,
         )
 

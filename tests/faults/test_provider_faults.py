@@ -19,6 +19,7 @@ from recollect.errors import (
     VectorsRejectedError,
 )
 from recollect.ingest.embed import embed_missing
+from recollect.ingest.spaces import Budget, VectorSpace
 from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import Limits
 from recollect.stores.ram import RamStore
@@ -94,8 +95,9 @@ def run(
     progress: Progress = silent,
 ) -> Embedded:
     vectors = CachedVectors(store, SPACE, cache=None, today=date(2026, 1, 1))
+    budget = Budget(texts=most)
     return embed_missing(
-        store, provider=provider, vectors=vectors, pending=100, progress=progress, max_texts=most
+        store, VectorSpace(provider), vectors=vectors, pending=100, progress=progress, budget=budget
     )
 
 

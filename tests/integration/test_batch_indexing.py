@@ -11,7 +11,7 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer
 
 from recollect import Memory
-from recollect.ingest import vectors
+from recollect.ingest import fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ class StoppedError(Exception):
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_wait", lambda _seconds: True)
+    monkeypatch.setattr(fill, "_wait", lambda _seconds: True)
 
 
 @pytest.fixture
@@ -83,10 +83,10 @@ def test_a_run_killed_while_it_waits_is_collected_by_the_next_without_paying_twi
     def killed(_seconds: float) -> bool:
         raise StoppedError
 
-    monkeypatch.setattr(vectors, "_wait", killed)
+    monkeypatch.setattr(fill, "_wait", killed)
     with Memory.open(workspace, environ=remote) as memory, pytest.raises(StoppedError):
         memory.sync()
-    monkeypatch.setattr(vectors, "_wait", lambda _seconds: True)
+    monkeypatch.setattr(fill, "_wait", lambda _seconds: True)
     (workspace / "memory" / "later.md").write_text("A later note.\n", encoding="utf-8")
     with Memory.open(workspace, environ=remote) as memory:
         during = memory.sync(max_texts=64)

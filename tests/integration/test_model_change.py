@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -131,7 +132,7 @@ def test_a_new_model_that_is_too_slow_for_a_search_leaves_the_old_vectors_answer
     with Memory.open(workspace, environ=remote) as memory:
         memory.sync()
     released = threading.Event()
-    monkeypatch.setattr(sync, "EMBED_SECONDS", 0.2)
+    monkeypatch.setattr(sync, "CHEAP", replace(sync.CHEAP, embed_seconds=0.2))
 
     with Memory.open(workspace, environ={**remote, "RECOLLECT_MODEL": NEW}) as memory:
         for part in (QUESTIONS[0], NOTES[0], "Note 60"):

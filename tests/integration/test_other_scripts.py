@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -150,11 +151,11 @@ def test_files_that_change_during_a_long_run_are_read_before_it_goes_on(
     known: list[int] = []
 
     def one_text(*given: Any, **options: Any) -> Embedded:
-        if options["provider"].fingerprint != supplement.across.fingerprint:
+        if given[1].fingerprint != supplement.across.fingerprint:
             return embed_missing(*given, **options)
         known.append(len(memory.paths()))
         write("memory/late.md", "The guest room is painted in March.\n")
-        return embed_missing(*given, **{**options, "max_texts": 1})
+        return embed_missing(*given, **{**options, "budget": replace(options["budget"], texts=1)})
 
     monkeypatch.setattr(embed, "embed_missing", one_text)
     report = memory.sync()

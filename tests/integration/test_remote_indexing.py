@@ -320,7 +320,7 @@ def test_a_server_that_hangs_does_not_hang_a_search(
 ) -> None:
     write_notes(workspace, 5)
     released = threading.Event()
-    monkeypatch.setattr(sync, "EMBED_SECONDS", 0.2)
+    monkeypatch.setattr(sync, "CHEAP", replace(sync.CHEAP, embed_seconds=0.2))
     with Memory.open(workspace, environ=remote) as memory:
         memory.sync()
         (workspace / "memory" / "later.md").write_text("A later lantern.\n", encoding="utf-8")

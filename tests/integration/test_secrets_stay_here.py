@@ -16,7 +16,7 @@ from tests.vendors.server import VendorServer
 
 import recollect
 from recollect import Memory
-from recollect.ingest import vectors
+from recollect.ingest import fill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def test_batches_are_uploaded_without_secrets(
     write: Callable[[str, str], Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(vectors, "_wait", lambda _seconds: True)
+    monkeypatch.setattr(fill, "_wait", lambda _seconds: True)
     write_notes(workspace, 550)
     write("memory/router.md", NOTE)
     desk = OpenAiDesk()

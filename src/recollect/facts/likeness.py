@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.ingest.vectors import held_space
+from recollect.ingest.spaces import held_space
 from recollect.providers.base import READS_ENOUGH
 from recollect.providers.deadline import within
 from recollect.records import dataclass

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Store
     from recollect.types import Fingerprint, Progress, Vector
 
+_POLL_SECONDS = 30.0  # before asking again
 _PAGE = 1024  # texts fetched from the store at once
 _GROUP = 256  # vectors stored in one step
 _MOST_UNANSWERED = 2  # batches in a row without an answer: the rest is not asked about
@@ -37,7 +38,6 @@ def embed_by_batch(  # noqa: PLR0913 - the parts that meet here
     batches: BatchApi,
     vectors: CachedVectors,
     progress: Progress,
-    poll_seconds: float,
     wait: Callable[[float], bool],
     collect_only: bool = False,
 ) -> Embedded:
@@ -49,14 +49,13 @@ def embed_by_batch(  # noqa: PLR0913 - the parts that meet here
         batches: the vendor's Batch API.
         vectors: where vectors are looked up first, and stored.
         progress: called with each step.
-        poll_seconds: how long to wait before asking again.
-        wait: waits so long; returns False to stop waiting.
+        wait: waits so many seconds; returns False to stop waiting.
         collect_only: submit nothing; only collect the batches of earlier runs.
 
     """
     run = _BatchRun(store, fingerprint, batches=batches, vectors=vectors, progress=progress)
     run.resume(collect_only=collect_only)
-    while run.advance() and wait(poll_seconds):
+    while run.advance() and wait(_POLL_SECONDS):
         pass
     return run.finished()
 

@@ -31,13 +31,14 @@ from recollect.text.size import estimate_tokens
 from recollect.types import Degradation, Role, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from recollect.ingest.spaces import Budget, VectorSpace
     from recollect.ingest.vectors import CachedVectors
     from recollect.providers.base import Provider
     from recollect.stores.base import Store
-    from recollect.types import Fingerprint, Progress, Vector, Vectors
+    from recollect.types import Progress, Vector, Vectors
 
 _PAGE = 1024  # texts fetched from the store at once
 _MOST_UNANSWERED = 3  # requests in a row without an answer: the server is gone
@@ -50,60 +51,53 @@ _GRACE_SECONDS = 5.0  # an interrupted run waits so long for answers that are al
 
 def embed_missing(  # noqa: PLR0913 - the parts that meet here
     store: Store,
+    space: VectorSpace,
     *,
-    provider: Provider,
     vectors: CachedVectors,
     pending: int,
     progress: Progress,
-    max_texts: int | None = None,
-    deadline: float | None = None,
+    budget: Budget,
     skipped: frozenset[str] = frozenset(),
     is_awaiting_more: bool = False,
-    media_roots: tuple[Path, ...] = (),
-    beside: Fingerprint | None = None,
-    is_for_it: Callable[[str], bool] = lambda _: True,
 ) -> Embedded:
-    """Embed every text that has no vector in the provider's space, then every media file.
+    """Embed every text of a space that has no vector in it, then every media file.
 
     Args:
         store: lists the texts without a vector.
-        provider: embeds them.
+        space: who embeds them, and which.
         vectors: where vectors are looked up first, and stored.
         pending: about how many texts are missing, for the progress.
         progress: called with each step.
-        max_texts: stop after so many texts; None embeds all.
-        deadline: a time of the monotonic clock; what is not answered by then is left.
+        budget: how many, and until when; what is not answered by then is left.
         skipped: digests of texts to leave out: refused before, or expected from a batch.
         is_awaiting_more: whether a batch will still bring some of those.
-        media_roots: the folders of media files, the workspace first; empty leaves media alone.
-        beside: the space of another provider, which embeds the other texts.
-        is_for_it: tells whether this provider should embed a text; the others are left alone.
 
     """
+    provider, max_texts = space.provider, budget.texts
     run = _EmbedRun(provider, vectors=vectors, pending=pending, progress=progress)
-    run.deadline = deadline
+    run.deadline = budget.deadline
 
     def missing(*, media: bool) -> Iterator[Missing]:
         """Yield what has to be embedded; what the cache holds is stored on the way."""
         after = 0
         while max_texts is None or run.seen < max_texts:
             page = store.missing(
-                provider.fingerprint,
+                space.fingerprint,
                 limit=_PAGE,
                 after=after,
                 media=media,
                 # An index of an earlier version gets them in a whole run, not during a search.
                 words=max_texts is None and word_reader(provider) is not None,
-                beside=beside,
+                beside=space.other,
             )
             if not page:
                 return
             after = page[-1].number
             page = [each for each in page if each.digest not in skipped]
             if not media:
-                others = [each.digest for each in page if not is_for_it(each.text)]
+                others = frozenset(each.digest for each in page if not space.wants(each.text))
                 run.leave(others)
-                page = [each for each in page if each.digest not in frozenset(others)]
+                page = [each for each in page if each.digest not in others]
             if max_texts is not None:
                 page = page[: max_texts - run.seen]
             known = vectors.reuse([each.digest for each in page])
@@ -111,10 +105,43 @@ def embed_missing(  # noqa: PLR0913 - the parts that meet here
             yield from (each for each in page if each.digest not in known)
 
     run.embed(missing(media=False), ask=run.ask_texts)
-    if media_roots and isinstance(provider, EmbedsMedia):
-        run.embed(missing(media=True), ask=partial(run.ask_media, provider, media_roots))
+    if space.media_roots and isinstance(provider, EmbedsMedia):
+        run.embed(missing(media=True), ask=partial(run.ask_media, provider, space.media_roots))
     is_whole = max_texts is None or run.seen < max_texts
     return run.finished(is_whole=is_whole and not is_awaiting_more)
+
+
+def measure_background(
+    provider: Provider, *, vectors: CachedVectors, deadline: float | None, progress: Progress
+) -> bool:
+    """Return whether the store knows the background of the provider's space now.
+
+    What cannot be measured before the deadline is left to the next run.
+
+    Raises:
+        ProviderError: it had to be measured, and the provider did not answer.
+
+    """
+    space = vectors.store.spaces().get(vectors.fingerprint)
+    if space is not None and space.background is not None:
+        return True
+    background = provider.background or vectors.background()
+    if background is None:
+        from recollect.providers.calibrate import (  # noqa: PLC0415 - once in the life of a space
+            NOTES,
+            QUESTIONS,
+            background_of,
+        )
+
+        embed = partial(embed_texts, provider, progress=progress, deadline=deadline)
+        questions = embed(QUESTIONS, role=Role.QUERY)
+        notes = None if questions is None else embed(NOTES, role=Role.DOCUMENT)
+        if questions is None or notes is None:
+            return False
+        background = background_of(questions, notes)
+        vectors.cache_background(background)
+    vectors.store.put_space(vectors.fingerprint, background=background)
+    return True
 
 
 def embed_texts(
@@ -268,7 +295,7 @@ class _EmbedRun:
         self.seen += page
         self._report.reused += reused
 
-    def leave(self, digests: Sequence[str]) -> None:
+    def leave(self, digests: Iterable[str]) -> None:
         """Leave texts to another provider."""
         self._report.left += tuple(digests)
 

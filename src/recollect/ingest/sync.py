@@ -19,14 +19,15 @@ from recollect.errors import (
 )
 from recollect.ingest.documents import sync_documents
 from recollect.ingest.lease import PATIENCE_SECONDS, LeaseLostError, WriterLease, describe
+from recollect.ingest.spaces import Budget
 from recollect.records import dataclass
 from recollect.types import Leg, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from recollect.ingest.fill import Embedder
     from recollect.ingest.source import Source
-    from recollect.ingest.vectors import Embedder
     from recollect.reports import Report
     from recollect.stores.base import Holder, Store
     from recollect.types import Degradation, Progress
@@ -34,16 +35,12 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
-CHEAP_SECONDS = 1.0
-"""How long a search reads changed files before it answers."""
-CHEAP_TEXTS = 64
-"""How many texts it embeds: a few seconds on a slow machine, one request elsewhere."""
-EMBED_SECONDS = 3.0
-"""How long it embeds: a server that hangs must not hang a search."""
+CHEAP = Budget(retries=False, texts=64, read_seconds=1.0, embed_seconds=3.0)
+"""What a search does before it answers: a server that hangs must not hang it."""
+FIRST = Budget(retries=False, embed_seconds=20.0)
+"""The same on an empty store: most memories are ready by then, a large one answers by keyword."""
 TRUSTED_SECONDS = 30.0
 """How long no file is looked at, at most, because no change was heard of."""
-FIRST_EMBED_SECONDS = 20.0
-"""The same on an empty store: most memories are ready by then, a large one answers by keyword."""
 _NAMED_ENTRIES = 3  # broken entries named one by one; the rest are counted, at every search
 _NAMED_FILES = 10
 
@@ -54,14 +51,7 @@ class SyncOptions:
 
     force: bool = False
     """Read every file again, whatever its stat says."""
-    retry: bool = True
-    """Try to fetch a missing model even if that failed a moment ago."""
-    max_texts: int | None = None
-    """Embed at most so many texts; None embeds all."""
-    read_seconds: float | None = None
-    """Stop reading files after so long; None reads all."""
-    embed_seconds: float | None = None
-    """Stop embedding after so long; None embeds all."""
+    budget: Budget = Budget()
     may_embed: Callable[[], bool] = lambda: True
     """Called before anything is changed; if it returns False, nothing is embedded."""
     progress: Progress = silent
@@ -212,9 +202,9 @@ class Syncer:
         if options.force and self.store.is_writable:
             self._repairing(self.store.require_sound)  # whoever forces a sync suspects it
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
-        while report.second_pending and options.max_texts is None and not report.degraded:
+        while report.second_pending and options.budget.is_whole and not report.degraded:
             # What is left takes long and hurries nobody; files may have changed meanwhile.
-            again = replace(options, force=False, retry=False)
+            again = replace(options, force=False, budget=replace(options.budget, retries=False))
             following = self._repairing(partial(self._sync_alone, again, on_wait=on_wait))
             is_new = following.embedded or following.reused
             is_stuck = following.second_pending >= report.second_pending and not is_new
@@ -289,7 +279,7 @@ class Syncer:
 
         def work_on_full_store() -> Answer:
             if self.store.is_replacement:
-                self._sync(SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS))
+                self._sync(SyncOptions(budget=FIRST))
             return work()
 
         return self._repairing(work_on_full_store)
@@ -311,17 +301,13 @@ class Syncer:
             force=options.force,
             progress=options.progress,
             before_write=options.may_embed,
-            read_seconds=options.read_seconds,
+            read_seconds=options.budget.read_seconds,
         )
-        embedding = self._embedder.embed_pending(
-            retry=options.retry,
-            max_texts=options.max_texts,
-            seconds=options.embed_seconds,
-            may_embed=options.may_embed,
-            progress=options.progress,
+        report = self._embedder.embed_pending(
+            report, options.budget, may_embed=options.may_embed, progress=options.progress
         )
         self.store.is_replacement = False
-        return embedding.added_to(report, took_ms=(time.perf_counter() - started) * 1000)
+        return replace(report, took_ms=(time.perf_counter() - started) * 1000)
 
     def _sync_alone(self, options: SyncOptions, *, on_wait: Callable[[str], None]) -> Report:
         lease = WriterLease(self.store, purpose=self._purpose)
@@ -346,15 +332,8 @@ class Syncer:
 
     def _freshen(self, progress: Progress) -> Freshness:
         turn = _Turn(WriterLease(self.store, purpose="a search"))
-        cheap = SyncOptions(
-            retry=False,
-            max_texts=CHEAP_TEXTS,
-            read_seconds=CHEAP_SECONDS,
-            embed_seconds=EMBED_SECONDS,
-            may_embed=turn.is_granted,
-            progress=progress,
-        )
-        first = SyncOptions(retry=False, embed_seconds=FIRST_EMBED_SECONDS, progress=progress)
+        cheap = SyncOptions(budget=CHEAP, may_embed=turn.is_granted, progress=progress)
+        first = SyncOptions(budget=FIRST, progress=progress)
         try:
             is_first = not self.store.holds() and turn.is_granted()
             report = self._sync(first if is_first else cheap)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from recollect.ingest.folders import Found
     from recollect.ingest.source import Source
+    from recollect.ingest.spaces import VectorSpace
     from recollect.stores.base import Store
-    from recollect.types import Fingerprint, Progress
+    from recollect.types import Progress
 
 _RESYNC = "Run `recollect index`."
 _REDO = "Run `recollect index --force`."
@@ -28,8 +29,7 @@ def verify(
     sources: Sequence[Source],
     *,
     store: Store,
-    fingerprint: Fingerprint | None,
-    beside: Fingerprint | None,
+    spaces: Sequence[VectorSpace],
     progress: Progress,
 ) -> Verification:
     """Compare every file with its chunks, and every leg with the chunks."""
@@ -54,7 +54,10 @@ def verify(
         if key not in present
     ]
     differences += [Difference(store.location, problem, _REDO) for problem in store.audit()]
-    status = store.status(fingerprint, beside=beside)
+    first = spaces[0] if spaces else None
+    status = store.status(
+        first.fingerprint if first else None, beside=first.other if first else None
+    )
     return Verification(
         files=len(found),
         chunks=status.chunks,

@@ -107,22 +107,24 @@ class Chain:
                 with contextlib.suppress(ProviderError):  # it cannot be used, so nothing is sent
                     yield name, _address(self._open(name))
 
-    def expected(self, held: Fingerprint | None) -> Fingerprint | None:
-        """Return the space to embed texts in, without preparing anything.
+    def first(self, held: Fingerprint | None) -> Provider | None:
+        """Return the provider to embed texts with, without preparing anything.
 
         Args:
             held: the space that the index has vectors in; the same for the methods below.
 
         """
         if self._choice is not None and self._choice.provider is not None:
-            return self._choice.provider.fingerprint
-        names = self._names(held)
-        if not names:
-            return None
-        try:
-            return self._open(names[0]).fingerprint
-        except ProviderError:
-            return None  # `choose` reports the reason
+            return self._choice.provider
+        for name in self._names(held)[:1]:
+            with contextlib.suppress(ProviderError):  # `choose` reports the reason
+                return self._open(name)
+        return None
+
+    def expected(self, held: Fingerprint | None) -> Fingerprint | None:
+        """Return the space to embed texts in."""
+        first = self.first(held)
+        return first.fingerprint if first else None
 
     def choose(
         self, held: Fingerprint | None, *, progress: Progress, retry: bool, texts: int = 0
@@ -174,29 +176,14 @@ class Chain:
         Nothing is loaded yet. None if the chain's own reads every script.
         """
         with self._choosing:
-            if self._supplement is None and self._needs_supplement(held):
+            first = self.first(held) if self._supplement is None else None
+            if first is not None and first.reads(_OTHER_SCRIPTS) < READS_ENOUGH:
                 from recollect.providers.multilingual import (  # noqa: PLC0415 - rarely used
                     open_supplement,
                 )
 
                 self._supplement = open_supplement()
             return self._supplement
-
-    def beside(self, held: Fingerprint | None) -> Fingerprint | None:
-        """Return the space of the supplement; None if there is none."""
-        supplement = self.supplement(held)
-        return supplement.fingerprint if supplement else None
-
-    def _needs_supplement(self, held: Fingerprint | None) -> bool:
-        names = self._names(held)
-        chosen = self._choice.provider if self._choice is not None else None
-        if chosen is None and not names:
-            return False
-        try:
-            main = chosen or self._open(names[0])
-        except ProviderError:
-            return False  # `choose` reports the reason
-        return main.reads(_OTHER_SCRIPTS) < READS_ENOUGH
 
     def close(self) -> None:
         """Release all providers."""

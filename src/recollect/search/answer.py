@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.ingest.vectors import across_space
+from recollect.ingest.spaces import last_space, spaces_of
 from recollect.records import dataclass
 from recollect.search.choose import Serving, StoredSpaces, choose_provider
 from recollect.search.legs import NOT_READ, UNEMBEDDED, WORKING, embed_question
@@ -198,10 +198,10 @@ class Searcher:
         is_read = asked is None or asked.degradation is not NOT_READ
         if is_read or results.confident or Leg.VECTOR in (results.degraded or {}):
             return None
-        across = across_space(self.store, self.chain.supplement(started.spaces.held))
-        if across is None or not across.waiting():
+        last = last_space(spaces_of(self.chain, started.spaces.held), store=self.store)
+        if last is None or not last.waiting(self.store):
             return None
-        return _NOT_COMPARED_YET if across.is_begun or across.is_mixed() else _NOT_COMPARED
+        return _NOT_COMPARED_YET if last.is_needed(self.store) else _NOT_COMPARED
 
     def _notices(
         self, request: SearchRequest, results: Results, *, scope: Scope, earlier: tuple[str, ...]

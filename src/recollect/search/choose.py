@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.ingest.vectors import held_space
+from recollect.ingest.spaces import held_space
 from recollect.records import dataclass
 from recollect.stores.base import published_in
 from recollect.types import Degradation

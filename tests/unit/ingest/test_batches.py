@@ -129,7 +129,6 @@ class Desk:
             batches=self.vendor,
             vectors=CachedVectors(self.store, SPACE, cache=None, today=TODAY),
             progress=self.steps.append,
-            poll_seconds=30.0,
             wait=wait or Patient(),
         )
 

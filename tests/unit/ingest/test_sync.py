@@ -6,6 +6,7 @@ import itertools
 import os
 import socket
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import apsw
@@ -16,15 +17,13 @@ from recollect import Memory
 from recollect.ingest import lease, sync
 from recollect.ingest.lease import WRITER, WriterLease, give_back, take
 from recollect.ingest.sync import (
-    CHEAP_TEXTS,
-    EMBED_SECONDS,
-    FIRST_EMBED_SECONDS,
+    CHEAP,
+    FIRST,
     Freshness,
     Syncer,
     SyncOptions,
 )
-from recollect.ingest.vectors import Embedding
-from recollect.reports import Embedded, Failure, Report
+from recollect.reports import Failure, Report
 from recollect.stores.base import Holder
 from recollect.stores.sqlite import SqliteStore
 from recollect.types import Degradation, Document, SourceKind, Stat, Step, silent
@@ -33,9 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from recollect.ingest.fill import Embedder as RealEmbedder
     from recollect.ingest.folders import Found
     from recollect.ingest.source import Taken
-    from recollect.ingest.vectors import Embedder as RealEmbedder
+    from recollect.ingest.spaces import Budget
     from recollect.stores.base import Store
     from recollect.types import Progress
 
@@ -54,26 +54,19 @@ class Embedder:
 
     def embed_pending(
         self,
+        report: Report,
+        budget: Budget,
         *,
-        retry: bool,
-        max_texts: int | None,
-        seconds: float | None,
         may_embed: Callable[[], bool],
         progress: Progress,
-    ) -> Embedding:
-        options = SyncOptions(
-            retry=retry,
-            max_texts=max_texts,
-            embed_seconds=seconds,
-            may_embed=may_embed,
-            progress=progress,
-        )
+    ) -> Report:
+        options = SyncOptions(budget=budget, may_embed=may_embed, progress=progress)
         self.asked.append(options)
         if self._work is not None:
             self._work(options)
         else:
             self.granted.append(may_embed())
-        return Embedding(chunks=7, pending=0, refused=0, embedded=Embedded())
+        return replace(report, chunks=7)
 
 
 def fill(store: Store) -> None:
@@ -134,9 +127,7 @@ def test_a_search_of_an_index_that_has_something_does_what_is_cheap(filled: Stor
     fresh = freshness(filled, work)
 
     assert fresh.holder is None
-    assert [(CHEAP_TEXTS, EMBED_SECONDS, False)] == [
-        (asked.max_texts, asked.embed_seconds, asked.retry) for asked in work.asked
-    ]
+    assert [CHEAP] == [asked.budget for asked in work.asked]
 
 
 def test_the_first_search_does_everything(store: Store) -> None:
@@ -144,9 +135,7 @@ def test_the_first_search_does_everything(store: Store) -> None:
 
     freshness(store, work)
 
-    assert [(None, FIRST_EMBED_SECONDS)] == [
-        (asked.max_texts, asked.embed_seconds) for asked in work.asked
-    ]
+    assert [FIRST] == [asked.budget for asked in work.asked]
 
 
 @pytest.mark.parametrize("is_new", [True, False])
@@ -160,7 +149,7 @@ def test_while_another_is_at_it_a_search_embeds_nothing(store: Store, *, is_new:
 
     assert "another" == getattr(fresh.holder, "purpose", None)
     assert [False] == work.granted
-    assert [CHEAP_TEXTS] == [asked.max_texts for asked in work.asked]
+    assert [CHEAP] == [asked.budget for asked in work.asked]
 
 
 def test_a_search_holds_the_lease_while_it_changes_something_and_not_before(
@@ -330,7 +319,7 @@ def test_out_of_time_the_files_saved_last_are_read_and_the_rest_is_counted(
             os.utime(write(f"memory/{number}.md", f"Word{number}.\n"), (number + 1, number + 1))
         # Each look at the clock takes a second, and a file is two: two are read in four and a half.
         seconds = itertools.count(1000.0)
-        monkeypatch.setattr(sync, "CHEAP_SECONDS", 4.5)
+        monkeypatch.setattr(sync, "CHEAP", replace(sync.CHEAP, read_seconds=4.5))
         monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
 
         results = memory.search("word")
