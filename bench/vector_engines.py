@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from tests.support.notes import vector_pool
 
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.scan import NumpyScan
@@ -72,7 +73,7 @@ def measure(path: Path, engine: object, queries: np.ndarray, truth: list[set[int
         times, found = [], []
         for query in queries:
             started = time.process_time()
-            pool = store.nearest(SPACE, vector=query, scope=Scope(), limit=NEAREST)
+            pool = vector_pool(store, SPACE, vector=query, scope=Scope(), limit=NEAREST)
             times.append((time.process_time() - started) * 1000)
             found.append({int(key) - 1 for key in pool.keys})
         rounds.append(times)

@@ -18,7 +18,7 @@ _NAME = re.compile(r"sqlite|apsw", re.IGNORECASE)
 _FILE = re.compile(r"\.sqlite\b")
 FOREIGN = {"sessions/openclaw_database.py"}
 """Reads a file of another program, which is SQLite whatever our own store is."""
-_MOST_METHODS = 42
+_MOST_METHODS = 39
 """Every method is written three times: the number of them may only fall."""
 
 

@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.support.notes import drop_document, known_document, put_document
+from tests.support.notes import (
+    drop_document,
+    keyword_pool,
+    known_document,
+    put_document,
+    vector_pool,
+)
 from tests.support.postgres import database
 
 from recollect.errors import StoreCorruptError, StoreError, VectorsRejectedError
 from recollect.ingest.lease import beat, give_back, take
 from recollect.reports import Amount, Amounts, DaySummary, DocumentSummary
 from recollect.stores import notes
-from recollect.stores.base import ChunkPlace, DocumentWrite, Holder, Missing, published_in
+from recollect.stores.base import DocumentWrite, Holder, Missing, published_in
 from recollect.stores.copy import copy_store, differences
 from recollect.stores.postgres import open_database
 from recollect.stores.ram import RamStore
@@ -33,6 +39,7 @@ from recollect.text.terms import phrase_words, query_terms
 from recollect.types import (
     Background,
     Chunk,
+    ChunkKey,
     Document,
     FactMark,
     Fingerprint,
@@ -143,15 +150,15 @@ def test_an_entry_keeps_its_importance_and_is_proposed_for_its_triggers(store: S
     )
     put_document(store, document("MEMORY.md", entry.text), [entry], recipe="r1")
 
-    found = store.keyword(["ship"], scope=Scope(), limit=5)
+    found = keyword_pool(store, ["ship"], scope=Scope(), limit=5)
 
     assert [entry] == list(store.load(found.keys, terms=[], fingerprint=None).chunks)
 
 
 def test_an_empty_store_answers_with_nothing(store: Store) -> None:
     assert {} == store.known()
-    assert () == store.keyword(["apple"], scope=Scope(), limit=5).keys
-    assert () == store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=5).keys
+    assert () == keyword_pool(store, ["apple"], scope=Scope(), limit=5).keys
+    assert () == vector_pool(store, SPACE, vector=unit(1), scope=Scope(), limit=5).keys
     assert [] == store.missing(SPACE, limit=5)
     assert (0, 0) == (store.status(SPACE).documents, store.status(SPACE).chunks)
 
@@ -186,8 +193,8 @@ def test_a_phrase_is_a_filter_on_every_leg(
     embed(store, SPACE, **{text: unit(1, place) for place, text in enumerate(texts)})
     scope = Scope(phrases=phrases_in(question))
 
-    keywords = store.keyword(query_terms(question).terms, scope=scope, limit=10).keys
-    nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=10).keys
+    keywords = keyword_pool(store, query_terms(question).terms, scope=scope, limit=10).keys
+    nearest = vector_pool(store, SPACE, vector=unit(1), scope=scope, limit=10).keys
 
     everything = set(texts) if expected is None else expected
     assert everything == set(texts_of(store, nearest))
@@ -232,8 +239,8 @@ def test_tags_are_a_filter_on_every_leg(store: Store) -> None:
     for names, expected in TAGGED.items():
         scope = Scope(tags=tags_named(names.split()))
 
-        keywords = store.keyword(words, scope=scope, limit=20).keys
-        nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=20).keys
+        keywords = keyword_pool(store, words, scope=scope, limit=20).keys
+        nearest = vector_pool(store, SPACE, vector=unit(1), scope=scope, limit=20).keys
         listed = store.documents(scope, limit=20, offset=0).documents
         assert store.holds(scope) is bool(listed)
 
@@ -304,7 +311,7 @@ def test_a_chunk_comes_back_as_it_was_put(store: Store) -> None:
     )
     put_document(store, document("memory/a.md", "x", when=date(2026, 2, 1)), [chunk], recipe="r1")
 
-    keys = store.keyword(["数据"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["数据"], scope=Scope(), limit=5).keys
     loaded = store.load(keys, terms=[], fingerprint=None)
 
     assert [chunk] == list(loaded.chunks)
@@ -314,8 +321,10 @@ def test_putting_a_document_again_replaces_all_its_chunks(store: Store) -> None:
     put(store, "memory/a.md", "apple", "banana")
     put(store, "memory/a.md", "cherry")
 
-    assert () == store.keyword(["appl", "banana"], scope=Scope(), limit=5).keys
-    assert ["cherry"] == texts_of(store, store.keyword(["cherri"], scope=Scope(), limit=5).keys)
+    assert () == keyword_pool(store, ["appl", "banana"], scope=Scope(), limit=5).keys
+    assert ["cherry"] == texts_of(
+        store, keyword_pool(store, ["cherri"], scope=Scope(), limit=5).keys
+    )
     assert 1 == store.status(None).chunks
 
 
@@ -324,12 +333,12 @@ def test_dropping_a_document_takes_its_chunks_along_and_no_others(store: Store) 
     put(store, "memory/b.md", "apple")
     drop_document(store, "memory/a.md")
 
-    keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["appl"], scope=Scope(), limit=5).keys
 
     assert ["memory/b.md"] == [
         chunk.path for chunk in store.load(keys, terms=[], fingerprint=None).chunks
     ]
-    assert 1 == store.keyword(["appl"], scope=Scope(), limit=5).corpus.frequencies["appl"]
+    assert 1 == keyword_pool(store, ["appl"], scope=Scope(), limit=5).corpus.frequencies["appl"]
 
 
 def known_of(store: Store, path: str = "memory/a.md") -> Known | None:
@@ -342,7 +351,7 @@ def put_over(store: Store, text: str, over: Known | None) -> bool:
 
 
 def found(store: Store) -> list[str]:
-    keys = store.keyword(["appl", "banana", "cherri"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["appl", "banana", "cherri"], scope=Scope(), limit=5).keys
     return sorted(texts_of(store, keys))
 
 
@@ -438,8 +447,8 @@ def test_of_many_documents_only_those_that_another_changed_are_left_out(store: S
     )
 
     assert [True, False, True, False] == stored
-    found = store.keyword(
-        query_terms("apricot avocado banana cherry coconut").terms, scope=Scope(), limit=9
+    found = keyword_pool(
+        store, query_terms("apricot avocado banana cherry coconut").terms, scope=Scope(), limit=9
     )
     assert {"avocado", "banana", "cherry"} == set(texts_of(store, found.keys))
 
@@ -509,7 +518,7 @@ def test_touching_documents_changes_their_stats_only(store: Store) -> None:
 def test_any_of_the_terms_is_enough_and_absent_terms_are_harmless(store: Store) -> None:
     put(store, "memory/a.md", "apple pie", "banana split", "cherry cake")
 
-    keys = store.keyword(["appl", "banana", "unheard"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["appl", "banana", "unheard"], scope=Scope(), limit=5).keys
 
     assert {"apple pie", "banana split"} == set(texts_of(store, keys))
 
@@ -517,14 +526,14 @@ def test_any_of_the_terms_is_enough_and_absent_terms_are_harmless(store: Store) 
 def test_headings_and_file_names_are_searchable(store: Store) -> None:
     put(store, "memory/project-lantern.md", "plain text")
 
-    assert 1 == len(store.keyword(["project-lantern.md"], scope=Scope(), limit=5).keys)
-    assert 1 == len(store.keyword(["part"], scope=Scope(), limit=5).keys)
+    assert 1 == len(keyword_pool(store, ["project-lantern.md"], scope=Scope(), limit=5).keys)
+    assert 1 == len(keyword_pool(store, ["part"], scope=Scope(), limit=5).keys)
 
 
 def test_the_corpus_tells_counts_lengths_and_frequencies(store: Store) -> None:
     put(store, "memory/a.md", "apple apple pie", "apple")
 
-    corpus = store.keyword(["appl", "pie", "unheard"], scope=Scope(), limit=5).corpus
+    corpus = keyword_pool(store, ["appl", "pie", "unheard"], scope=Scope(), limit=5).corpus
 
     assert 2 == corpus.chunks
     assert (3 + 1) / 2 == corpus.mean_length
@@ -533,7 +542,7 @@ def test_the_corpus_tells_counts_lengths_and_frequencies(store: Store) -> None:
 
 def test_loading_counts_terms_per_field(store: Store) -> None:
     put(store, "memory/apple.md", "apple apple pie")
-    keys = store.keyword(["pie"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["pie"], scope=Scope(), limit=5).keys
 
     loaded = store.load(keys, terms=["appl", "pie", "part"], fingerprint=None)
 
@@ -565,7 +574,7 @@ def test_the_nearest_come_first_with_their_cosines(store: Store) -> None:
     put(store, "memory/a.md", "apple", "banana", "cherry", "damson")
     embed(store, SPACE, apple=unit(1), banana=unit(3, 4), cherry=unit(0, 1), damson=unit(0, 0, 1))
 
-    pool = store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=2)
+    pool = vector_pool(store, SPACE, vector=unit(1), scope=Scope(), limit=2)
 
     assert ["apple", "banana"] == texts_of(store, pool.keys)
     assert [1.0, 0.6] == pytest.approx(list(pool.cosines), abs=1e-6)
@@ -576,7 +585,7 @@ def test_spaces_of_equal_dimensions_never_meet(store: Store) -> None:
     embed(store, SPACE, apple=unit(1), banana=unit(0, 1), cherry=unit(0, 0, 1))
     embed(store, OTHER, banana=unit(1))
 
-    pool = store.nearest(OTHER, vector=unit(1), scope=Scope(), limit=5)
+    pool = vector_pool(store, OTHER, vector=unit(1), scope=Scope(), limit=5)
     loaded = store.load(pool.keys, terms=[], fingerprint=OTHER)
 
     assert ["banana"] == texts_of(store, pool.keys)
@@ -591,14 +600,14 @@ def test_a_vector_stays_for_an_equal_text_elsewhere(store: Store) -> None:
 
     assert [] == store.missing(SPACE, limit=5)
     assert ["apple"] == texts_of(
-        store, store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=5).keys
+        store, vector_pool(store, SPACE, vector=unit(1), scope=Scope(), limit=5).keys
     )
 
 
 def test_loading_gives_vectors_where_there_are_any(store: Store) -> None:
     put(store, "memory/a.md", "apple", "banana")
     embed(store, SPACE, apple=unit(3, 4))
-    keys = store.keyword(["appl", "banana"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["appl", "banana"], scope=Scope(), limit=5).keys
 
     loaded = store.load(sorted(keys), terms=[], fingerprint=SPACE)
 
@@ -620,7 +629,7 @@ def test_word_codes_come_back_for_the_chunks_that_have_some(store: Store) -> Non
     put(store, "memory/a.md", "apple", "banana", "cherry")
     put_words(store, SPACE, apple=b"\x01\x02")
     embed(store, SPACE, banana=unit(1))
-    keys = sorted(store.keyword(["appl", "banana", "cherri"], scope=Scope(), limit=5).keys)
+    keys = sorted(keyword_pool(store, ["appl", "banana", "cherri"], scope=Scope(), limit=5).keys)
 
     assert {keys[0]: b"\x01\x02"} == store.word_codes(SPACE, keys=keys)
     assert {} == store.word_codes(OTHER, keys=keys)
@@ -635,7 +644,7 @@ def test_word_codes_are_added_to_a_vector_that_is_there_and_then_stay(store: Sto
     put_words(store, SPACE, apple=b"\x01")
     put_words(store, SPACE, apple=b"\x02")
 
-    keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["appl"], scope=Scope(), limit=5).keys
     assert {keys[0]: b"\x01"} == store.word_codes(SPACE, keys=keys)
     assert [] == store.audit()
 
@@ -659,13 +668,13 @@ def test_word_codes_go_when_the_store_is_cleared(store: Store) -> None:
     put(store, "memory/a.md", "apple")
     embed(store, SPACE, apple=unit(1))
 
-    keys = store.keyword(["appl"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["appl"], scope=Scope(), limit=5).keys
     assert {} == store.word_codes(SPACE, keys=keys)
 
 
 def test_loading_leaves_out_what_is_gone_and_keeps_the_order(store: Store) -> None:
     put(store, "memory/a.md", "apple", "banana", "cherry")
-    keys = sorted(store.keyword(["appl", "banana", "cherri"], scope=Scope(), limit=5).keys)
+    keys = sorted(keyword_pool(store, ["appl", "banana", "cherri"], scope=Scope(), limit=5).keys)
 
     loaded = store.load([keys[2], 10_000, keys[0]], terms=[], fingerprint=None)  # type: ignore[list-item]
 
@@ -699,8 +708,8 @@ def test_a_scope_is_applied_by_both_legs_before_the_limit(
         for number in range(8):
             drop_document(store, f"other/{number}.md")
 
-    keyword = store.keyword(["old", "new", "x", "undat", "word"], scope=scope, limit=3)
-    nearest = store.nearest(SPACE, vector=unit(1), scope=scope, limit=3)
+    keyword = keyword_pool(store, ["old", "new", "x", "undat", "word"], scope=scope, limit=3)
+    nearest = vector_pool(store, SPACE, vector=unit(1), scope=scope, limit=3)
 
     assert expected == set(texts_of(store, keyword.keys))
     assert expected == set(texts_of(store, nearest.keys))
@@ -810,7 +819,7 @@ def test_a_copy_has_the_vectors_of_every_space(store: Store) -> None:
         each: own.is_published for each, own in store.spaces().items()
     }
     assert SPACE == published_in(store.spaces())
-    found = store.nearest(OTHER, vector=unit(2), scope=Scope(), limit=2)
+    found = vector_pool(store, OTHER, vector=unit(2), scope=Scope(), limit=2)
     loaded = store.load(found.keys, terms=(), fingerprint=OTHER)
     assert ["数据"] == [chunk.text for chunk in loaded.chunks]
 
@@ -847,7 +856,7 @@ def test_a_space_whose_model_decides_is_held_to_its_first_vectors(store: Store) 
 
     assert 8 == space_of(store, native).dimensions
     assert ["banana"] == [missing.text for missing in store.missing(native, limit=5)]
-    found = store.nearest(native, vector=unit(1), scope=Scope(), limit=5)
+    found = vector_pool(store, native, vector=unit(1), scope=Scope(), limit=5)
     assert ["apple"] == texts_of(store, found.keys)
 
 
@@ -864,7 +873,7 @@ def test_pruning_keeps_what_chunks_and_kept_spaces_hold(store: Store) -> None:
     assert 900 == dropped
     assert [] == store.missing(SPACE, limit=1)
     assert OTHER not in store.spaces()
-    found = store.nearest(SPACE, vector=unit(1, 100), scope=Scope(), limit=1)
+    found = vector_pool(store, SPACE, vector=unit(1, 100), scope=Scope(), limit=1)
     assert ["text 100"] == texts_of(store, found.keys)
     assert 0 == store.prune(keep={SPACE})
 
@@ -916,7 +925,7 @@ def test_a_media_chunk_comes_back_as_it_was_put_and_is_found_by_its_label(store:
     digest = put_media(store, "assets/a.png", b"12345", label="Image file: a.png")
     store.put_vectors(SPACE, digests=[digest], vectors=unit(1)[np.newaxis])
 
-    keys = store.keyword(["imag"], scope=Scope(), limit=5).keys
+    keys = keyword_pool(store, ["imag"], scope=Scope(), limit=5).keys
     loaded = store.load(keys, terms=["imag"], fingerprint=SPACE)
 
     assert [digest_of(b"12345")] == [chunk.media for chunk in loaded.chunks]
@@ -952,8 +961,8 @@ def put_facts(store: Store, **marks: FactMark) -> None:
 def seen(store: Store, **scope: object) -> tuple[set[str], set[str]]:
     """Return the texts that each leg finds of the facts."""
     within = Scope(**scope)  # type: ignore[arg-type]
-    keyword = store.keyword(["kettl"], scope=within, limit=9).keys
-    vector = store.nearest(SPACE, vector=unit(1), scope=within, limit=9).keys
+    keyword = keyword_pool(store, ["kettl"], scope=within, limit=9).keys
+    vector = vector_pool(store, SPACE, vector=unit(1), scope=within, limit=9).keys
     found = [
         {text.removeprefix("kettle ") for text in texts_of(store, keys)}
         for keys in (keyword, vector)
@@ -1000,7 +1009,7 @@ def test_facts_of_other_scopes_change_no_number(store: Store) -> None:
         shown = store.status(SPACE, audience=ann)
         listed = store.documents(Scope(audience=ann), limit=9, offset=0)
         counts = (shown.documents, shown.chunks, shown.by_source, shown.vectors, shown.pending)
-        corpus = store.keyword(["kettl", "bob"], scope=Scope(audience=ann), limit=9).corpus
+        corpus = keyword_pool(store, ["kettl", "bob"], scope=Scope(audience=ann), limit=9).corpus
         return (*counts, shown.size_bytes, listed, corpus)
 
     put_facts(store, **marks)
@@ -1019,9 +1028,9 @@ def test_hidden_facts_take_no_place_among_those_asked_for(store: Store) -> None:
         shown=FactMark("f-9"),
     )
 
-    keyword = store.keyword(["kettl"], scope=Scope(source=SourceKind.FACTS), limit=1).keys
-    vector = store.nearest(
-        SPACE, vector=unit(1), scope=Scope(source=SourceKind.FACTS), limit=1
+    keyword = keyword_pool(store, ["kettl"], scope=Scope(source=SourceKind.FACTS), limit=1).keys
+    vector = vector_pool(
+        store, SPACE, vector=unit(1), scope=Scope(source=SourceKind.FACTS), limit=1
     ).keys
 
     assert ["kettle shown"] == texts_of(store, keyword) == texts_of(store, vector)
@@ -1034,7 +1043,7 @@ def test_a_fact_comes_back_with_its_mark(store: Store) -> None:
     put_facts(store, tea=mark)
     scope = Scope(audience=frozenset({"user:ann"}), with_superseded=True, source=SourceKind.FACTS)
 
-    keys = store.keyword(["tea"], scope=scope, limit=5).keys
+    keys = keyword_pool(store, ["tea"], scope=scope, limit=5).keys
     [chunk] = store.load(keys, terms=[], fingerprint=None).chunks
 
     assert mark == chunk.fact
@@ -1124,7 +1133,7 @@ def test_a_vector_that_is_there_stays(store: Store) -> None:
     before = store.version()
     embed(store, SPACE, apple=unit(0, 1))
 
-    assert [1.0] == list(store.nearest(SPACE, vector=unit(1), scope=Scope(), limit=1).cosines)
+    assert [1.0] == list(vector_pool(store, SPACE, vector=unit(1), scope=Scope(), limit=1).cosines)
     assert before == store.version()
 
 
@@ -1166,23 +1175,19 @@ def test_days_count_documents_and_chunks_by_source(store: Store) -> None:
     ) == store.days(Scope())
 
 
-def test_embedded_chunks_are_known_by_place_and_vector(store: Store) -> None:
+def test_embedded_chunks_are_known_by_key_and_come_with_their_vectors(store: Store) -> None:
     put(store, "memory/a.md", "apple", "banana", "cherry", when=date(2026, 2, 1))
     put(store, "other/b.md", "apple")
     embed(store, SPACE, apple=unit(1), cherry=unit(3, 4))
 
     keys = store.embedded(SPACE, scope=Scope(path="memory/*")).tolist()
-    places, vectors = store.places([keys[1], 10_000, keys[0]], fingerprint=SPACE)
+    loaded = store.load([keys[1], ChunkKey(10_000), keys[0]], terms=(), fingerprint=SPACE)
 
     assert 3 == len(store.embedded(SPACE, scope=Scope()))
     assert [] == store.embedded(OTHER, scope=Scope()).tolist()
-    heading, when = ("Top", "Part"), date(2026, 2, 1)
-    assert [
-        ChunkPlace(keys[1], "memory/a.md", SourceKind.MEMORY, 3, 3, heading, when),
-        ChunkPlace(keys[0], "memory/a.md", SourceKind.MEMORY, 1, 1, heading, when),
-    ] == list(places)
-    assert np.allclose(np.stack([unit(3, 4), unit(1)]), vectors)
-    assert ([], 0) == (list((none := store.places([], fingerprint=SPACE))[0]), none[1].size)
+    assert [keys[1], keys[0]] == list(loaded.keys)
+    assert ["cherry", "apple"] == list(loaded.texts)
+    assert np.allclose(np.stack([unit(3, 4), unit(1)]), loaded.vectors)
 
 
 def test_a_shared_store_is_the_same_one_and_is_closed_on_its_own(store: Store) -> None:

@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 import pytest
 from tests.support.damaged_files import PAGE, Ground, Outcome, cases
-from tests.support.notes import put_document
+from tests.support.notes import keyword_pool, put_document, vector_pool
 
 from recollect.errors import StoreCorruptError
 from recollect.stores.sqlite import SqliteStore, open_file
@@ -64,8 +64,8 @@ def fill(store: SqliteStore) -> None:
 
 def read(store: SqliteStore) -> object:
     query = np.full(1500, 1500**-0.5, dtype=np.float32)
-    nearest = store.nearest(SPACE, vector=query, scope=Scope(), limit=12)
-    pool = store.keyword(["lantern", "w7x3", "w5x899"], scope=Scope(), limit=20)
+    nearest = vector_pool(store, SPACE, vector=query, scope=Scope(), limit=12)
+    pool = keyword_pool(store, ["lantern", "w7x3", "w5x899"], scope=Scope(), limit=20)
     loaded = store.load(sorted(nearest.keys), terms=["lantern", "w7x3"], fingerprint=SPACE)
     return nearest, pool, list(loaded.chunks), loaded.counts.tolist(), loaded.vectors.tolist()
 

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of, drop_document, known_document, put_document
+from tests.support.notes import (
+    chunk_of,
+    document_of,
+    drop_document,
+    keyword_pool,
+    known_document,
+    put_document,
+    vector_pool,
+)
 from tests.support.postgres import host_of, server_of
 
 from recollect.ingest.lease import beat, give_back, take
@@ -95,8 +103,8 @@ def _embed_and_search(store: PostgresStore) -> None:
         Scope(audience=frozenset({"other"}), with_superseded=True),
     )
     for scope in scopes:
-        found = store.keyword(["lamp", "boat"], scope=scope, limit=9).keys
-        near = store.nearest(SPACE, vector=vectors[0], scope=scope, limit=9).keys
+        found = keyword_pool(store, ["lamp", "boat"], scope=scope, limit=9).keys
+        near = vector_pool(store, SPACE, vector=vectors[0], scope=scope, limit=9).keys
         unit = np.eye(1, 8, dtype=np.float32)
         store.propose(["lamp", "shed"], vectors={SPACE: unit}, scope=scope, limit=9)
         store.load([*found, *near], terms=["lamp"], fingerprint=SPACE)
@@ -107,7 +115,7 @@ def _embed_and_search(store: PostgresStore) -> None:
         store.documents(scope, limit=9, offset=0)
         store.days(scope)
         store.superseded(scope)
-        store.places(store.embedded(SPACE, scope=scope).tolist(), fingerprint=SPACE)
+        store.embedded(SPACE, scope=scope)
 
 
 def _keep_and_lease(store: PostgresStore) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of, put_document
+from tests.support.notes import chunk_of, document_of, keyword_pool, put_document
 from tests.support.postgres import server_of
 from tests.support.servers import DATABASE, Server
 from tests.support.waiting import wait_until
@@ -62,7 +62,7 @@ def test_a_connection_that_was_cut_is_replaced(address: str, tenant: str) -> Non
             alive = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
             wait_until(lambda: superuser.execute(alive, (cut,)).fetchone() is None)
 
-        assert 1 == len(store.keyword(["lamp"], scope=Scope(), limit=9).keys)
+        assert 1 == len(keyword_pool(store, ["lamp"], scope=Scope(), limit=9).keys)
         with store._session.reading() as connection:
             assert cut != connection.info.backend_pid
 
@@ -343,7 +343,9 @@ def test_many_writers_of_one_memory_lose_nothing(opened: Open, tenant: str) -> N
 
     store = opened(tenant)
     assert 4 * 5 + 5 == len(store.known())
-    assert 3 * 25 == store.keyword(["lamp"], scope=Scope(), limit=200).corpus.frequencies["lamp"]
+    assert (
+        3 * 25 == keyword_pool(store, ["lamp"], scope=Scope(), limit=200).corpus.frequencies["lamp"]
+    )
     assert [] == store.audit()
 
 

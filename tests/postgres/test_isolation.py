@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of, put_document
+from tests.support.notes import chunk_of, document_of, keyword_pool, put_document, vector_pool
 from tests.support.postgres import host_of
 
 from recollect.errors import NotFoundError
@@ -68,9 +68,9 @@ def test_through_the_store_another_agent_is_not_there(
     assert theirs != tenant
     assert not mine.holds()
     assert {} == mine.known()
-    assert () == mine.keyword(["secret"], scope=Scope(), limit=9).keys
+    assert () == keyword_pool(mine, ["secret"], scope=Scope(), limit=9).keys
     unit = np.eye(1, 8, dtype=np.float32)[0]
-    assert () == mine.nearest(SPACE, vector=unit, scope=Scope(), limit=9).keys
+    assert () == vector_pool(mine, SPACE, vector=unit, scope=Scope(), limit=9).keys
     assert notes.workspace_of(mine) is None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.support.notes import chunk_of, document_of, drop_document, put_document
+from tests.support.notes import chunk_of, document_of, drop_document, keyword_pool, put_document
 
 from recollect.stores.postgres import keyword
 from recollect.stores.postgres.connect import run
@@ -48,7 +48,7 @@ def stores(
 
 
 def places(store: Store, question: list[str], scope: Scope) -> list[tuple[str, int]]:
-    keys = store.keyword(question, scope=scope, limit=POOL, stop={"w0"}).keys
+    keys = keyword_pool(store, question, scope=scope, limit=POOL, stop={"w0"}).keys
     loaded = store.load(keys, terms=question, fingerprint=None)
     return list(zip(loaded.paths, loaded.start_lines, strict=True))
 
@@ -82,12 +82,12 @@ def test_counts_that_were_kept_are_those_of_the_memory_as_it_is(
 ) -> None:
     ram, postgres = stores
     question = ["w0", "w1", "w200"]
-    before = postgres.keyword(question, scope=Scope(), limit=POOL).corpus
+    before = keyword_pool(postgres, question, scope=Scope(), limit=POOL).corpus
 
     for store in (ram, opened(tenant)):  # another process changes it
         drop_document(store, "memory/3.md")
-    after = postgres.keyword(question, scope=Scope(), limit=POOL).corpus
+    after = keyword_pool(postgres, question, scope=Scope(), limit=POOL).corpus
 
     assert before != after
-    assert ram.keyword(question, scope=Scope(), limit=POOL).corpus == after
-    assert postgres.keyword(question, scope=Scope(), limit=POOL).corpus == after
+    assert keyword_pool(ram, question, scope=Scope(), limit=POOL).corpus == after
+    assert keyword_pool(postgres, question, scope=Scope(), limit=POOL).corpus == after

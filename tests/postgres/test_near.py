@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 import pytest
 from tests.postgres.conftest import shared_folder
-from tests.support.notes import chunk_of, document_of, drop_document, put_document
+from tests.support.notes import chunk_of, document_of, drop_document, put_document, vector_pool
 from tests.support.postgres import database, server_of
 from tests.support.waiting import wait_until
 
@@ -86,14 +86,15 @@ def test_a_large_memory_is_searched_by_its_index_with_the_same_result(
     owner: psycopg.Connection[tuple[object, ...]],
 ) -> None:
     exact = [
-        large.nearest(space, vector=asked, scope=Scope(), limit=POOL) for asked in vectors[:20]
+        vector_pool(large, space, vector=asked, scope=Scope(), limit=POOL) for asked in vectors[:20]
     ]
 
     assert (1, 0) == build_indexes(owner, least=LEAST)
     assert (0, 0) == build_indexes(owner, least=LEAST)
     with by_index(address, large) as store:
         found = [
-            store.nearest(space, vector=asked, scope=Scope(), limit=POOL) for asked in vectors[:20]
+            vector_pool(store, space, vector=asked, scope=Scope(), limit=POOL)
+            for asked in vectors[:20]
         ]
 
     used = "SELECT pg_stat_get_numscans(to_regclass(%s))"
@@ -113,9 +114,9 @@ def test_a_filter_and_texts_that_are_gone_leave_nothing_out(
     build_indexes(owner, least=LEAST)
     with by_index(address, large) as store:
         only = Scope(path="memory/b.md")
-        filtered = store.nearest(space, vector=vectors[0], scope=only, limit=POOL)
+        filtered = vector_pool(store, space, vector=vectors[0], scope=only, limit=POOL)
         drop_document(large, "memory/a.md")  # its vectors stay until they are pruned
-        left = store.nearest(space, vector=vectors[0], scope=Scope(), limit=POOL)
+        left = vector_pool(store, space, vector=vectors[0], scope=Scope(), limit=POOL)
 
     assert POOL == len(filtered.keys)
     assert filtered == left

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.support.notes import chunk_of, document_of, put_document
+from tests.support.notes import chunk_of, document_of, keyword_pool, put_document
 from tests.support.postgres import server_of, url_of
 from tests.support.servers import DATABASE, SUPERUSER, Server, adopt, programs
 
@@ -59,7 +59,7 @@ def test_the_roles_of_the_script_suffice_and_none_has_more(server: Server) -> No
     for user in ("memories_agents", "memories_servers"):
         with open_database(server.address(user=user), tenant=user) as store:
             put(store, "a.md", "lamp")
-            assert 1 == len(store.keyword(["lamp"], scope=Scope(), limit=9).keys)
+            assert 1 == len(keyword_pool(store, ["lamp"], scope=Scope(), limit=9).keys)
     built = index_database(server.address(user="memories_operator"))
 
     assert (0, 0) == (built.built, built.dropped)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from tests.postgres.serving import serving
-from tests.support.notes import chunk_of, document_of, put_document
+from tests.support.notes import chunk_of, document_of, keyword_pool, put_document
 from tests.support.postgres import HOST
 from tests.support.servers import (
     AGENT,
@@ -259,7 +259,7 @@ def test_work_whose_connection_is_cut_is_done_once_more(
         with store.snapshot():
             if called <= cuts:
                 _cut_all(server)
-            return len(store.keyword(["lamp"], scope=Scope(), limit=9).keys)
+            return len(keyword_pool(store, ["lamp"], scope=Scope(), limit=9).keys)
 
     if cuts == 1:
         assert 1 == store.recovering(search, tell=print)
@@ -368,9 +368,9 @@ def test_a_pooler_may_give_every_transaction_another_process(pooled: str, tenant
             for turn in range(12):  # a statement used that often would be prepared
                 path = f"{turn}.md"
                 put_document(store, document_of(path), [chunk_of(path, f"lamp {turn}")], recipe="r")
-                store.keyword(["lamp"], scope=Scope(), limit=20)
+                keyword_pool(store, ["lamp"], scope=Scope(), limit=20)
             assert [] == store.audit()
-            return len(store.keyword(["lamp"], scope=Scope(), limit=20).keys)
+            return len(keyword_pool(store, ["lamp"], scope=Scope(), limit=20).keys)
 
     with ThreadPoolExecutor(4) as pool:
         assert [12] * 4 == list(pool.map(use, range(4)))

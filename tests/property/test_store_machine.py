@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.support.contents import segment_terms
-from tests.support.notes import drop_document, put_document
+from tests.support.notes import drop_document, keyword_pool, put_document, vector_pool
 
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore, seal
@@ -122,7 +122,9 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def terms_find_the_same_chunks(self) -> None:
         for term in ("appl", "数据", "tck-1", "東京", "🦔"):
-            ram, sqlite = (store.keyword([term], scope=Scope(), limit=100) for store in self.stores)
+            ram, sqlite = (
+                keyword_pool(store, [term], scope=Scope(), limit=100) for store in self.stores
+            )
             assert ram.corpus == sqlite.corpus
             assert self.shown(self.ram, ram.keys) == self.shown(self.sqlite, sqlite.keys)
 
@@ -130,7 +132,9 @@ class StoreMachine(RuleBasedStateMachine):
     def the_best_are_the_same_in_the_same_order(self) -> None:
         terms = ["appl", "banana", "tck-1", "東京"]
         ram, sqlite = (
-            store.keyword(terms, scope=Scope(path="memory/[abc].md"), limit=3, stop=["banana"])
+            keyword_pool(
+                store, terms, scope=Scope(path="memory/[abc].md"), limit=3, stop=["banana"]
+            )
             for store in self.stores
         )
         assert self.numbered(self.ram, ram.keys) == self.numbered(self.sqlite, sqlite.keys)
@@ -148,7 +152,7 @@ class StoreMachine(RuleBasedStateMachine):
     def vectors_find_the_same_chunks(self) -> None:
         self.embed_everything()
         ram, sqlite = (
-            store.nearest(SPACE, vector=vector_of("00000005"), scope=Scope(), limit=4)
+            vector_pool(store, SPACE, vector=vector_of("00000005"), scope=Scope(), limit=4)
             for store in self.stores
         )
         assert [round(cosine, 5) for cosine in ram.cosines] == [

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.stores.base import DocumentWrite
+import numpy as np
+
+from recollect.stores.base import DocumentWrite, VectorPool
 from recollect.types import Chunk, Document, SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from recollect.stores.base import Expected, Store
-    from recollect.types import Known
+    from recollect.stores.base import Expected, KeywordPool, Store
+    from recollect.types import Fingerprint, Known, Scope, Vector
 
 
 def document_of(path: str, text: str = "") -> Document:
@@ -54,3 +56,19 @@ def drop_document(store: Store, path: str, *, source: SourceKind = SourceKind.ME
     """Remove one document, whatever its state is."""
     known = known_document(store, path, source=source)
     store.drop_many([] if known is None else [known])
+
+
+def keyword_pool(
+    store: Store, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
+) -> KeywordPool:
+    """Return what the keyword leg proposes."""
+    return store.propose(terms, vectors={}, scope=scope, limit=limit, stop=stop).keyword
+
+
+def vector_pool(
+    store: Store, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
+) -> VectorPool:
+    """Return what the vector leg proposes for one vector."""
+    vectors = {fingerprint: vector[np.newaxis]}
+    found = store.propose((), vectors=vectors, scope=scope, limit=limit).near
+    return found[fingerprint].pools[0] if found else VectorPool((), ())

@@ -29,10 +29,10 @@ from recollect.stores.synchronized import synchronized
 from recollect.text.days import day_of
 from recollect.text.globs import escaped
 from recollect.text.tags import shown_tags, tags_whole_document
-from recollect.types import Degradation, Leg, Scope, SourceKind, silent
+from recollect.types import ChunkKey, Degradation, Leg, Scope, SourceKind, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date, datetime
     from threading import RLock
 
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from recollect.ingest.sync import Syncer
     from recollect.providers.chain import Chain
     from recollect.reports import Documents
-    from recollect.stores.base import ChunkPlace
-    from recollect.types import ChunkKey, Fingerprint, Hit, Vectors
+    from recollect.types import Chunk, Fingerprint, Hit, Vectors
 
     Floats = npt.NDArray[np.float64]
 
@@ -175,15 +174,15 @@ class Overview:
         if fingerprint is None:
             return Related((), {Leg.VECTOR: self._why_none()})
         own = self._store.embedded(fingerprint, scope=within)
-        _, vectors = self._store.places(
-            own[evenly(len(own), _PASSAGES)].tolist(), fingerprint=fingerprint
+        _, vectors = self._embedded(own[evenly(len(own), _PASSAGES)], fingerprint)
+        proposals = self._store.propose(
+            (), vectors={fingerprint: vectors}, scope=scope, limit=_NEIGHBOURS
         )
         cosines: dict[ChunkKey, float] = {}
-        for vector in vectors:
-            pool = self._store.nearest(fingerprint, vector=vector, scope=scope, limit=_NEIGHBOURS)
+        for pool in proposals.near[fingerprint].pools if proposals.near else ():
             for key, cosine in zip(pool.keys, pool.cosines, strict=True):
                 cosines[key] = max(cosine, cosines.get(key, -1.0))
-        chunks, _ = self._store.places([*cosines], fingerprint=fingerprint)
+        chunks, _ = self._embedded(cosines, fingerprint)
         return Related(_closest(chunks, cosines, without=path)[:limit])
 
     @synchronized
@@ -273,11 +272,9 @@ class Overview:
     ) -> ChunkMap:
         """Place the query, and those of its nearest chunks that the map left out."""
         at = {key: place for place, key in enumerate(found.keys)}
-        chunks, vectors = self._store.places(
-            [key for key in nearest if key not in at], fingerprint=fingerprint
-        )
-        added = _points(chunks, found.layout.place(vectors)) if chunks else ()
-        at |= {chunk.key: len(found.keys) + place for place, chunk in enumerate(chunks)}
+        chunks, vectors = self._embedded((key for key in nearest if key not in at), fingerprint)
+        added = _points(chunks.values(), found.layout.place(vectors)) if chunks else ()
+        at |= {key: len(found.keys) + place for place, key in enumerate(chunks)}
         ((x, y),) = found.layout.place(vector)
         return replace(
             found.drawn,
@@ -307,7 +304,7 @@ class Overview:
     def _draw(
         self, fingerprint: Fingerprint, *, keys: npt.NDArray[np.int64], total: int, origin: object
     ) -> _Map:
-        chunks, vectors = self._store.places(keys.tolist(), fingerprint=fingerprint)
+        chunks, vectors = self._embedded(keys, fingerprint)
         if not chunks:
             nowhere = PlaneLayout(
                 np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 2))
@@ -318,37 +315,22 @@ class Overview:
         places = layout.places if len(chosen) == len(vectors) else layout.place(vectors)
         groups = grouped(places)
         drawn = ChunkMap(
-            _points(chunks, places, groups),
+            _points(chunks.values(), places, groups),
             total=total,
             trust=trust(vectors, places),
-            groups=self._named(chunks, places, groups),
+            groups=_named([*chunks.values()], places, groups),
         )
-        return _Map(layout, tuple(chunk.key for chunk in chunks), drawn, origin)
+        return _Map(layout, tuple(chunks), drawn, origin)
 
-    def _named(
-        self, chunks: Sequence[ChunkPlace], places: Floats, groups: npt.NDArray[np.intp]
-    ) -> tuple[MapGroup, ...]:
-        """Return the groups with the words that tell them apart, of some of their texts."""
-        members = [np.flatnonzero(groups == number) for number in range(int(groups.max()) + 1)]
-        read = [own[evenly(len(own), _READ_FOR_NAMES)].tolist() for own in members]
-        wanted = [chunks[place].key for own in read for place in own]
-        loaded = self._store.load(wanted, terms=(), fingerprint=None)
-        texts = {
-            # A title that repeats the name of the file says nothing about a group.
-            key: LabelText(
-                " ".join(part for part in chunk.heading if not chunk.path.endswith(part)),
-                chunk.text,
-            )
-            for key, chunk in zip(loaded.keys, loaded.chunks, strict=True)
-        }
-        names = name_groups(
-            [[texts[key] for at in own if (key := chunks[at].key) in texts] for own in read]
-        )
-        middles = [places[own].mean(axis=0) for own in members]
-        return tuple(
-            MapGroup(words, x=float(x), y=float(y), size=len(own))
-            for words, (x, y), own in zip(names, middles, members, strict=True)
-        )
+    def _embedded(
+        self, keys: Iterable[int], fingerprint: Fingerprint
+    ) -> tuple[dict[ChunkKey, Chunk], Vectors]:
+        """Return those of the chunks that have a vector in a space, and these vectors."""
+        asked = [ChunkKey(int(key)) for key in keys]
+        loaded = self._store.load(asked, terms=(), fingerprint=fingerprint)
+        rows = np.flatnonzero(loaded.has_vector)
+        found = {loaded.keys[row]: loaded.chunks[row] for row in rows.tolist()}
+        return found, loaded.vectors[rows]
 
     def _scope(self, scopes: Iterable[str]) -> Scope:
         return Scope(audience=self._audience(scopes), as_of=self._now())
@@ -357,8 +339,28 @@ class Overview:
         return _NO_SPACE if self._chain.expected(None) else _NO_PROVIDER
 
 
+def _named(
+    chunks: Sequence[Chunk], places: Floats, groups: npt.NDArray[np.intp]
+) -> tuple[MapGroup, ...]:
+    """Return the groups with the words that tell them apart, of some of their texts."""
+    members = [np.flatnonzero(groups == number) for number in range(int(groups.max()) + 1)]
+    read = [own[evenly(len(own), _READ_FOR_NAMES)].tolist() for own in members]
+    names = name_groups([[_label_of(chunks[place]) for place in own] for own in read])
+    middles = [places[own].mean(axis=0) for own in members]
+    return tuple(
+        MapGroup(words, x=float(x), y=float(y), size=len(own))
+        for words, (x, y), own in zip(names, middles, members, strict=True)
+    )
+
+
+def _label_of(chunk: Chunk) -> LabelText:
+    """Return what names a group: a title that repeats the name of the file says nothing."""
+    title = " ".join(part for part in chunk.heading if not chunk.path.endswith(part))
+    return LabelText(title, chunk.text)
+
+
 def _points(
-    chunks: Sequence[ChunkPlace], places: Floats, groups: Iterable[int] | None = None
+    chunks: Collection[Chunk], places: Floats, groups: Iterable[int] | None = None
 ) -> tuple[MapPoint, ...]:
     numbers = [None] * len(chunks) if groups is None else [int(number) for number in groups]
     return tuple(
@@ -378,13 +380,13 @@ def _points(
 
 
 def _closest(
-    chunks: Sequence[ChunkPlace], cosines: Mapping[ChunkKey, float], *, without: str
+    chunks: Mapping[ChunkKey, Chunk], cosines: Mapping[ChunkKey, float], *, without: str
 ) -> tuple[RelatedNote, ...]:
     """Return one note per document, best first: its passage with the highest cosine."""
-    best: dict[str, ChunkPlace] = {}
-    for chunk in sorted(chunks, key=lambda chunk: cosines[chunk.key], reverse=True):
-        if chunk.path != without:
-            best.setdefault(chunk.path, chunk)
+    best: dict[str, ChunkKey] = {}
+    for key in sorted(chunks, key=cosines.__getitem__, reverse=True):
+        if chunks[key].path != without:
+            best.setdefault(chunks[key].path, key)
     return tuple(
         RelatedNote(
             path=chunk.path,
@@ -393,9 +395,10 @@ def _closest(
             end_line=chunk.end_line,
             heading=chunk.heading,
             date=chunk.when,
-            similarity=cosines[chunk.key],
+            similarity=cosines[key],
         )
-        for chunk in best.values()
+        for key in best.values()
+        for chunk in (chunks[key],)
     )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from recollect.stores.base import Corpus, KeywordPool, Loaded, Near, Store
     from recollect.text.date_words import Window
     from recollect.text.terms import QueryTerms
-    from recollect.types import Background, ChunkKey, Fingerprint, Query, Scope, Vectors
+    from recollect.types import Background, ChunkKey, Fingerprint, Query, Vectors
 
 _DATED = 50  # chunks that a leg may propose from the days a question names
 _AGREEING = 2  # nearest wordings of a question that count: docs/decisions/ranking.md
@@ -216,16 +216,6 @@ def _add_vector_leg(
     return replace(pools, vector=vector, query_vectors=query_vectors, background=background)
 
 
-def _nearest(
-    store: Store, fingerprint: Fingerprint, *, vectors: Vectors, scope: Scope, limit: int
-) -> VectorPool:
-    """Return the chunks nearest to any of the vectors, as many as for one."""
-    pools = [
-        store.nearest(fingerprint, vector=vector, scope=scope, limit=limit) for vector in vectors
-    ]
-    return _best_of(pools, limit=limit)
-
-
 def _best_of(pools: Sequence[VectorPool], *, limit: int) -> VectorPool:
     """Return the nearest of several pools, as many as of one."""
     if len(pools) == 1 and len(pools[0].keys) <= limit:
@@ -244,7 +234,10 @@ def propose_again(
     """Ask the keyword leg again, with other terms."""
     if KEYWORD not in query.legs:
         return pools
-    keyword = store.keyword(question.terms, scope=query.scope, limit=pool, stop=question.stop)
+    proposals = store.propose(
+        question.terms, vectors={}, scope=query.scope, limit=pool, stop=question.stop
+    )
+    keyword = proposals.keyword
     beside = pools.supplement
     return replace(pools, keyword=keyword, supplement=beside and replace(beside, keyword=keyword))
 
@@ -268,13 +261,17 @@ def _dated(
     pools: Pools, days: Window, *, query: Query, question: QueryTerms, store: Store
 ) -> tuple[ChunkKey, ...]:
     scope = replace(query.scope, since=days.first, before=days.end + timedelta(days=1))
-    keys = store.keyword(question.terms, scope=scope, limit=_DATED, stop=question.stop).keys
-    for each in (pools, pools.supplement):
-        if each is not None and each.query_vectors is not None and each.fingerprint is not None:
-            nearest = _nearest(
-                store, each.fingerprint, vectors=each.query_vectors, scope=scope, limit=_DATED
-            )
-            keys += nearest.keys
+    vectors = {
+        each.fingerprint: each.query_vectors
+        for each in (pools, pools.supplement)
+        if each is not None and each.query_vectors is not None and each.fingerprint is not None
+    }
+    proposals = store.propose(
+        question.terms, vectors=vectors, scope=scope, limit=_DATED, stop=question.stop
+    )
+    keys = proposals.keyword.keys
+    for near in proposals.near.values():
+        keys += _best_of(near.pools, limit=_DATED).keys
     return keys
 
 

@@ -27,7 +27,7 @@ from recollect.text.phrases import MAX_PHRASES, count_phrases
 from recollect.types import Leg, Results
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import date
 
     from recollect.providers.base import Reranker
@@ -154,11 +154,16 @@ def _respelled(
     """Return the question in words that the keyword leg knows, and what was respelled."""
     if Leg.KEYWORD not in query.legs:
         return question, {}
+
+    def look_up(words: Sequence[str]) -> Mapping[str, int]:
+        found = store.propose(words, vectors={}, scope=query.scope, limit=1)
+        return found.keyword.corpus.frequencies
+
     return respell(
         query.text,
         question,
         frequencies=pools.keyword.corpus.frequencies,
-        look_up=lambda words: store.keyword(words, scope=query.scope, limit=1).corpus.frequencies,
+        look_up=look_up,
     )
 
 

@@ -157,19 +157,6 @@ class Proposals:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkPlace:
-    """Where a chunk is, without its text."""
-
-    key: ChunkKey
-    path: str
-    source: SourceKind
-    start_line: int
-    end_line: int
-    heading: tuple[str, ...]
-    when: date | None
-
-
-@dataclass(frozen=True, slots=True)
 class Holder:
     """The process that holds a lease."""
 
@@ -210,6 +197,23 @@ class EngineCheck:
 def published_in(spaces: Mapping[Fingerprint, Space]) -> Fingerprint | None:
     """Return the space that searches use."""
     return next((each for each, space in spaces.items() if space.is_published), None)
+
+
+def propose_by(
+    nearest: Callable[[Fingerprint, Vector], VectorPool],
+    keyword: KeywordPool,
+    *,
+    vectors: Mapping[Fingerprint, Vectors],
+    spaces: Mapping[Fingerprint, Space],
+) -> Proposals:
+    """Return what both legs propose, asking for each vector that fits its space by itself."""
+    near: dict[Fingerprint, Near] = {}
+    for fingerprint, asked in vectors.items() if keyword.corpus.chunks else ():
+        space = spaces.get(fingerprint)
+        fits = space is None or space.dimensions in (0, asked.shape[1])
+        pools = (nearest(fingerprint, vector) for vector in (asked if fits else ()))
+        near[fingerprint] = Near(space, tuple(pools))
+    return Proposals(keyword, near)
 
 
 def is_expected(store: DocumentStore, write: DocumentWrite) -> bool:
@@ -253,25 +257,8 @@ class DocumentStore(Protocol):
         """Return the facts in the scope's audience that no longer hold, with their successors."""
 
 
-class KeywordIndex(Protocol):
-    """Finds chunks by terms."""
-
-    def keyword(
-        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
-    ) -> KeywordPool:
-        """Return the chunks in scope that score highest for the terms, by `stores.bm25`.
-
-        Args:
-            terms: what to look for; a chunk needs one of them.
-            scope: the chunks that may be returned.
-            limit: the most chunks to return.
-            stop: the terms that say little.
-
-        """
-
-
 class VectorIndex(Protocol):
-    """Stores vectors by space and text digest, and finds chunks by vector."""
+    """Stores vectors by space and text digest."""
 
     def missing(  # noqa: PLR0913 - what to leave out
         self,
@@ -354,11 +341,6 @@ class VectorIndex(Protocol):
         A store may leave a few: deleting pays only when there are many.
         """
 
-    def nearest(
-        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
-    ) -> VectorPool:
-        """Return the chunks in scope whose vectors in this space are nearest."""
-
     def word_codes(
         self, fingerprint: Fingerprint, *, keys: Sequence[ChunkKey]
     ) -> Mapping[ChunkKey, bytes]:
@@ -388,11 +370,6 @@ class StoreOverview(Protocol):
 
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         """Return the keys of all chunks in scope that have a vector in this space, in order."""
-
-    def places(
-        self, keys: Sequence[int], *, fingerprint: Fingerprint
-    ) -> tuple[Sequence[ChunkPlace], Vectors]:
-        """Return the places and vectors of these chunks; skips those without a vector."""
 
 
 class Leases(Protocol):
@@ -533,7 +510,6 @@ class StoreUpkeep(Protocol):
 
 class Store(
     DocumentStore,
-    KeywordIndex,
     VectorIndex,
     StoreOverview,
     SharedStore,
@@ -551,30 +527,16 @@ class Store(
         limit: int,
         stop: Collection[str] = (),
     ) -> Proposals:
-        """Return the best chunks of both legs: those of `keyword`, and those of `nearest`.
+        """Return the chunks that score highest by `stores.bm25`, and those nearest to each vector.
 
         Args:
-            terms: of the question.
+            terms: of the question; a chunk needs one of them.
             vectors: of the question, by their space.
             scope: which chunks may be seen.
             limit: how many of each leg, and of each vector.
             stop: which of the terms are function words.
 
         """
-        keyword = self.keyword(terms, scope=scope, limit=limit, stop=stop)
-        spaces = self.spaces() if vectors else {}
-        near: dict[Fingerprint, Near] = {}
-        for fingerprint, asked in vectors.items() if keyword.corpus.chunks else ():
-            space = spaces.get(fingerprint)
-            fits = space is None or space.dimensions in (0, asked.shape[1])
-            near[fingerprint] = Near(
-                space,
-                tuple(
-                    self.nearest(fingerprint, vector=vector, scope=scope, limit=limit)
-                    for vector in (asked if fits else ())
-                ),
-            )
-        return Proposals(keyword, near)
 
 
 class VectorCache(Protocol):

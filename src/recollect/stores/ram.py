@@ -22,7 +22,6 @@ from recollect.reports import Amount, Amounts, DaySummary, Documents, StoreStatu
 from recollect.stores import bm25, term_counts
 from recollect.stores.base import (
     Answer,
-    ChunkPlace,
     Corpus,
     KeywordPool,
     Leases,
@@ -32,6 +31,7 @@ from recollect.stores.base import (
     Store,
     VectorPool,
     is_expected,
+    propose_by,
 )
 from recollect.stores.summary import summarize
 from recollect.stores.synchronized import synchronized
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from recollect.stores.base import DocumentWrite, Holder, Name
+    from recollect.stores.base import DocumentWrite, Holder, Name, Proposals
     from recollect.types import (
         Background,
         Chunk,
@@ -224,11 +224,28 @@ class RamStore(Store):
             and (scope.as_of is None or fact.until <= scope.as_of)
         ]
 
-    # Keywords
+    # Both legs
 
     @synchronized
-    def keyword(
-        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
+    def propose(
+        self,
+        terms: Sequence[str],
+        *,
+        vectors: Mapping[Fingerprint, Vectors],
+        scope: Scope,
+        limit: int,
+        stop: Collection[str] = (),
+    ) -> Proposals:
+        """Return the best chunks of both legs, both of them exact."""
+        return propose_by(
+            lambda space, vector: self._nearest(space, vector, scope=scope, limit=limit),
+            self._keyword(terms, scope=scope, limit=limit, stop=stop),
+            vectors=vectors,
+            spaces=self.spaces() if vectors else {},
+        )
+
+    def _keyword(
+        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str]
     ) -> KeywordPool:
         asked = list(dict.fromkeys(terms))
         # The score of a word must not tell how often it occurs in the facts of others.
@@ -249,6 +266,23 @@ class RamStore(Store):
         keys = np.array([key for key, _ in held], dtype=np.int64)
         order = np.lexsort((keys, -(counted @ weights)))[:limit]
         return KeywordPool(tuple(held[place][0] for place in order.tolist()), corpus)
+
+    def _nearest(
+        self, fingerprint: Fingerprint, vector: Vector, *, scope: Scope, limit: int
+    ) -> VectorPool:
+        embedded = [
+            (key, stored)
+            for key, row in self._seen(scope)
+            if (stored := self._vector(fingerprint, row)) is not None
+        ]
+        if not embedded:
+            return VectorPool((), ())
+        cosines = np.stack([stored for _, stored in embedded]) @ vector
+        best = top(cosines, limit)
+        return VectorPool(
+            keys=tuple(embedded[row][0] for row in best),
+            cosines=tuple(float(cosines[row]) for row in best),
+        )
 
     # Vectors
 
@@ -354,25 +388,6 @@ class RamStore(Store):
             self._all.published = None
         return len(unused)
 
-    @synchronized
-    def nearest(
-        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
-    ) -> VectorPool:
-        """Return the chunks in scope whose vectors are nearest, by exact cosine."""
-        embedded = [
-            (key, stored)
-            for key, row in self._seen(scope)
-            if (stored := self._vector(fingerprint, row)) is not None
-        ]
-        if not embedded:
-            return VectorPool((), ())
-        cosines = np.stack([stored for _, stored in embedded]) @ vector
-        best = top(cosines, limit)
-        return VectorPool(
-            keys=tuple(embedded[row][0] for row in best),
-            cosines=tuple(float(cosines[row]) for row in best),
-        )
-
     # Overview
 
     @synchronized
@@ -438,28 +453,6 @@ class RamStore(Store):
     def embedded(self, fingerprint: Fingerprint, *, scope: Scope) -> npt.NDArray[np.int64]:
         keys = [key for key, row in self._seen(scope) if self._has_vector(fingerprint, row)]
         return np.array(keys, dtype=np.int64)
-
-    @synchronized
-    def places(
-        self, keys: Sequence[int], *, fingerprint: Fingerprint
-    ) -> tuple[Sequence[ChunkPlace], Vectors]:
-        loaded = self.load([ChunkKey(key) for key in keys], terms=(), fingerprint=fingerprint)
-        places = [
-            ChunkPlace(
-                key,
-                chunk.path,
-                chunk.source,
-                chunk.start_line,
-                chunk.end_line,
-                chunk.heading,
-                chunk.when,
-            )
-            for key, chunk, has_vector in zip(
-                loaded.keys, loaded.chunks, loaded.has_vector, strict=True
-            )
-            if has_vector
-        ]
-        return places, loaded.vectors[loaded.has_vector]
 
     # Sharing
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.notes import keyword_pool
 
 from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
 from recollect.facts.record import Fact, derive_id
@@ -65,7 +66,7 @@ def synced(workspace: Path, store: RamStore, *, force: bool = False) -> Report:
 
 def texts(store: RamStore, *words: str) -> list[str]:
     """Return the facts that hold and have one of the words."""
-    keys = store.keyword(words, scope=Scope(), limit=10).keys
+    keys = keyword_pool(store, words, scope=Scope(), limit=10).keys
     return [chunk.text for chunk in store.load(keys, terms=[], fingerprint=None).chunks]
 
 
@@ -168,7 +169,7 @@ def test_a_bullet_that_is_no_longer_a_repetition_gets_the_id_of_its_words(
 
     synced(workspace, store)
 
-    [key] = store.keyword(["kettl"], scope=Scope(), limit=10).keys
+    [key] = keyword_pool(store, ["kettl"], scope=Scope(), limit=10).keys
     [chunk] = store.load([key], terms=[], fingerprint=None).chunks
     assert chunk.fact is not None
     assert derive_id("The kettle is blue") == chunk.fact.id

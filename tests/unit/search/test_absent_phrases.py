@@ -45,7 +45,7 @@ class CountingStore(RamStore):
         limit: int,
         stop: Collection[str] = (),
     ) -> Proposals:
-        self.proposed += 1
+        self.proposed += limit > 1  # a spelling is looked up with one
         return super().propose(terms, vectors=vectors, scope=scope, limit=limit, stop=stop)
 
     def occurring_phrases(self, scope: Scope) -> frozenset[Phrase]:

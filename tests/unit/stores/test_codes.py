@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 import pytest
-from tests.support.notes import put_document
+from tests.support.notes import put_document, vector_pool
 
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.codes import SEGMENT
@@ -74,7 +74,7 @@ def store(tmp_path: Path, filled: bytes) -> Iterator[SqliteStore]:
 
 def nearest(store: SqliteStore, number: int, limit: int = 24) -> list[int]:
     """Return the numbers of the texts that are found for the vector of one."""
-    pool = store.nearest(SPACE, vector=VECTORS[number], scope=Scope(), limit=limit)
+    pool = vector_pool(store, SPACE, vector=VECTORS[number], scope=Scope(), limit=limit)
     loaded = store.load(pool.keys, terms=[], fingerprint=None)
     return [chunk.start_line for chunk in loaded.chunks]
 
@@ -229,7 +229,7 @@ def test_a_dimension_that_fills_no_word_is_coded_too(tmp_path: Path) -> None:
         )
         store.put_vectors(space, digests=[chunk.digest for chunk in chunks], vectors=vectors)
 
-        pool = store.nearest(space, vector=vectors[9], scope=Scope(), limit=5)
+        pool = vector_pool(store, space, vector=vectors[9], scope=Scope(), limit=5)
         exact = np.sort(vectors @ vectors[9])[::-1][:5]
 
         assert exact == pytest.approx(list(pool.cosines), abs=1e-5)
@@ -242,7 +242,7 @@ def test_a_filter_reads_no_rows_of_chunks_or_documents_after_the_first_query(
     scope = Scope(source=SourceKind.MEMORY, path="*.md")
 
     def ask() -> None:
-        pool = store.nearest(SPACE, vector=VECTORS[5], scope=scope, limit=24)
+        pool = vector_pool(store, SPACE, vector=VECTORS[5], scope=scope, limit=24)
         assert 24 == len(pool.keys)
 
     ask()

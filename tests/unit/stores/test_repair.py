@@ -9,7 +9,7 @@ from zlib import crc32
 import apsw
 import numpy as np
 import pytest
-from tests.support.notes import put_document
+from tests.support.notes import keyword_pool, put_document, vector_pool
 
 from recollect.errors import TermsCorruptError
 from recollect.stores.sqlite import SqliteStore, open_file
@@ -62,7 +62,7 @@ def damage(path: Path) -> Iterator[apsw.Connection]:
 
 def found_by_words(store: SqliteStore) -> list[int]:
     """Count the chunks that the keyword index finds for each word."""
-    return [len(store.keyword([word], scope=Scope(), limit=10).keys) for word in WORDS]
+    return [len(keyword_pool(store, [word], scope=Scope(), limit=10).keys) for word in WORDS]
 
 
 def audited(path: Path) -> list[str]:
@@ -76,7 +76,7 @@ def repaired(path: Path) -> tuple[str, ...]:
     store, notices = open_file(path, engine="numpy")
     with store:
         assert [1] * len(WORDS) == found_by_words(store)
-        nearest = store.nearest(SPACE, vector=vector_of("yak"), scope=Scope(), limit=1)
+        nearest = vector_pool(store, SPACE, vector=vector_of("yak"), scope=Scope(), limit=1)
         assert 1.0 == pytest.approx(nearest.cosines[0])
         assert [] == store.audit()
     return notices

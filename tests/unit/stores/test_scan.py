@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.support.notes import put_document
+from tests.support.notes import put_document, vector_pool
 
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.codes import SEGMENT, Codes
@@ -65,7 +65,7 @@ def test_recall_against_exact_search_is_at_least_098(store: SqliteStore) -> None
     vectors, queries = clustered(COUNT, seed=2), clustered(40, seed=3)
     found = 0
     for query in queries:
-        pool = store.nearest(SPACE, vector=query, scope=Scope(), limit=NEAREST)
+        pool = vector_pool(store, SPACE, vector=query, scope=Scope(), limit=NEAREST)
         exact = np.argsort(-(vectors @ query))[:NEAREST].tolist()
         found += len(set(lines(store, pool.keys)) & set(exact))
 
@@ -75,7 +75,7 @@ def test_recall_against_exact_search_is_at_least_098(store: SqliteStore) -> None
 def test_cosines_are_exact_and_best_first(store: SqliteStore) -> None:
     vectors, query = clustered(COUNT, seed=2), clustered(1, seed=4)[0]
 
-    pool = store.nearest(SPACE, vector=query, scope=Scope(), limit=NEAREST)
+    pool = vector_pool(store, SPACE, vector=query, scope=Scope(), limit=NEAREST)
 
     expected = (vectors @ query)[lines(store, pool.keys)]
     assert expected.tolist() == pytest.approx(list(pool.cosines), abs=1e-5)

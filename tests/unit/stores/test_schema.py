@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
+from tests.support.notes import vector_pool
 
 from recollect import Memory
 from recollect.errors import StoreReadOnlyError
@@ -140,7 +141,7 @@ def test_every_chunk_of_a_kept_file_has_its_text_and_its_vector(unpacked: Path) 
         for key, vector in vectors:
             fingerprint = Fingerprint.parse(str(spaces[key >> 40]))
             query = np.frombuffer(vector, dtype=np.float32)
-            pool = store.nearest(fingerprint, vector=query, scope=EVERYONE, limit=1)
+            pool = vector_pool(store, fingerprint, vector=query, scope=EVERYONE, limit=1)
             loaded = store.load(pool.keys, terms=[], fingerprint=fingerprint)
             [chunk] = loaded.chunks
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from tests.support.notes import drop_document
+from tests.support.notes import drop_document, keyword_pool
 
 from recollect.errors import StoreError
 from recollect.stores.base import DocumentWrite
@@ -58,7 +58,7 @@ def changes_of(store: SqliteStore, write: DocumentWrite) -> int:
 def statements_of(store: SqliteStore, scope: Scope) -> int:
     seen: list[object] = []
     store._connection.trace_v2(apsw.SQLITE_TRACE_STMT, seen.append)
-    store.keyword(ASKED, scope=scope, limit=10)
+    keyword_pool(store, ASKED, scope=scope, limit=10)
     store._connection.trace_v2(0, None)
     return len(seen)
 
@@ -69,7 +69,7 @@ def pages_of(path: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> int:
     with SqliteStore.open(path) as store:
         connection = store._connection
         before = connection.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0]
-        store.keyword(ASKED, scope=scope, limit=10)
+        keyword_pool(store, ASKED, scope=scope, limit=10)
         return connection.status(apsw.SQLITE_DBSTATUS_CACHE_MISS)[0] - before
 
 
@@ -139,7 +139,7 @@ def test_a_transaction_that_fails_leaves_nothing_behind(
             with pytest.raises(StoreError):
                 store.put_many([write_of(1, version=1)])
         drop_document(store, "memory/2/2.md")
-        found = store.keyword(["n1", "n2"], scope=Scope(), limit=10)
+        found = keyword_pool(store, ["n1", "n2"], scope=Scope(), limit=10)
         chunks = store.load(found.keys, terms=[], fingerprint=None).chunks
 
         assert {"memory/1/1.md"} == {chunk.path for chunk in chunks}
@@ -169,7 +169,8 @@ def test_what_is_kept_of_a_file_is_not_taken_for_its_copy(tmp_path: Path) -> Non
         with SqliteStore.open(tmp_path / name) as store:
             drop_document(store, write_of(gone).document.path)
             return [
-                len(store.keyword([f"n{number}"], scope=Scope(), limit=9).keys) for number in (1, 2)
+                len(keyword_pool(store, [f"n{number}"], scope=Scope(), limit=9).keys)
+                for number in (1, 2)
             ]
 
     assert [0, CHUNKS] == found_without("a.sqlite", 1)
@@ -187,4 +188,4 @@ def test_what_a_process_keeps_is_bounded_however_small_each_part_is() -> None:
 
 def test_none_are_found_if_none_are_asked_for(tmp_path: Path) -> None:
     with filled(tmp_path / "index.sqlite", 200) as store:
-        assert () == store.keyword(ASKED, scope=Scope(), limit=0).keys
+        assert () == keyword_pool(store, ASKED, scope=Scope(), limit=0).keys

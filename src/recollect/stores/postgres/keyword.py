@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from recollect.records import dataclass
 from recollect.stores import bm25
-from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
+from recollect.stores.base import Corpus
 from recollect.stores.postgres.connect import run
-from recollect.stores.postgres.rows import scope_condition, term_number
+from recollect.stores.postgres.rows import term_number
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.types import ChunkKey
 
@@ -111,20 +111,8 @@ class _Asked:
         return rare, frequent
 
 
-class PostgresKeywords(TenantTables, KeywordIndex):
+class PostgresKeywords(TenantTables):
     """Finds chunks by terms."""
-
-    def keyword(
-        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
-    ) -> KeywordPool:
-        """Return the chunks in scope that score highest for the terms."""
-        with self._session.reading() as connection:
-            condition = scope_condition(connection, scope, tenant=self._tenant)
-            corpus, has_facts = self._statistics(connection, terms, scope=scope)()
-            has_filter = has_facts or not scope.is_open
-            asked = asked_terms(terms, stop, corpus, condition if has_filter else None)
-            keys = self._pool(connection, asked, corpus=corpus, limit=limit)
-            return KeywordPool(keys(), corpus)
 
     def _pool(
         self, connection: Connection, asked: _Asked, *, corpus: Corpus, limit: int

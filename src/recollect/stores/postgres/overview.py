@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.reports import Amount, Amounts, DaySummary, Documents
-from recollect.stores.base import ChunkPlace, StoreOverview
+from recollect.stores.base import StoreOverview
 from recollect.stores.postgres.adapt import original
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.rows import occurring_phrases, scope_condition
 from recollect.stores.postgres.tenant import TenantTables
 from recollect.stores.summary import summarize
-from recollect.types import ChunkKey, SourceKind
+from recollect.types import SourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
-    from recollect.types import Fingerprint, Phrase, Scope, Vectors
+    from recollect.types import Fingerprint, Phrase, Scope
 
 _JOINED = "chunks c JOIN documents d ON d.tenant = c.tenant AND d.id = c.document"
 # A file of facts is as large as those of its facts that are seen. Headings have any length, and an
@@ -42,11 +40,6 @@ _DAYS = f"""
 _EMBEDDED = f"""
     SELECT c.id FROM {_JOINED} JOIN {{table}} v ON v.tenant = c.tenant AND v.digest = c.digest
     WHERE {{condition}} ORDER BY c.id
-"""  # noqa: S608 - our own column names
-_PLACES = f"""
-    SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.heading, c.day, v.vector
-    FROM {_JOINED} JOIN {{table}} v ON v.tenant = c.tenant AND v.digest = c.digest
-    WHERE c.tenant = %s AND c.id = ANY(%s)
 """  # noqa: S608 - our own column names
 
 
@@ -110,29 +103,3 @@ class PostgresOverview(TenantTables, StoreOverview):
             statement = _EMBEDDED.format(table=table, condition=condition)
             rows = run(connection, statement, condition.values)
             return np.fromiter((row[0] for row in rows), dtype=np.int64)
-
-    def places(
-        self, keys: Sequence[int], *, fingerprint: Fingerprint
-    ) -> tuple[Sequence[ChunkPlace], Vectors]:
-        with self._session.reading() as connection:
-            table = self._vector_table(connection, fingerprint)
-            if table is None:
-                return [], np.zeros((0, 0), dtype=np.float32)
-            values = (self._tenant, [int(key) for key in keys])
-            rows = run(connection, _PLACES.format(table=table), values)
-            found = {row[0]: row for row in rows}
-        ordered = [found[key] for key in keys if key in found]
-        places = [
-            ChunkPlace(
-                ChunkKey(key),
-                path,
-                SourceKind(source),
-                start_line,
-                end_line,
-                tuple(heading),
-                day,
-            )
-            for key, path, source, start_line, end_line, heading, day, _ in ordered
-        ]
-        vectors = [row[-1] for row in ordered]
-        return places, np.stack(vectors) if vectors else np.zeros((0, 0), dtype=np.float32)

@@ -12,7 +12,6 @@ from recollect.stores.base import Missing, Space, VectorIndex, VectorPool
 from recollect.stores.postgres.adapt import VectorParameter
 from recollect.stores.postgres.connect import run
 from recollect.stores.postgres.near import EFFORT, index_of
-from recollect.stores.postgres.rows import Condition, scope_condition
 from recollect.stores.postgres.schema import SCHEMA, space_key
 from recollect.stores.postgres.tenant import TenantTables, table_of
 from recollect.stores.vectors import check_vectors, check_words
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from recollect.stores.postgres.connect import Connection, Cursor, Row
-    from recollect.types import Scope, Vector, Vectors
+    from recollect.stores.postgres.rows import Condition
+    from recollect.types import Vectors
 
 _LOOK_AGAIN_SECONDS = 60.0  # whether there is an index
 
@@ -247,15 +247,6 @@ class PostgresVectors(TenantTables, VectorIndex):
                     run(connection, query_gone, (self._tenant, name))
             run(connection, _UNUSED_WORDS, (self._tenant, sorted(kept), self._tenant))
         return removed
-
-    def nearest(
-        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
-    ) -> VectorPool:
-        """Return the chunks in scope whose vectors are nearest."""
-        with self._session.reading() as connection:
-            condition = scope_condition(connection, scope, tenant=self._tenant)
-            ask = NearQuestion(fingerprint, VectorParameter(vector), condition, scope.is_open)
-            return self._near(connection, ask, limit=limit)()
 
     def _near(
         self, connection: Connection, ask: NearQuestion, *, limit: int

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.stores import bm25, term_counts
-from recollect.stores.base import Corpus, KeywordIndex, KeywordPool
+from recollect.stores.base import Corpus, KeywordPool
 from recollect.stores.postings import Part, best
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.filters import Filter
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 
-class SqliteKeywords(SqliteFile, KeywordIndex):
+class SqliteKeywords(SqliteFile):
     """Finds chunks by terms."""
 
-    def keyword(
-        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str] = ()
+    def _keyword(
+        self, terms: Sequence[str], *, scope: Scope, limit: int, stop: Collection[str]
     ) -> KeywordPool:
         with self._reading() as connection:
             state = state_of(connection)

@@ -9,34 +9,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.reports import Amount, Amounts, DaySummary, Documents
-from recollect.stores.base import ChunkPlace, StoreOverview
+from recollect.stores.base import StoreOverview
 from recollect.stores.sqlite.connect import SqliteFile
 from recollect.stores.sqlite.filters import Filter
 from recollect.stores.sqlite.missing import space_id
 from recollect.stores.sqlite.rows import (
-    FLOAT_BYTES,
-    blob_of,
     day_of,
     decoding,
     scope_sql,
     source_of,
     split_heading,
-    stack,
     text_of,
     vector_id,
     whole_of,
 )
 from recollect.stores.sqlite.segments import segments, state_of
 from recollect.stores.summary import summarize
-from recollect.types import ChunkKey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
     from recollect.reports import DocumentSummary
-    from recollect.types import Fingerprint, Phrase, Scope, Vectors
+    from recollect.types import Fingerprint, Phrase, Scope
 
 # A file of facts is as large as those of its facts that are seen.
 _DOCUMENTS = """
@@ -59,12 +53,6 @@ _EMBEDDED = f"""
     SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document
     WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.id = {vector_id("?", "c.text_id")})
       AND {{condition}} ORDER BY c.id
-"""  # noqa: S608 - our own column names
-_PLACES = f"""
-    SELECT c.id, d.path, d.source, c.start_line, c.end_line, c.heading, c.day, v.tail, v.vector
-    FROM json_each(?) asked JOIN chunks c ON c.id = asked.value
-    JOIN documents d ON d.id = c.document
-    JOIN vectors v ON v.id = {vector_id("?", "c.text_id")} ORDER BY asked.key
 """  # noqa: S608 - our own column names
 _VERSION = "SELECT ifnull(max(id), 0), (SELECT chunks FROM totals) FROM chunks"
 _STAMPS = "SELECT stamp FROM spaces ORDER BY id"
@@ -127,16 +115,6 @@ class SqliteOverview(SqliteFile, StoreOverview):
             rows = connection.execute(_EMBEDDED.format(condition=condition), (space, *bindings))
             return np.fromiter((row[0] for row in rows), dtype=np.int64)
 
-    def places(
-        self, keys: Sequence[int], *, fingerprint: Fingerprint
-    ) -> tuple[Sequence[ChunkPlace], Vectors]:
-        with self._reading() as connection:
-            space = space_id(connection, fingerprint)
-            rows = list(connection.execute(_PLACES, (json.dumps(list(keys)), space)))
-            width = len(blob_of(rows[0][-1])) // FLOAT_BYTES if rows else 0
-            vectors = stack([row[-1] for row in rows], [row[-2] for row in rows], dimensions=width)
-            return [_place_of(row) for row in rows], vectors
-
 
 @decoding
 def _summary_of(
@@ -148,18 +126,4 @@ def _summary_of(
         when=day_of(day),
         size_bytes=whole_of(size_bytes),
         headings=[split_heading(text_of(heading)) for heading in json.loads(text_of(headings))],
-    )
-
-
-@decoding
-def _place_of(row: Sequence[object]) -> ChunkPlace:
-    key, path, source, start_line, end_line, heading, day, *_ = row
-    return ChunkPlace(
-        ChunkKey(whole_of(key)),
-        text_of(path),
-        source_of(source),
-        whole_of(start_line),
-        whole_of(end_line),
-        split_heading(text_of(heading)),
-        day_of(day),
     )

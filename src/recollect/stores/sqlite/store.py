@@ -18,7 +18,7 @@ from recollect.errors import (
     TermsCorruptError,
 )
 from recollect.reports import StoreStatus
-from recollect.stores.base import Answer, Store
+from recollect.stores.base import Answer, Store, propose_by
 from recollect.stores.sqlite import pages, schema
 from recollect.stores.sqlite.connect import (
     alone,
@@ -42,16 +42,17 @@ from recollect.stores.vectors import keep_freed_memory
 from recollect.types import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import TypeAlias
 
     import apsw
 
+    from recollect.stores.base import Proposals
     from recollect.stores.sqlite.leases import SqliteLeases
     from recollect.stores.sqlite.vectors import Engine
-    from recollect.types import Fingerprint
+    from recollect.types import Fingerprint, Vectors
 
     Identity: TypeAlias = tuple[int, int] | None
 
@@ -198,6 +199,22 @@ class SqliteStore(SqliteDocuments, SqliteKeywords, SqliteVectors, SqliteOverview
             pending=chunks - embedded - excused if fingerprint else 0,
             engine=self._engine.name,
             is_writable=self._is_writable,
+        )
+
+    def propose(
+        self,
+        terms: Sequence[str],
+        *,
+        vectors: Mapping[Fingerprint, Vectors],
+        scope: Scope,
+        limit: int,
+        stop: Collection[str] = (),
+    ) -> Proposals:
+        return propose_by(
+            lambda space, vector: self._nearest(space, vector, scope=scope, limit=limit),
+            self._keyword(terms, scope=scope, limit=limit, stop=stop),
+            vectors=vectors,
+            spaces=self.spaces() if vectors else {},
         )
 
     def check(self) -> list[str]:

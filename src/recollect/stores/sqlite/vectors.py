@@ -218,8 +218,8 @@ class SqliteVectors(SqliteMissing, VectorIndex):
         spaces = whole_of(connection.execute("SELECT count(*) FROM spaces").get)
         return unused + (gone - before) * spaces if gone >= before else math.inf
 
-    def nearest(
-        self, fingerprint: Fingerprint, *, vector: Vector, scope: Scope, limit: int
+    def _nearest(
+        self, fingerprint: Fingerprint, vector: Vector, *, scope: Scope, limit: int
     ) -> VectorPool:
         with self._reading() as connection:
             space = space_id(connection, fingerprint)
