@@ -44,7 +44,7 @@ SECTIONS = (
     Section("A fact", "facts/record.py", ("Fact", "Provenance"), "", is_from_top=False),
     Section(
         "Outcomes",
-        "facts/remember.py",
+        "facts/draft.py",
         ("Remembered", "Superseded", "Restored"),
         "",
         is_from_top=False,

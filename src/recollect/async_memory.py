@@ -102,16 +102,15 @@ class AsyncFacts(_AsyncPart[FactBook]):
     prune = _of_part(FactBook.prune)
     duplicates = _of_part(FactBook.duplicates)
     merge = _of_part(FactBook.merge)
-    consolidate = _of_part(FactBook.consolidate)
     export = _of_part(FactBook.export)
-    bring = _of_part(FactBook.bring)
+    import_jsonl = _of_part(FactBook.import_jsonl)
 
 
 class AsyncSessions(_AsyncPart[SessionBook]):
     """The conversations of a memory: `await memory.sessions.all()`."""
 
     all = _of_part(SessionBook.all)
-    bring = _of_part(SessionBook.bring)
+    import_transcripts = _of_part(SessionBook.import_transcripts)
     forget = _of_part(SessionBook.forget)
     last_copies = _of_part(SessionBook.last_copies)
     are_copies_redacted = _of_part(SessionBook.are_copies_redacted)

@@ -20,7 +20,7 @@ from recollect.errors import (
     UsageError,
     explains_system_failures,
 )
-from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
+from recollect.facts.files import FACTS_FOLDER, FolderFiles
 from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
 from recollect.ingest.fill import Embedder
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.facts.book import FactBook
     from recollect.facts.extract.run import Extractor
+    from recollect.facts.files import LedgerFiles
     from recollect.ingest.source import Source
     from recollect.providers.base import Chat
     from recollect.providers.cross_encoder import CrossEncoder
@@ -290,14 +291,15 @@ class Memory(metaclass=_WithoutInternal):
     def facts(self) -> FactBook:
         """The facts of this memory: remember, look up, supersede, forget."""
         from recollect.facts.book import FactBook
+        from recollect.facts.ledger import Ledger
         from recollect.facts.likeness import Meanings
 
         meanings = Meanings(self._syncer, self._chain, self.lock)
-        return FactBook(self._ledger.ledger(), meanings=meanings, now=_now)
+        return FactBook(Ledger(self._ledger_files), meanings=meanings, now=_now)
 
     @cached_property
-    def _ledger(self) -> LedgerFolder:
-        return LedgerFolder(self.workspace / FACTS_FOLDER, inside=self.workspace)
+    def _ledger_files(self) -> LedgerFiles:
+        return FolderFiles(self.workspace / FACTS_FOLDER, inside=self.workspace)
 
     @cached_property
     def sessions(self) -> SessionBook:
@@ -348,7 +350,7 @@ class Memory(metaclass=_WithoutInternal):
     def _sources(self) -> list[Source]:
         """Return the configured places that texts come from."""
         config = self.config
-        facts = FactsSource(self._ledger, store=self._store)
+        facts = FactsSource(self._ledger_files, store=self._store)
         sources: list[Source] = []
         if SourceKind.MEMORY in config.sources:
             # The ledger is found as facts, not a second time as a note.
@@ -675,7 +677,7 @@ class Memory(metaclass=_WithoutInternal):
         Facts are compared themselves: one that was just saved has to be found.
         """
         changes = self._watcher.changes if self._watcher is not None else None
-        return None if changes is None else (changes, self._ledger.stats())
+        return None if changes is None else (changes, self._ledger_files.versions())
 
     def _for_another_thread(self, purpose: str) -> Self:
         store, notices = self._store.share()

@@ -13,8 +13,6 @@ import recollect
 
 SOURCE = Path(recollect.__file__).parent
 KNOWN = (
-    {"facts.decay", "facts.record"},
-    {"facts.folder", "facts.ledger"},
     {"providers.options", "providers.registry"},
     {"providers.remote.batch", "providers.remote.provider"},
     {"providers.remote.retry", "providers.remote.server"},

@@ -94,7 +94,7 @@ NOT_FOR_A_SEARCH = (
     "recollect.evaluate",
     "recollect.facts.book",
     "recollect.facts.ledger",
-    "recollect.facts.snapshot",
+    "recollect.facts.state",
     "recollect.facts.extract.run",
     "recollect.ingest.batches",
     "recollect.ingest.embed",

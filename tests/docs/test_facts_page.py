@@ -8,17 +8,16 @@ from datetime import UTC, datetime
 from tests.docs.pages import ROOT
 
 from recollect.facts import entry
-from recollect.facts.decay import (
-    FADED_FACTOR,
-    FADING_SHARE,
+from recollect.facts.record import (
+    CATEGORIES,
+    CONFIDENCES,
     LASTING_CATEGORIES,
-    LEAST_CONFIDENCE,
     LIFETIMES,
     DecayClass,
+    Fact,
     classify_decay,
     ending_of_explicit,
 )
-from recollect.facts.record import CATEGORIES, CONFIDENCES, Fact
 
 PAGE = (ROOT / "docs" / "reference" / "facts.md").read_text(encoding="utf-8")
 
@@ -51,9 +50,6 @@ def test_confidences_are_those_of_the_code() -> None:
     rows = {row[0]: row[1] for row in table("`by`")}
 
     assert {f"`{by}`": str(confidence) for by, confidence in CONFIDENCES.items()} == rows
-    assert "In the last quarter of its lifetime a fact has half its\nconfidence" in PAGE
-    assert (0.25, 0.5) == (1 - FADING_SHARE, FADED_FACTOR)
-    assert f"confidence below {LEAST_CONFIDENCE}" in PAGE
 
 
 def test_lifetimes_are_those_of_the_code() -> None:

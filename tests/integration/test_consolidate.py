@@ -94,10 +94,10 @@ def test_words_alone_do_not_make_a_duplicate_if_the_meaning_is_far(memory: Memor
 def test_consolidating_keeps_what_was_said_on_purpose_and_can_be_undone(memory: Memory) -> None:
     extracted = memory.facts.remember(REWORDED, provenance=Provenance.INGEST).fact
     said = memory.facts.remember(KNOWN).fact
-    planned = memory.facts.consolidate(dry_run=True)
+    planned = memory.facts.duplicates()
     both = valid(memory)
 
-    [group] = memory.facts.consolidate()
+    [group] = map(memory.facts.merge, memory.facts.duplicates())
 
     assert [REWORDED, KNOWN] == both
     assert [(said.id, [extracted.id], False)] == [
@@ -107,7 +107,7 @@ def test_consolidating_keeps_what_was_said_on_purpose_and_can_be_undone(memory: 
     assert group.is_merged
     assert [KNOWN] == valid(memory)
     assert [extracted.id, said.id] == [fact.id for fact in memory.facts.history(said.id)]
-    assert () == memory.facts.consolidate()
+    assert () == memory.facts.duplicates()
 
     memory.facts.restore(extracted.id)
     assert [REWORDED, KNOWN] == valid(memory)
@@ -118,7 +118,7 @@ def test_scopes_are_never_mixed(memory: Memory) -> None:
     other = memory.facts.remember(REWORDED, scope="user:ada")
 
     assert () == other.decision.duplicates
-    assert () == memory.facts.consolidate()
+    assert () == memory.facts.duplicates()
 
 
 def test_a_group_of_which_a_fact_changed_meanwhile_is_left_alone(memory: Memory) -> None:
@@ -135,7 +135,7 @@ def test_a_note_that_repeats_a_merged_fact_is_not_outdated(memory: Memory, write
     write("memory/a.md", "The project is called Heron.\n")
     memory.facts.remember("The name of the project is Heron")
     memory.facts.remember("The project is called Heron")
-    [_] = memory.facts.consolidate()
+    [_] = map(memory.facts.merge, memory.facts.duplicates())
 
     [hit] = memory.search("what is the project called", source="memory").hits
 

@@ -86,7 +86,7 @@ def test_transcripts_imported_before_are_named_with_the_command_that_mends_them(
         archive = Path(environ["RECOLLECT_HOME"]) / "sessions" / memory.agent
         archive.mkdir(parents=True, mode=0o700)
         before = doctor("--secrets", "--json")
-        memory.sessions.bring()
+        memory.sessions.import_transcripts()
         after = doctor("--secrets", "--json")
 
     assert (1, 0) == (before.returncode, after.returncode)

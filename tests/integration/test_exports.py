@@ -62,7 +62,7 @@ def test_a_chatgpt_export_becomes_conversations_with_date_title_and_speakers(
 ) -> None:
     place = zipped(tmp_path / "e.zip", exported("chatgpt")) if is_zip else str(EXPORTS / "chatgpt")
 
-    assert [LAMP, FOGHORN] == memory.sessions.bring([place])
+    assert [LAMP, FOGHORN] == memory.sessions.import_transcripts([place])
     hit = memory.search("colza oil").hits[0]
     assert (LAMP, "2026-01-01", ("Lamp oil",)) == (hit.path, str(hit.date), hit.heading)
     assert ("user,assistant", "2026-01-01T10:00:00Z") == (hit.speaker, hit.moment)
@@ -78,7 +78,7 @@ def test_a_claude_ai_export_becomes_conversations_with_date_title_and_speakers(
 ) -> None:
     place = zipped(tmp_path / "data-2026.zip", exported("claude"))
 
-    assert [GREENHOUSE, CAN] == memory.sessions.bring([place])
+    assert [GREENHOUSE, CAN] == memory.sessions.import_transcripts([place])
     hit = memory.search("tomatoes").hits[0]
     assert (GREENHOUSE, "2026-03-01", ("Greenhouse",)) == (hit.path, str(hit.date), hit.heading)
     assert [
@@ -94,7 +94,7 @@ def test_a_claude_ai_export_becomes_conversations_with_date_title_and_speakers(
 def test_only_what_was_said_on_the_kept_branch_is_found_and_secrets_are_masked(
     memory: Memory, service: str
 ) -> None:
-    memory.sessions.bring([str(EXPORTS / service)])
+    memory.sessions.import_transcripts([str(EXPORTS / service)])
 
     for word in ("abandoned", "pondering", "seagulls", "owls", "keeper", "turnips", "parsnips"):
         assert () == memory.search(word).hits, word
@@ -120,13 +120,15 @@ def test_a_newer_export_updates_and_never_duplicates(memory: Memory, tmp_path: P
         },
     }
     first |= {"current_node": "new", "update_time": first["update_time"] + 500}
-    memory.sessions.bring([zipped(tmp_path / "older.zip", older)])
+    memory.sessions.import_transcripts([zipped(tmp_path / "older.zip", older)])
     memory.sync()
 
-    assert [LAMP] == memory.sessions.bring([zipped(tmp_path / "newer.zip", newer)])
+    assert [LAMP] == memory.sessions.import_transcripts([zipped(tmp_path / "newer.zip", newer)])
     assert [LAMP] == [hit.path for hit in memory.search("wick trimmed").hits]
-    assert [] == memory.sessions.bring([zipped(tmp_path / "newer.zip", newer)])
-    assert [] == memory.sessions.bring([zipped(tmp_path / "older.zip", older)])  # nor goes back
+    assert [] == memory.sessions.import_transcripts([zipped(tmp_path / "newer.zip", newer)])
+    assert [] == memory.sessions.import_transcripts(
+        [zipped(tmp_path / "older.zip", older)]
+    )  # nor goes back
     assert [LAMP] == [hit.path for hit in memory.search("wick trimmed").hits]
     assert 2 == len(memory.sessions.all()[0])
 
@@ -134,12 +136,12 @@ def test_a_newer_export_updates_and_never_duplicates(memory: Memory, tmp_path: P
 def test_a_conversation_that_was_cut_short_by_another_branch_is_replaced(
     memory: Memory, tmp_path: Path
 ) -> None:
-    memory.sessions.bring([str(EXPORTS / "chatgpt")])
+    memory.sessions.import_transcripts([str(EXPORTS / "chatgpt")])
     newer = exported("chatgpt")
     newer[0]["current_node"] = next(key for key in newer[0]["mapping"] if key.endswith("04"))
     newer[0]["mapping"][newer[0]["current_node"]]["message"]["create_time"] += 9000
 
-    assert [LAMP] == memory.sessions.bring([zipped(tmp_path / "e.zip", newer)])
+    assert [LAMP] == memory.sessions.import_transcripts([zipped(tmp_path / "e.zip", newer)])
     assert [LAMP] == [hit.path for hit in memory.search("abandoned candles").hits]
     assert () == memory.search("colza").hits
 
@@ -153,14 +155,14 @@ def test_large_exports_come_in_numbered_files(memory: Memory, tmp_path: Path) ->
         packed.writestr("__MACOSX/export/conversations-000.json", "junk")
         packed.writestr("export/shared_conversations.json", "[]")
 
-    assert [LAMP, FOGHORN] == memory.sessions.bring([str(file)])
+    assert [LAMP, FOGHORN] == memory.sessions.import_transcripts([str(file)])
 
 
 def test_a_forgotten_conversation_is_not_imported_again(memory: Memory) -> None:
-    memory.sessions.bring([str(EXPORTS / "claude")])
+    memory.sessions.import_transcripts([str(EXPORTS / "claude")])
     memory.sessions.forget([CAN], last_copies=True)
 
-    assert [] == memory.sessions.bring([str(EXPORTS / "claude")])
+    assert [] == memory.sessions.import_transcripts([str(EXPORTS / "claude")])
     assert () == memory.search("watering can").hits
 
 
@@ -199,7 +201,7 @@ def test_what_is_no_export_is_refused_with_a_sentence(
     memory: Memory, tmp_path: Path, content: str, sentence: str
 ) -> None:
     with pytest.raises(UsageError, match=sentence):
-        memory.sessions.bring([zipped(tmp_path / "e.zip", content)])
+        memory.sessions.import_transcripts([zipped(tmp_path / "e.zip", content)])
 
 
 @pytest.mark.parametrize("name", ["../conversations.json", "/etc/x", "C:\\x.json", "a\\..\\..\\b"])
@@ -209,7 +211,7 @@ def test_a_zip_file_that_names_files_outside_of_it_is_refused(
     place = zipped(tmp_path / "e.zip", exported("claude"), name=name)
 
     with pytest.raises(UsageError, match="contains a path that leads out of it"):
-        memory.sessions.bring([place])
+        memory.sessions.import_transcripts([place])
 
     assert ([], []) == memory.sessions.all()
 
@@ -219,7 +221,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(memory: Memory, tmp_path: P
     assert Path(place).stat().st_size < 100_000
 
     with pytest.raises(UsageError, match="unpacks to more than an export"):
-        memory.sessions.bring([place])
+        memory.sessions.import_transcripts([place])
 
 
 def test_a_header_that_lies_about_the_size_does_not_help(
@@ -229,20 +231,20 @@ def test_a_header_that_lies_about_the_size_does_not_help(
     monkeypatch.setattr(export, "_check_sizes", lambda _file, _members: None)
 
     with pytest.raises(UsageError, match="unpacks to more than an export"):
-        memory.sessions.bring([zipped(tmp_path / "e.zip", exported("claude"))])
+        memory.sessions.import_transcripts([zipped(tmp_path / "e.zip", exported("claude"))])
 
 
 def test_a_damaged_zip_file_and_a_link_are_refused(memory: Memory, tmp_path: Path) -> None:
     broken = tmp_path / "broken.zip"
     broken.write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(UsageError, match="is not a readable zip file"):
-        memory.sessions.bring([str(broken)])
+        memory.sessions.import_transcripts([str(broken)])
 
     whole = Path(zipped(tmp_path / "whole.zip", exported("claude")))
     cut = tmp_path / "cut.zip"
     cut.write_bytes(whole.read_bytes()[:-40])
     with pytest.raises(UsageError, match="is not a readable zip file"):
-        memory.sessions.bring([str(cut)])
+        memory.sessions.import_transcripts([str(cut)])
 
     flipped = tmp_path / "flipped.zip"
     content = bytearray(whole.read_bytes())
@@ -250,20 +252,20 @@ def test_a_damaged_zip_file_and_a_link_are_refused(memory: Memory, tmp_path: Pat
     content[at : at + 20] = bytes(20)
     flipped.write_bytes(content)
     with pytest.raises(UsageError, match="is not a readable zip file"):
-        memory.sessions.bring([str(flipped)])
+        memory.sessions.import_transcripts([str(flipped)])
 
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "conversations.json").symlink_to(EXPORTS / "claude" / "conversations.json")
     with pytest.raises(UsageError, match="cannot be read"):
-        memory.sessions.bring([str(folder)])
+        memory.sessions.import_transcripts([str(folder)])
 
 
 def test_a_tree_that_turns_in_circles_ends(memory: Memory, tmp_path: Path) -> None:
     looped = exported("chatgpt")[1]
     looped["mapping"]["client-created-root"]["parent"] = "m1"
 
-    assert [FOGHORN] == memory.sessions.bring([zipped(tmp_path / "e.zip", [looped])])
+    assert [FOGHORN] == memory.sessions.import_transcripts([zipped(tmp_path / "e.zip", [looped])])
     assert 1 == len(said(memory, FOGHORN))
 
 
@@ -273,7 +275,7 @@ def test_an_export_beside_transcripts_is_imported_with_them(memory: Memory, tmp_
     row = {"type": "session_meta", "payload": {"id": "t", "cwd": "/x"}}
     (folder / "rollout-2026-02-01T10-00-00-t.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
 
-    brought = memory.sessions.bring([str(folder)])
+    brought = memory.sessions.import_transcripts([str(folder)])
 
     assert ["sessions/codex/rollout-2026-02-01T10-00-00-t.jsonl", GREENHOUSE, CAN] == brought
 
@@ -313,7 +315,7 @@ def test_a_title_of_two_conversations_names_none_of_them(memory: Memory, tmp_pat
     content = exported("chatgpt")
     for each in content:
         each["title"] = "Lamp oil"
-    memory.sessions.bring([zipped(tmp_path / "e.zip", content)])
+    memory.sessions.import_transcripts([zipped(tmp_path / "e.zip", content)])
 
     with pytest.raises(UsageError, match="2 transcripts have the title 'Lamp oil'") as refused:
         memory.sessions.forget(["Lamp oil"], last_copies=True)
@@ -329,6 +331,6 @@ def test_a_folder_without_conversations_is_named_and_nothing_is_imported(
     empty.mkdir()
 
     with pytest.raises(UsageError, match=r"Nothing was found in .*empty"):
-        memory.sessions.bring([str(EXPORTS / "chatgpt"), str(empty)])
+        memory.sessions.import_transcripts([str(EXPORTS / "chatgpt"), str(empty)])
 
     assert [] == memory.sessions.all()[0]

@@ -14,7 +14,7 @@ from tests.support.commands import recollect_command
 
 from recollect import Memory
 from recollect.facts.book import FactFilter
-from recollect.facts.ledger import Ledger
+from recollect.facts.files import FolderFiles
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.facts.source import FactsSource
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from recollect.facts.remember import Remembered
+    from recollect.facts.draft import Remembered
     from recollect.ingest.folders import Found
     from recollect.ingest.source import Taken
 
@@ -329,15 +329,15 @@ def test_a_list_overtaken_by_a_change_of_two_files_shows_all_of_it_or_nothing(
         new = memory.facts.remember(
             "Bob leads", category="project", entity="team", key="lead", value="Bob"
         )
-        read, overtaking = Ledger.content, iter([memory.facts.forget])
+        read, overtaking = FolderFiles.content, iter([memory.facts.forget])
 
-        def read_and_be_overtaken(ledger: Ledger, name: str) -> bytes:
-            content = read(ledger, name)
+        def read_and_be_overtaken(files: FolderFiles, name: str) -> bytes:
+            content = read(files, name)
             for forget in overtaking:  # after the first file, once
                 forget(new.fact.id)
             return content
 
-        monkeypatch.setattr(Ledger, "content", read_and_be_overtaken)
+        monkeypatch.setattr(FolderFiles, "content", read_and_be_overtaken)
         listing = memory.facts.listed(FactFilter())
 
     assert ["Eve leads"] == [fact.text for fact in listing.facts]

@@ -201,7 +201,7 @@ def test_what_an_expired_fact_replaced_stays_withdrawn_when_it_is_pruned(
 
     pruned = memory.facts.prune(dry_run=False)
 
-    assert [TWO] == [each.fact.id for each in pruned]
+    assert [TWO] == [each.id for each in pruned]
     assert ([], []) == (held(memory), problems(memory))
 
 

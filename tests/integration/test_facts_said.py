@@ -228,7 +228,7 @@ def test_importing_tells_of_contradictions(memory: Memory) -> None:
         "entity": "wifi", "key": "name", "value": "Beta",
     }  # fmt: skip
 
-    plan = memory.facts.bring([json.dumps(other)])
+    plan = memory.facts.import_jsonl([json.dumps(other)])
 
     assert [("f-06e5p3v8m1q0z", (alpha,))] == [(each.id, rest) for each, rest in plan.contradicting]
 

@@ -94,7 +94,7 @@ def test_reading_leaves_the_file_and_its_folder_as_they_were(
 ) -> None:
     before = database.read_bytes()
     assert [BOAT] == paths_of(memory, QUESTION)
-    assert memory.sessions.bring()
+    assert memory.sessions.import_transcripts()
     memory.get(BOAT)
 
     assert before == database.read_bytes()
@@ -171,14 +171,14 @@ def test_runs_that_no_person_held_and_forgotten_ones_are_left_out(
         PARTY: "was forgotten in OpenClaw",
     } == {each.path: each.excluded for each in listed}
     assert [] == paths_of(memory, QUESTION)
-    assert [] == memory.sessions.bring()
+    assert [] == memory.sessions.import_transcripts()
 
 
 def test_an_imported_conversation_outlives_the_database(memory: Memory, database: Path) -> None:
-    assert [BOAT, PARTY] == memory.sessions.bring()
-    assert [] == memory.sessions.bring()
+    assert [BOAT, PARTY] == memory.sessions.import_transcripts()
+    assert [] == memory.sessions.import_transcripts()
     say(database, "The oars lie under the jetty.")
-    assert [BOAT] == memory.sessions.bring()
+    assert [BOAT] == memory.sessions.import_transcripts()
     lines = memory.search(QUESTION).hits[0].start_line
     database.unlink()
     hit = memory.search(QUESTION).hits[0]

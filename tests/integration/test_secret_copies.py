@@ -56,8 +56,8 @@ def test_a_copy_has_no_secret_and_the_rows_and_size_of_its_original(
     ]
     file = transcript(workspace, tmp_path / "user", rows)
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        brought = memory.sessions.bring()
-        again = memory.sessions.bring()
+        brought = memory.sessions.import_transcripts()
+        again = memory.sessions.import_transcripts()
         file.unlink()
         [hit] = memory.search("spare key").hits
 
@@ -79,10 +79,10 @@ def test_a_growing_original_is_copied_again(
 ) -> None:
     file = transcript(workspace, tmp_path / "user", [row(workspace, f"password={PASSWORD}")])
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        memory.sessions.bring()
+        memory.sessions.import_transcripts()
         with file.open("a", encoding="utf-8") as stream:
             stream.write(row(workspace, "The spare key hangs behind the barrel."))
-        brought = memory.sessions.bring()
+        brought = memory.sessions.import_transcripts()
         last = memory.sessions.last_copies(["5f0c"])
 
     [copy] = copies(tmp_path)
@@ -105,9 +105,9 @@ def test_copies_from_before_are_redacted_by_the_next_import(
         damaged = own / "cccc.jsonl.reset.2026-01-02T03-04-05Z.zst"
         damaged.write_bytes(b"not compressed")
         notices: list[str] = []
-        memory.sessions.bring(on_notice=notices.append)
+        memory.sessions.import_transcripts(on_notice=notices.append)
         damaged.unlink()
-        memory.sessions.bring(on_notice=notices.append)
+        memory.sessions.import_transcripts(on_notice=notices.append)
 
     assert [str(damaged)] == [each.split(" ", 1)[0] for each in notices]
     assert TOKEN not in plain.read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def test_an_export_is_stored_without_its_secrets(
     with zipfile.ZipFile(export, "w") as packed:
         packed.writestr("conversations.json", json.dumps([conversation]))
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        memory.sessions.bring([str(export)])
+        memory.sessions.import_transcripts([str(export)])
 
     [copy] = copies(tmp_path)
     text = copy.read_text(encoding="utf-8")

@@ -139,8 +139,8 @@ def test_an_imported_transcript_outlives_its_original(
     workspace: Path, environ: dict[str, str], claude: Path
 ) -> None:
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        brought = memory.sessions.bring()
-        again = memory.sessions.bring()
+        brought = memory.sessions.import_transcripts()
+        again = memory.sessions.import_transcripts()
         claude.unlink()
         [hit] = memory.search("blue barrel").hits
         [status], failures = memory.sessions.all()
@@ -155,7 +155,7 @@ def test_a_forgotten_transcript_stays_forgotten_when_the_index_is_made_anew(
     workspace: Path, environ: dict[str, str], claude: Path
 ) -> None:
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        memory.sessions.bring()
+        memory.sessions.import_transcripts()
         memory.sync()
         forgotten = memory.sessions.forget(["5f0c"])
         gone = memory.search("blue barrel").hits
@@ -173,7 +173,7 @@ def test_a_copy_is_deleted_even_if_the_conversation_went_on(
     workspace: Path, environ: dict[str, str], claude: Path, tmp_path: Path
 ) -> None:
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        memory.sessions.bring()
+        memory.sessions.import_transcripts()
         kept = [*(tmp_path / "home").rglob("5f0c.jsonl")]
         with claude.open("a", encoding="utf-8") as stream:
             stream.write(row("user", "And?", at="2026-02-01T09:05:00Z", cwd=workspace) + "\n")
@@ -272,7 +272,7 @@ def test_a_copy_that_holds_more_than_the_agents_file_counts_as_the_only_one(
     workspace: Path, environ: dict[str, str], claude: Path
 ) -> None:
     with Memory.open(workspace, environ=environ, settings=BOTH) as memory:
-        memory.sessions.bring()
+        memory.sessions.import_transcripts()
         before = memory.sessions.last_copies(["5f0c"])
         lines = claude.read_text(encoding="utf-8").splitlines(keepends=True)
         claude.write_text(lines[0], encoding="utf-8")
@@ -294,7 +294,7 @@ def test_what_is_no_transcript_is_not_to_be_removed_but_not_named(
         Memory.open(workspace, environ=environ, settings=BOTH) as memory,
         pytest.raises(UsageError) as raised,
     ):
-        memory.sessions.bring([str(note)])
+        memory.sessions.import_transcripts([str(note)])
 
     assert "Name a transcript, or a folder of transcripts." == raised.value.action
 

@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.facts.decay import DecayClass
-from recollect.facts.entry import format_entry, parse_entry
+from recollect.facts.entry import exported, format_entry, imported, parse_entry
 from recollect.facts.page import BulletIds, edited, parse_page
-from recollect.facts.record import CATEGORIES, NO_SUCCESSOR, Fact, Provenance, mint_id
+from recollect.facts.record import CATEGORIES, NO_SUCCESSOR, DecayClass, Fact, Provenance, mint_id
 from recollect.facts.scope import FactScope, ScopeKind, audience_of
-from recollect.facts.transfer import exported, imported
 from recollect.text.safe import neutralised, on_one_line
 from recollect.text.scripts import normalised
 from recollect.text.tags import tag_names

@@ -41,10 +41,10 @@ from recollect.config.openclaw import translate
 from recollect.config.schema import SETTINGS
 from recollect.errors import RecollectError
 from recollect.evaluate.cases import read_cases
+from recollect.facts.entry import exported, imported
 from recollect.facts.extract.answer import parse_facts
 from recollect.facts.page import edited, parse_page, visible_text
 from recollect.facts.record import derive_id
-from recollect.facts.transfer import exported, imported
 from recollect.ingest.chunk import chunk
 from recollect.ingest.front_matter import front_matter
 from recollect.ingest.options import ChunkOptions
@@ -278,7 +278,7 @@ def _bullets(choices: Choices) -> str:
     return "".join(lines)
 
 
-@target("facts/transfer.py", "facts/record.py", share=100)
+@target("facts/entry.py", "facts/record.py", share=100)
 def facts_import(choices: Choices) -> None:
     if choices.below(4) == 0:
         lines = choices.rest().decode("utf-8", "replace").splitlines()

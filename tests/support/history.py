@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from recollect.facts.files import FolderFiles
 from recollect.facts.history import active
 from recollect.facts.ledger import Ledger
 
@@ -106,7 +107,7 @@ def call_of(row: dict[str, Any]) -> Call:
 
 def look_up(folder: Path, calls: Iterable[Call]) -> Iterator[Call]:
     """Return what a ledger stores now about the topics of these calls, as further calls."""
-    state, began = Ledger(folder).read(), now()
+    state, began = Ledger(FolderFiles(folder)).read(), now()
     valid = {fact.id for fact in active(state.facts, now=datetime.now(tz=UTC))}
     for topic in {call.topic for call in calls if call.kind in {"add", "remember"}}:
         own = [fact for fact in state.facts.values() if fact.entity == topic]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from recollect.background.options import WatchOptions
 from recollect.errors import ConfigError
-from recollect.facts.extract.options import ExtractOptions
+from recollect.facts.extract import ExtractOptions
 from recollect.ingest.options import IngestOptions
 from recollect.providers.options import ChatOptions, ProviderOptions
 from recollect.records import dataclass

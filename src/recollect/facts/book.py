@@ -7,41 +7,41 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from recollect.errors import UsageError, explains_system_failures
-from recollect.facts.consolidate import DuplicateGroup, find_groups, merge_group
-from recollect.facts.decay import Ending, classify_decay, ending_of_explicit, expiry, prune_plan
-from recollect.facts.folder import FACTS_FOLDER
+from recollect.errors import SecretError, UsageError, explains_system_failures
+from recollect.facts.draft import forget, merge_group, prune, remember, restore, supersede
+from recollect.facts.entry import exported, imported
+from recollect.facts.files import FACTS_FOLDER
 from recollect.facts.history import active, lineage
-from recollect.facts.likeness import Meanings, compare
+from recollect.facts.likeness import DuplicateGroup, Meanings, compare, find_groups
 from recollect.facts.record import (
     CATEGORIES,
     CONFIDENCES,
     EXPLICIT,
     MOST_FACT_CHARS,
     RANDOM_BITS,
+    SAVE_PLACE,
+    Ending,
     Fact,
     Provenance,
     category_of,
+    classify_decay,
+    ending_of_explicit,
+    expiry,
     mint_id,
     parse_id,
 )
-from recollect.facts.refuse import refuse_secrets, stored_notice
-from recollect.facts.remember import forget, prune, remember, restore, supersede
 from recollect.facts.rules import Verdict, contradicting
 from recollect.facts.scope import FactScope
-from recollect.facts.transfer import exported, import_plan, imported
 from recollect.records import dataclass
 from recollect.text.scripts import normalised
+from recollect.text.secrets import find_secrets
 from recollect.text.tags import declared, has_tag, tag_names, tags_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from recollect.facts.decay import Pruned
-    from recollect.facts.draft import Draft
+    from recollect.facts.draft import Draft, Remembered, Restored, Superseded
     from recollect.facts.ledger import Ledger
-    from recollect.facts.remember import Remembered, Restored, Superseded
-    from recollect.facts.transfer import ImportPlan
     from recollect.reports import Failure
 
 _MOST_COMPARED = 16
@@ -72,6 +72,19 @@ class Listing:
     """Entries that cannot be read, whatever the filter."""
     superseded: int = 0
     """Number of matching facts that are hidden because they were superseded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """What an import changes."""
+
+    added: tuple[Fact, ...]
+    same: tuple[Fact, ...]
+    """Known by id, or by text and scope."""
+    differing: tuple[Fact, ...]
+    """Known by id, but with other content; the stored fact stays."""
+    contradicting: tuple[tuple[Fact, tuple[Fact, ...]], ...] = ()
+    """Added facts with the facts they contradict: a person has to decide."""
 
 
 @explains_system_failures
@@ -172,7 +185,7 @@ class FactBook:
             created=now,
         )
         if not force:
-            refuse_secrets(fact)
+            _refuse_secrets(fact)
         shares = self._shares(fact, now=now)
         has_ending = expires is not None
 
@@ -186,7 +199,7 @@ class FactBook:
         is_new = done.decision.verdict not in {Verdict.EXISTING, Verdict.UPDATE}
         return replace(
             done,
-            notices=(*done.notices, *_not_compared(done), *_secrets_in(done)),
+            notices=(*done.notices, *_not_compared(done), *_secret_notices(done)),
             because=ending.because if is_new else "",
         )
 
@@ -194,15 +207,11 @@ class FactBook:
         self,
         *,
         scopes: frozenset[str] | None = None,
-        as_of: datetime | None = None,
         include_superseded: bool = False,
     ) -> list[Fact]:
         """Return the valid facts; `scopes` None is the owner, who sees all of them."""
         facts = active(
-            self._ledger.read().facts,
-            now=self._now(),
-            as_of=as_of,
-            include_superseded=include_superseded,
+            self._ledger.read().facts, now=self._now(), include_superseded=include_superseded
         )
         return [fact for fact in facts if scopes is None or str(fact.scope) in scopes]
 
@@ -277,16 +286,20 @@ class FactBook:
         wanted = parse_id(fact_id)
         return self._ledger.edit(lambda draft: forget(draft, wanted))
 
-    def prune(self, *, dry_run: bool) -> tuple[Pruned, ...]:
-        """Remove expired and faded facts; a dry run only returns them with the reasons."""
+    def prune(self, *, dry_run: bool) -> tuple[Fact, ...]:
+        """Remove expired facts and return them; a dry run only returns them."""
         now = self._now()
-        if dry_run:
-            return prune_plan(self._ledger.read().facts.values(), now=now)
 
-        def work(draft: Draft) -> tuple[Pruned, ...]:
-            plan = prune_plan(draft.facts.values(), now=now)
-            prune(draft, [each.fact.id for each in plan])
-            return plan
+        def expired(facts: Mapping[str, Fact]) -> tuple[Fact, ...]:
+            return tuple(fact for fact in facts.values() if fact.is_expired(now))
+
+        if dry_run:
+            return expired(self._ledger.read().facts)
+
+        def work(draft: Draft) -> tuple[Fact, ...]:
+            gone = expired(draft.facts)
+            prune(draft, [fact.id for fact in gone])
+            return gone
 
         return self._ledger.edit(work)
 
@@ -308,21 +321,11 @@ class FactBook:
         is_merged = self._ledger.edit(lambda draft: merge_group(draft, group, now=now))
         return replace(group, is_merged=is_merged)
 
-    def consolidate(self, *, dry_run: bool = False) -> tuple[DuplicateGroup, ...]:
-        """Merge facts that say the same, group by group; a dry run only returns the groups.
-
-        Raises:
-            StoreError: the ledger cannot be written; the groups merged before stay merged.
-
-        """
-        found = self.duplicates()
-        return found if dry_run else tuple(map(self.merge, found))
-
     def export(self) -> list[str]:
         """Return every fact as a line of JSON."""
         return list(exported(self._ledger.read().facts.values()))
 
-    def bring(self, lines: Iterable[str], *, force: bool = False) -> ImportPlan:
+    def import_jsonl(self, lines: Iterable[str], *, force: bool = False) -> ImportPlan:
         """Import exported facts that are not known yet; return what happened to each.
 
         Args:
@@ -341,7 +344,7 @@ class FactBook:
             plan = import_plan(given, draft.facts, now=now)
             for fact in plan.added:
                 if not force:
-                    refuse_secrets(fact)
+                    _refuse_secrets(fact)
                 draft.add(fact)
             others = contradicting(draft.facts, now=now)
             found = tuple((each, others[each.id]) for each in plan.added if each.id in others)
@@ -406,6 +409,43 @@ def _not_compared(remembered: Remembered) -> tuple[str, ...]:
     return (f"It is not compared with other facts: {needed}, and it has no {missing[0]}.",)
 
 
-def _secrets_in(remembered: Remembered) -> tuple[str, ...]:
-    is_stored = remembered.decision.verdict is not Verdict.FORGOTTEN
-    return stored_notice(remembered.fact) if is_stored else ()
+def import_plan(given: Iterable[Fact], facts: Mapping[str, Fact], *, now: datetime) -> ImportPlan:
+    """Return what importing facts changes; a text is known if a valid fact has it."""
+    known = {(fact.scope, normalised(fact.text)) for fact in active(facts, now=now)}
+    added: list[Fact] = []
+    same: list[Fact] = []
+    differing: list[Fact] = []
+    for fact in given:
+        if fact.id in facts:
+            (same if facts[fact.id] == fact else differing).append(fact)
+        elif not fact.is_superseded and (fact.scope, normalised(fact.text)) in known:
+            same.append(fact)
+        else:
+            added.append(fact)
+    return ImportPlan(tuple(added), tuple(same), tuple(differing))
+
+
+def _refuse_secrets(fact: Fact) -> None:
+    """Raise if a fact contains a secret: the ledger is plain text, searched and shared."""
+    if kinds := _secrets_of(fact):
+        raise SecretError(
+            f"This contains a secret ({kinds}) and was not saved: facts are stored"
+            " as plain text and can be searched.",
+            action=f"{SAVE_PLACE} To save it anyway, use `--force` (in Python `force=True`).",
+        )
+
+
+def _secrets_of(fact: Fact) -> str:
+    """Return the kinds of secrets that a fact contains, never the secrets."""
+    value = f'{fact.key}="{fact.value}"' if fact.key else fact.value
+    texts = (fact.text, fact.entity, value, *fact.tags)
+    return ", ".join(dict.fromkeys(each.kind for text in texts for each in find_secrets(text)))
+
+
+def _secret_notices(remembered: Remembered) -> tuple[str, ...]:
+    """Return a notice about a stored fact that contains a secret."""
+    fact, kinds = remembered.fact, _secrets_of(remembered.fact)
+    if not kinds or remembered.decision.verdict is Verdict.FORGOTTEN:
+        return ()
+    found = f"{fact.id} contains a secret ({kinds}), which can now be searched."
+    return (f"{found} `recollect facts forget {fact.id}` removes it.",)

@@ -1,151 +1,97 @@
 """Draft: changes to the ledger, collected in memory to be written together.
 
-It knows pages, not files, and no clock.
+The functions below it apply one change each: remember, supersede, restore, forget, prune, merge.
+Call them inside `Ledger.edit`: then two processes that state the same fact at once store it once.
+`FactBook` documents the errors. Nothing here knows files or a clock.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, fields, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreError, UsageError
-from recollect.facts.history import cycles, no_such_fact, orphans
-from recollect.facts.page import BulletIds, Page, Problem, edited, parse_page
+from recollect.errors import StoreError
+from recollect.facts.history import (
+    active,
+    ended,
+    head,
+    no_such_fact,
+    restored,
+    resumed,
+    successors_of,
+    superseded,
+)
+from recollect.facts.page import BulletIds, edited, parse_page
 from recollect.facts.record import (
     CATEGORIES,
     DEFAULT_CATEGORY,
+    EXPLICIT,
     NO_SUCCESSOR,
     Fact,
-    derive_id,
     next_id,
-    normalised_digest,
 )
+from recollect.facts.rules import NOTHING_KNOWN, Decision, Verdict, contradicting, decide
+from recollect.facts.state import forgotten_lines
 from recollect.records import dataclass
+from recollect.text.scripts import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
+    from datetime import datetime
 
+    from recollect.facts.likeness import DuplicateGroup
+    from recollect.facts.state import LedgerState
 
 MAX_FILE_FACTS = 1000
 """About 250 kB, which editors and diffs handle well; then the category gets another file."""
-
-
-_DEFAULTS = {each.name: each.default for each in fields(Fact)}
-_JOINED = frozenset({"tags", "supersedes"})
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a fact is."""
-
-    file: str
-    """Name in the ledger's folder."""
-    line: int
-    end_line: int
-    is_plain: bool
-    """True for a bullet without a record: its id is derived from its words."""
+_SUBJECT = ("entity", "key", "value")
+_DETAILS = ("category", *_SUBJECT, "tags")
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerState:
-    """The content of the ledger."""
+class Remembered:
+    """What happened to a fact."""
 
-    facts: Mapping[str, Fact]
-    """Facts by id, in the order of files and lines."""
-    places: Mapping[str, Place]
-    problems: tuple[Problem, ...]
-    forgotten: frozenset[str]
-    """Digests of normalised texts that extraction must not store again, and ids of facts."""
-    copies: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
-    """Further entries with the id of a fact, combined with it: a merge leaves them."""
-    digests: Mapping[str, str] = field(default_factory=dict)
-    """Digest of each file's content, if files were read."""
-
-
-def state_of(
-    pages: Mapping[str, Page], *, unusable: Mapping[str, Problem], forgotten: frozenset[str]
-) -> LedgerState:
-    """Return the content of all pages; entries with one id are combined if they can be."""
-    collected = _Collected(forgotten)
-    problems = list(unusable.values())
-    for name, page in pages.items():
-        problems += page.problems
-        for placed in page.entries:
-            place = Place(name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record)
-            problems += collected.add(placed.entry.fact, place)
-    facts, places = collected.facts, collected.places
-    problems += _broken_chains(facts, places)
-    return LedgerState(
-        MappingProxyType(facts),
-        MappingProxyType(places),
-        tuple(sorted(problems, key=lambda problem: (problem.file, problem.line))),
-        forgotten,
-        {fact_id: tuple(found) for fact_id, found in collected.copies.items()},
-    )
+    fact: Fact
+    """The fact as stored; the known one if it was known; as given if it was forgotten."""
+    decision: Decision
+    notices: tuple[str, ...] = ()
+    """Remarks for the person or program that stated it."""
+    contradicts: tuple[Fact, ...] = ()
+    """Valid facts that it contradicts: a person has to decide."""
+    because: str = ""
+    """Why it expires, if nobody chose when."""
 
 
-class _Collected:
-    """The facts of the entries read so far."""
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """The outcome of superseding a fact."""
 
-    def __init__(self, forgotten: frozenset[str]) -> None:
-        self.facts: dict[str, Fact] = {}
-        self.places: dict[str, Place] = {}
-        self.copies: dict[str, list[Place]] = {}
-        self._forgotten = forgotten
+    old: Fact
+    """The fact that is no longer valid: the end of its chain if it was already superseded."""
+    by: Fact
 
-    def add(self, fact: Fact, place: Place) -> list[Problem]:
-        """Take in the fact of an entry; return what is wrong with it."""
-        if fact.id in self._forgotten and not place.is_plain:
-            return [Problem(place.file, place.line, *_forgotten(fact.id))]
-        if fact.id not in self.facts:
-            self.facts[fact.id], self.places[fact.id] = fact, place
-            return []
-        first = self.places[fact.id]
-        both = merged(self.facts[fact.id], fact)
-        if both is None:
-            self._add_other(fact, place)
-            return [_repeated(place, first=first)]
-        self.facts[fact.id], differing = both
-        self.copies.setdefault(fact.id, []).append(place)
-        return [_repeated(place, first=first, differing=differing)] if differing else []
 
-    def _add_other(self, fact: Fact, place: Place) -> None:
-        """Take in a fact whose id another statement has.
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The outcome of restoring a superseded fact."""
 
-        The superseded one keeps the id, by which its successor names it: the other is valid.
-        """
-        known = self.facts[fact.id]
-        copies: list[Place] = []
-        if fact.superseded_by and not known.superseded_by:
-            copies = self.copies.pop(fact.id, [])
-            place, self.places[fact.id] = self.places[fact.id], place
-            fact, self.facts[fact.id] = known, fact
-        other = renamed(fact)
-        while other.id in self.facts:
-            other = replace(other, id=next_id(other.id))
-        self.facts[other.id], self.places[other.id] = other, place
-        if copies:
-            self.copies[other.id] = copies
+    fact: Fact
+    """The fact, which is valid again."""
+    others: tuple[Fact, ...]
+    """The facts that superseded it."""
 
 
 class Draft:
     """Changes to the ledger that are not written yet."""
 
-    def __init__(
-        self,
-        pages: Mapping[str, Page],
-        *,
-        unusable: Mapping[str, Problem],
-        forgotten: frozenset[str],
-    ) -> None:
-        self.state = state_of(pages, unusable=unusable, forgotten=forgotten)
-        self._pages = pages
-        self._unusable = unusable
-        self._names = {name.lower(): name for name in (*pages, *unusable)}
-        self._counts = Counter({name: len(page.entries) for name, page in pages.items()})
-        self._facts = dict(self.state.facts)
+    def __init__(self, state: LedgerState) -> None:
+        self.state = state
+        self._names = {name.lower(): name for name in (*state.pages, *state.unusable)}
+        self._counts = Counter({name: len(page.entries) for name, page in state.pages.items()})
+        self._facts = dict(state.facts)
         self._added: dict[str, str] = {}  # file by id
         self._changed: dict[str, Fact | None] = {}
         self._forgotten: dict[str, None] = {}
@@ -168,10 +114,15 @@ class Draft:
 
     def add(self, fact: Fact) -> Fact:
         """Add a fact and return it, with another id if its own is taken."""
-        while fact.id in self._facts or fact.id in self.state.forgotten:
-            fact = replace(fact, id=next_id(fact.id))
+        fact = self.with_free_id(fact)
         self._added[fact.id] = self._file_for(fact)
         self._facts[fact.id] = fact
+        return fact
+
+    def with_free_id(self, fact: Fact) -> Fact:
+        """Return a fact with the next free id if its own is taken."""
+        while fact.id in self._facts or fact.id in self.state.forgotten:
+            fact = replace(fact, id=next_id(fact.id))
         return fact
 
     def put(self, fact: Fact) -> Fact:
@@ -225,7 +176,7 @@ class Draft:
 
         return {
             name: edited(
-                self._pages.get(name) or _empty(name),
+                self.state.pages.get(name) or parse_page(name, "", derive=BulletIds()),
                 changed=changed.get(name, {}),
                 added=added.get(name, ()),
             )
@@ -238,8 +189,8 @@ class Draft:
         while True:
             wanted = f"{stem}.md" if part == 1 else f"{stem}-{part}.md"
             name = self._names.get(wanted, wanted)  # on some systems both spellings are one file
-            if name in self._unusable:
-                problem = self._unusable[name]
+            if name in self.state.unusable:
+                problem = self.state.unusable[name]
                 raise StoreError(f"{name} {problem.reason}.", action=problem.action)
             if self._counts[name] < MAX_FILE_FACTS:
                 self._counts[name] += 1
@@ -247,86 +198,173 @@ class Draft:
             part += 1
 
 
-def forgotten_lines(fact: Fact) -> tuple[str, str]:
-    """Return what may be kept of a forgotten fact: the digest of its text, and its id."""
-    return normalised_digest(fact.text), fact.id
+def remember(
+    draft: Draft,
+    fact: Fact,
+    *,
+    now: datetime,
+    shares: Mapping[str, float] = NOTHING_KNOWN,
+    has_ending: bool = False,
+) -> Remembered:
+    """Store a fact unless it is known; return what happened.
 
+    Args:
+        draft: of the ledger.
+        fact: to store; the facts in its `supersedes` are marked as superseded.
+        now: the current time.
+        shares: how near stored facts are in meaning, by id, as far as known.
+        has_ending: its expiry was chosen explicitly and applies even if the fact is known.
 
-def _empty(name: str) -> Page:
-    return parse_page(name, "", derive=BulletIds())
-
-
-def _broken_chains(facts: Mapping[str, Fact], places: Mapping[str, Place]) -> list[Problem]:
-    """Return the superseded facts that a person's edits left without a valid successor."""
-    reasons = {
-        fact.id: f"is superseded by {fact.superseded_by}, which does not exist: neither is valid"
-        for fact in orphans(facts)
-    } | {
-        cycle[0]: f"and {', '.join(cycle[1:])} supersede each other: none of them is valid"
-        for cycle in cycles(facts)
-    }
-    return [
-        Problem(
-            places[fact_id].file,
-            places[fact_id].line,
-            reason,
-            f"`recollect facts supersede --undo {fact_id}` makes it valid again.",
-        )
-        for fact_id, reason in reasons.items()
-    ]
-
-
-def _repeated(place: Place, *, first: Place, differing: tuple[str, ...] = ()) -> Problem:
-    ignored = f"another {', '.join(differing)}, which is ignored"
-    what = ignored if differing else "a different text; both are kept"
-    return Problem(
-        place.file,
-        place.line,
-        f"has the id of {first.file}:{first.line} but {what}",
-        "Remove one of them, or the comment of the newer one.",
-    )
-
-
-def _forgotten(fact_id: str) -> tuple[str, str]:
-    return (
-        "was forgotten, so it is not read",
-        f"Remove the line; if you want it back, remove {fact_id} from memory/facts/.forgotten.",
-    )
-
-
-def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]] | None:
-    """Return the combination of two facts with one id, and where only the first one counts.
-
-    A merge leaves both of a fact that one side changed. Which side is newer is unknown, so what
-    either side added counts: a successor, a detail, a tag. None if words or scope differ: they are
-    two statements, and none of them may be lost.
     """
-    if (one.text, one.scope) != (other.text, other.scope):
-        return None
-    differing: list[str] = []
-    taken: dict[str, object] = {}
-    for name, own, given in _differences(one, other):
-        if name in _JOINED:
-            taken[name] = tuple(dict.fromkeys([*own, *given]))  # type: ignore[misc] # both tuples
-        elif own in {_DEFAULTS[name], NO_SUCCESSOR} and given != _DEFAULTS[name]:
-            taken[name] = given
-        elif name == "valid_until" and None not in {own, given}:
-            taken[name] = min(own, given)  # type: ignore[call-overload] # both moments
-        elif name != "superseded_by" and given != _DEFAULTS[name]:
-            differing.append(name)  # both successors stand: contradictions are told apart from this
-    try:
-        return replace(one, **taken), tuple(differing)  # type: ignore[arg-type] # fields of a Fact
-    except UsageError:  # together they end before they begin
-        return one, (*differing, *taken)
+    fact = draft.with_free_id(fact)
+    decision = decide(fact, draft.facts, now=now, shares=shares, forgotten=draft.state.forgotten)
+    done = _applied(draft, fact, decision, has_ending=has_ending)
+    if done.decision.verdict in {Verdict.UPDATE, Verdict.SUPERSEDE}:
+        others = contradicting(draft.facts, now=now).get(done.fact.id, ())
+        return replace(done, contradicts=others)
+    return done
 
 
-def renamed(fact: Fact) -> Fact:
-    """Return a statement with a new id, because its own is already taken."""
-    return replace(fact, id=derive_id(f"{fact.id} {fact.scope} {fact.text}"))
+def _applied(draft: Draft, fact: Fact, decision: Decision, *, has_ending: bool) -> Remembered:
+    match decision.verdict:
+        case Verdict.EXISTING | Verdict.UPDATE:
+            return _completed(draft, decision, fact, has_ending=has_ending)
+        case Verdict.FORGOTTEN:
+            return Remembered(fact, decision)
+        case Verdict.SUPERSEDE:
+            bare = replace(fact, supersedes=())  # superseding fills in the ids that are valid
+            return Remembered(_supersede(draft, bare, decision.others), decision)
+        case Verdict.CONTRADICTS:
+            # Only a proposal: it must not count as superseding until a person says so.
+            return Remembered(draft.add(replace(fact, supersedes=())), decision)
+        case Verdict.ADD:
+            return Remembered(draft.add(fact), decision)
 
 
-def _differences(one: Fact, other: Fact) -> Iterator[tuple[str, object, object]]:
-    for name in _DEFAULTS:
-        own, given = getattr(one, name), getattr(other, name)
-        if own != given:
-            yield name, own, given
+def supersede(draft: Draft, old_id: str, *, by_id: str) -> Superseded:
+    """Mark a fact as superseded by another stored fact."""
+    by = draft.fact(by_id)
+    old = draft.fact(old_id)
+    if _is_half_written(draft, old, by=by):
+        after = draft.put(replace(by, supersedes=tuple(dict.fromkeys([*by.supersedes, old.id]))))
+        return Superseded(draft.put(ended(old, by=by)), after)
+    before = head(draft.facts, old.id)
+    after = _supersede(draft, by, (old,))
+    return Superseded(draft.fact(before.id), after)
+
+
+def _is_half_written(draft: Draft, old: Fact, *, by: Fact) -> bool:
+    """Return whether only one of two facts names the other: the disk failed between their files."""
+    return successors_of(draft.facts).get(old.id) == by.id and (
+        old.superseded_by != by.id or old.id not in by.supersedes
+    )
+
+
+def restore(draft: Draft, fact_id: str) -> Restored:
+    """Make a superseded fact valid again; its successors stay."""
+    before = draft.fact(fact_id)
+    changed = restored(draft.facts, fact_id)
+    for after in changed.values():
+        draft.put(after)
+    named = dict.fromkeys([before.superseded_by, *changed])
+    others = (draft.facts[each] for each in named if each in draft.facts and each != fact_id)
+    return Restored(changed[fact_id], tuple(others))
+
+
+def forget(draft: Draft, fact_id: str) -> Fact:
+    """Remove a fact for good; what it superseded goes to its own successor, or is valid again."""
+    successors = successors_of(draft.facts)
+    heir = draft.facts.get(successors.get(fact_id, ""))
+    forgotten = draft.forget(fact_id)
+    left = tuple(each for each, successor in successors.items() if successor == fact_id)
+    for old_id in left:
+        old = resumed(draft.fact(old_id), after=forgotten)
+        draft.put(old if heir is None else ended(old, by=heir))
+    if heir is not None:
+        names = (each for each in (*heir.supersedes, *left) if each != fact_id)
+        draft.put(replace(heir, supersedes=tuple(dict.fromkeys(names))))
+    return forgotten
+
+
+def prune(draft: Draft, fact_ids: Collection[str]) -> None:
+    """Remove facts; what they superseded counts as withdrawn and does not come back."""
+    gone = frozenset(fact_ids)
+    for old_id, successor in successors_of(draft.facts).items():
+        if successor in gone and old_id not in gone:
+            draft.put(replace(draft.fact(old_id), superseded_by=NO_SUCCESSOR))
+    for fact_id in gone:
+        draft.remove(fact_id)
+
+
+def merge_group(draft: Draft, group: DuplicateGroup, *, now: datetime) -> bool:
+    """Let the kept fact supersede the others; False if one of them changed meanwhile."""
+    valid = active(draft.facts, now=now)
+    others = [each.fact for each in group.duplicates]
+    if any(fact not in valid for fact in (group.kept, *others)):
+        return False
+    for other in others:
+        supersede(draft, other.id, by_id=group.kept.id)
+    return True
+
+
+def _completed(draft: Draft, decision: Decision, fact: Fact, *, has_ending: bool) -> Remembered:
+    """Add missing details to a known fact; report the details that were not taken."""
+    known = decision.others[0]
+    if fact.provenance not in EXPLICIT:
+        return Remembered(known, decision)
+    is_trusted = fact.confidence >= known.confidence
+    after = _with_details(known, fact) if is_trusted else known
+    if has_ending:
+        after = replace(after, decay=fact.decay, expires=fact.expires)
+    notices = _not_taken(after, fact)
+    if after == known:
+        return Remembered(known, decision, notices)
+    names = [name for name in (*_DETAILS, "expires") if _of(after, name) != _of(known, name)]
+    reason = f"it was known; updated: {', '.join(names)}"
+    return Remembered(draft.put(after), Decision(Verdict.UPDATE, (known,), reason), notices)
+
+
+def _of(fact: Fact, name: str) -> object:
+    return getattr(fact, name)
+
+
+def _with_details(known: Fact, fact: Fact) -> Fact:
+    """Return a known fact with the details that only the new one of the same text has."""
+    given = {name: str(_of(fact, name)) for name in _SUBJECT if _of(fact, name)}
+    had = {name: str(_of(known, name)) for name in _SUBJECT}
+    if any(had[name] and normalised(had[name]) != normalised(given[name]) for name in given):
+        given = {}  # they describe another entity
+    subject = {name: had[name] or given.get(name, "") for name in _SUBJECT}
+    return replace(
+        known,
+        category=fact.category if known.category == DEFAULT_CATEGORY else known.category,
+        entity=subject["entity"],
+        key=subject["key"],
+        value=subject["value"],
+        tags=tuple(dict.fromkeys([*known.tags, *fact.tags])),
+    )
+
+
+def _not_taken(known: Fact, fact: Fact) -> tuple[str, ...]:
+    left = [
+        f"{name} {given}"
+        for name in ("category", *_SUBJECT)
+        if (given := str(_of(fact, name))) not in {"", DEFAULT_CATEGORY}
+        and normalised(given) != normalised(str(_of(known, name)))
+    ]
+    left += [f"tag {tag}" for tag in fact.tags if tag not in known.tags]
+    if fact.valid_from not in {None, known.valid_from}:
+        left.append("when it began")
+    if not left:
+        return ()
+    action = f"Edit its line in memory/facts, or forget {known.id} and state it again."
+    return (f"Ignored, because it is known as {known.id}: {', '.join(left)}. {action}",)
+
+
+def _supersede(draft: Draft, fact: Fact, others: tuple[Fact, ...]) -> Fact:
+    changed = superseded(draft.facts, tuple(other.id for other in others), by=fact)
+    if fact.id not in draft.facts:
+        draft.add(changed[fact.id])
+    for after in changed.values():
+        draft.put(after)
+    return changed[fact.id]

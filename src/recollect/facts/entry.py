@@ -1,4 +1,4 @@
-"""Formats one fact as one Markdown bullet, and parses it back.
+"""Formats one fact as one Markdown bullet or as one line of JSON, and parses it back.
 
     - Ada prefers dark mode <!-- f-06e5p3v8m1q0z entity=Ada key=theme value=dark by=owner -->
     - ~~Ada prefers light mode~~ <!-- f-06e5p3v8m1q0y superseded-by=f-06e5p3v8m1q0z by=owner -->
@@ -8,31 +8,40 @@ moving, deleting or copying the line affects both, and a change is one line of a
 invisible characters, `<!--` and the like are written as HTML references (`&#10;`), which Markdown
 renders as the character.
 
+A line of JSON has the same attributes by their JSON names. Importing is strict: one wrong line
+rejects all of them, and the error lists the wrong ones, because half an import is worse than none.
+
 This module knows one entry, not the file around it.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
-from recollect.facts.decay import DecayClass
 from recollect.facts.record import (
+    DEFAULT_CATEGORY,
     ID_PATTERN,
     NO_SUCCESSOR,
+    DecayClass,
     Fact,
     Provenance,
+    derive_id,
     is_id,
     member_of,
     moment_of,
     moment_text,
+    nearest_name,
 )
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.records import dataclass
+from recollect.shape import json_of
+from recollect.text.terminal import terminal_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     Attributes = tuple[tuple[str, str], ...]
@@ -48,6 +57,14 @@ _ATTRIBUTES = (
     "valid-until", "expires", "supersedes", "superseded-by", "by", "source", "created",
 )  # fmt: skip
 _KNOWN = frozenset(_ATTRIBUTES)
+_LISTS = frozenset({"tags", "supersedes"})
+_OF_JSON = {"decay": "decayClass", "by": "provenance"}
+_JSON_NAMES = {
+    _OF_JSON.get(name) or re.sub("-(.)", lambda found: found[1].upper(), name): name
+    for name in ("id", "text", *_ATTRIBUTES)
+}
+_MAX_NAMED = 10
+"""Wrong lines listed in an error; the rest are counted."""
 _RECORD = re.compile(
     rf"<!--\s*(?=f-|(?:{'|'.join(_ATTRIBUTES)})=)(?P<body>(?:(?!<!--|-->).)*)-->", re.DOTALL
 )
@@ -114,7 +131,10 @@ def parse_entry(raw: str, *, category: str, derive: Callable[[str], str]) -> Ent
     if is_struck:
         attributes.setdefault("superseded-by", NO_SUCCESSOR)
     attributes.setdefault("category", category)
-    fact = _fact(fact_id or derive(text), text, attributes)
+    try:
+        fact = _fact(fact_id or derive(text), text, attributes)
+    except UsageError as error:
+        raise EntryError(f"cannot be read: {error.message} {error.action}") from error
     extra = tuple((name, value) for name, value in attributes.items() if name not in _KNOWN)
     return Entry(fact, extra, has_record=bool(fact_id))
 
@@ -244,29 +264,26 @@ def _fact(fact_id: str, text: str, attributes: Mapping[str, str]) -> Fact:
     def moment(name: str) -> datetime | None:
         return moment_of(attributes[name]) if given(name) else None
 
-    try:
-        return Fact(
-            id=fact_id,
-            text=text,
-            category=attributes["category"],
-            entity=given("entity", ""),
-            key=given("key", ""),
-            value=given("value", ""),
-            tags=_listed(given("tags", "")),
-            scope=FactScope.parse(given("scope", str(GLOBAL))),
-            decay=member_of(DecayClass, given("decay", DecayClass.PERMANENT)),
-            confidence=_number(given("confidence", "1")),
-            valid_from=moment("valid-from"),
-            valid_until=moment("valid-until"),
-            expires=moment("expires"),
-            supersedes=_listed(given("supersedes", "")),
-            superseded_by=given("superseded-by", ""),
-            provenance=member_of(Provenance, given("by", Provenance.OWNER)),
-            source=given("source", ""),
-            created=moment("created"),
-        )
-    except UsageError as error:
-        raise EntryError(f"cannot be read: {error.message} {error.action}") from error
+    return Fact(
+        id=fact_id,
+        text=text,
+        category=given("category", DEFAULT_CATEGORY),
+        entity=given("entity", ""),
+        key=given("key", ""),
+        value=given("value", ""),
+        tags=_listed(given("tags", "")),
+        scope=FactScope.parse(given("scope", str(GLOBAL))),
+        decay=member_of(DecayClass, given("decay", DecayClass.PERMANENT)),
+        confidence=_number(given("confidence", "1")),
+        valid_from=moment("valid-from"),
+        valid_until=moment("valid-until"),
+        expires=moment("expires"),
+        supersedes=_listed(given("supersedes", "")),
+        superseded_by=given("superseded-by", ""),
+        provenance=member_of(Provenance, given("by", Provenance.OWNER)),
+        source=given("source", ""),
+        created=moment("created"),
+    )
 
 
 def _number(text: str) -> float:
@@ -329,3 +346,95 @@ def _character(reference: re.Match[str]) -> str:
     number = int(reference[1], 16) if reference[1] else int(reference[2])
     is_character = number <= _LAST_CODE_POINT and number not in _SURROGATES
     return chr(number) if is_character else reference[0]
+
+
+def exported(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield a line of JSON for each fact, without a line end."""
+    for fact in facts:
+        yield terminal_json(json.dumps(json_of(fact), ensure_ascii=False))
+
+
+def imported(lines: Iterable[str]) -> tuple[Fact, ...]:
+    """Return the facts in exported lines, or in the one document `facts export --json` prints.
+
+    Blank lines are skipped. Ids are kept; a fact without one gets one by its words.
+
+    Raises:
+        UsageError: some lines are not facts; lists their numbers.
+
+    """
+    given = list(lines)
+    document = _document("\n".join(given))
+    unit = "line" if document is None else "fact"
+    facts: dict[str, Fact] = {}
+    wrong: list[str] = []
+    for number, each in enumerate(given if document is None else document, 1):
+        if document is None and not str(each).strip():
+            continue
+        try:
+            fact = _fact_of_json(_loaded(str(each)) if document is None else each)
+        except UsageError as error:
+            wrong.append(f"{unit} {number}: {error.message}")
+        except ValueError as error:
+            wrong.append(f"{unit} {number}: {error}")
+        else:
+            if fact.id in facts:
+                wrong.append(f"{unit} {number}: {fact.id} occurs twice")
+            facts[fact.id] = fact
+    if wrong:
+        more = f"; and {len(wrong) - _MAX_NAMED} more" if len(wrong) > _MAX_NAMED else ""
+        raise UsageError(
+            f"The facts cannot be read: {'; '.join(wrong[:_MAX_NAMED])}{more}.",
+            action=f"Correct the {unit}s and import again; nothing was imported.",
+        )
+    return tuple(facts.values())
+
+
+def _document(text: str) -> list[object] | None:
+    """Return the facts of a text that is one JSON document; None if it is not."""
+    try:
+        whole = _loaded(text)
+    except ValueError:
+        return None
+    facts = whole.get("facts") if isinstance(whole, dict) else None
+    return facts if isinstance(facts, list) else None
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg} at column {error.colno})") from error
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _fact_of_json(fields: object) -> Fact:
+    if not isinstance(fields, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004 - a line of a file, not an argument
+    attributes: dict[str, str] = {}
+    for name, value in fields.items():
+        if name not in _JSON_NAMES:
+            near = nearest_name(name, _JSON_NAMES)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise ValueError(f"unknown field {name!r}{hint}")
+        if value is not None:  # null counts as missing
+            attributes[_JSON_NAMES[name]] = _attribute_of_json(name, value)
+    if "text" not in attributes:
+        raise ValueError("'text' is missing")
+    text, scope = attributes["text"], attributes.get("scope", str(GLOBAL))
+    return _fact(attributes.get("id") or derive_id(f"imported {scope} {text}"), text, attributes)
+
+
+def _attribute_of_json(name: str, value: object) -> str:
+    if name in _LISTS:
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise ValueError(f"{name!r} is not a list of texts")
+        return ",".join(value)
+    if name == "confidence":
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+            raise ValueError(f"{name!r} is not a number from 0 to 1")
+        return repr(float(value))
+    if not isinstance(value, str):
+        raise ValueError(f"{name!r} is not text")  # noqa: TRY004 - a line of a file
+    return value

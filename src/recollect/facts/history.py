@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.decay import is_expired
 from recollect.facts.record import NO_SUCCESSOR
 
 if TYPE_CHECKING:
@@ -49,13 +48,32 @@ def active(
     return tuple(
         fact
         for fact in facts.values()
-        if _has_begun(fact, at)
-        and not is_expired(fact, now=at)
+        if (fact.begins is None or fact.begins <= at)
+        and not fact.is_expired(at)
         and (
-            _is_before_end(fact, at, successor=successors.get(fact.id), facts=facts)
-            or (include_superseded and fact.id in successors)
+            (include_superseded and fact.id in successors)
+            or (end := end_of(fact, facts, successor=successors.get(fact.id, ""))) is None
+            or at < end
         )
     )
+
+
+def end_of(fact: Fact, facts: Mapping[str, Fact], *, successor: str) -> datetime | None:
+    """Return when a fact is no longer valid, because of its own end, expiry or successor.
+
+    Args:
+        fact: the fact.
+        facts: all of them, by id.
+        successor: the id in `successors_of`; empty if it is not superseded.
+
+    """
+    ends = [each for each in (fact.valid_until, fact.expires) if each is not None]
+    if successor:
+        by = facts.get(successor)
+        begins = by.begins if by else None
+        if begins is not None or fact.valid_until is None:
+            ends.append(begins or LONG_AGO)
+    return min(ends, default=None)
 
 
 def successors_of(facts: Mapping[str, Fact]) -> dict[str, str]:
@@ -217,7 +235,8 @@ def resumed(fact: Fact, *, after: Fact | None) -> Fact:
 
 def ended(old: Fact, *, by: Fact) -> Fact:
     """Return a fact that another one superseded."""
-    end = _sooner(old.valid_until, _end_by(old, by))
+    ends = (old.valid_until, _end_by(old, by))
+    end = min((moment for moment in ends if moment is not None), default=None)
     return replace(old, superseded_by=by.id, valid_until=end)
 
 
@@ -234,23 +253,3 @@ def no_such_fact(fact_id: str) -> NotFoundError:
     return NotFoundError(
         f"There is no fact {fact_id}.", action="`recollect facts list` shows all facts."
     )
-
-
-def _sooner(one: datetime | None, other: datetime | None) -> datetime | None:
-    return min((moment for moment in (one, other) if moment is not None), default=None)
-
-
-def _has_begun(fact: Fact, at: datetime) -> bool:
-    return fact.begins is None or fact.begins <= at
-
-
-def _is_before_end(
-    fact: Fact, at: datetime, *, successor: str | None, facts: Mapping[str, Fact]
-) -> bool:
-    end = fact.valid_until
-    if successor is not None:
-        by = facts.get(successor)
-        end = _sooner(end, by.begins if by else None)
-        if end is None:
-            return False
-    return end is None or at < end

@@ -1,14 +1,19 @@
-"""Tells whether two facts say the same in other words.
+"""Tells which facts say the same in other words.
 
 Words decide (`text/claims.py`) and vectors confirm; docs/decisions/facts.md has the numbers. Facts
-with the same words in the same order are sure; all others are likely, and a person decides.
+with the same words in the same order are sure; all others are likely, and a person decides. Facts
+of different scopes never say the same.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
+from recollect.facts.history import LONG_AGO, active
+from recollect.facts.record import EXPLICIT
 from recollect.ingest.spaces import held_space
 from recollect.providers.base import READS_ENOUGH
 from recollect.providers.deadline import within
@@ -18,7 +23,8 @@ from recollect.text.scripts import normalised
 from recollect.types import Role, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from threading import RLock
 
     from recollect.facts.record import Fact
@@ -48,6 +54,17 @@ class Duplicate:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class DuplicateGroup:
+    """Valid facts of one scope that say the same."""
+
+    kept: Fact
+    """The fact to keep: explicit first, then lasting, confident, detailed, oldest."""
+    duplicates: tuple[Duplicate, ...]
+    """The others, each with why it says what the kept one says."""
+    is_merged: bool = False
+
+
 def compare(one: Fact, other: Fact) -> Likeness | None:
     """Compare two facts by words; None if they do not seem to say the same."""
     if one.scope != other.scope:
@@ -63,17 +80,6 @@ def compare(one: Fact, other: Fact) -> Likeness | None:
     if all(details) and details == others and may_agree(one.text, other.text):
         return Likeness(is_sure=False, reason="the same entity, key and value")
     return None
-
-
-def likely_key(fact: Fact) -> tuple[object, ...]:
-    """Return what facts have in common that say the same by their words."""
-    return fact.scope, claim_key(fact.text)
-
-
-def subject_key(fact: Fact) -> tuple[object, ...] | None:
-    """Return what facts have in common that say the same by their details; None without them."""
-    details = _details(fact)
-    return (fact.scope, *details) if all(details) else None
 
 
 def confirm(likeness: Likeness, *, share: float | None) -> Likeness | None:
@@ -141,3 +147,69 @@ def _shares(
         for one, other in pairs
         if one.id in vectors and other.id in vectors
     }
+
+
+def find_groups(
+    facts: Mapping[str, Fact], *, meanings: Meanings, now: datetime
+) -> tuple[DuplicateGroup, ...]:
+    """Return the groups of valid facts that say the same; a fact is in one of them at most."""
+    valid = sorted(active(facts, now=now), key=_preference)
+    alike = _alike(valid, meanings=meanings)
+    groups: list[DuplicateGroup] = []
+    grouped: set[str] = set()
+    for kept in valid:
+        if kept.id in grouped:
+            continue
+        others = tuple(
+            Duplicate(facts[other], likeness.reason)
+            for other, likeness in alike.get(kept.id, {}).items()
+            if other not in grouped
+        )
+        if others:
+            groups.append(DuplicateGroup(kept, others))
+            grouped |= {kept.id, *(each.fact.id for each in others)}
+    return tuple(groups)
+
+
+def _alike(valid: Sequence[Fact], *, meanings: Meanings) -> dict[str, dict[str, Likeness]]:
+    """Return by id the facts that say the same as each fact."""
+    pairs = [
+        (one, other, likeness)
+        for one, other in _candidates(valid)
+        if (likeness := compare(one, other)) is not None
+    ]
+    shares = meanings.shares([(one, other) for one, other, _ in pairs])
+    found: dict[str, dict[str, Likeness]] = defaultdict(dict)
+    for one, other, words in pairs:
+        likeness = confirm(words, share=shares.get(frozenset({one.id, other.id})))
+        if likeness is not None:
+            found[one.id][other.id] = found[other.id][one.id] = likeness
+    return found
+
+
+def _candidates(valid: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
+    """Yield the pairs worth comparing, each once: those with equal words or an equal subject."""
+    buckets: dict[tuple[object, ...], list[Fact]] = defaultdict(list)
+    for fact in valid:
+        buckets[fact.scope, claim_key(fact.text)].append(fact)
+        if all(details := _details(fact)):
+            buckets[fact.scope, *details].append(fact)
+    seen: set[frozenset[str]] = set()
+    for bucket in buckets.values():
+        for one, other in combinations(bucket, 2):
+            ids = frozenset({one.id, other.id})
+            if ids not in seen:
+                seen.add(ids)
+                yield one, other
+
+
+def _preference(fact: Fact) -> tuple[object, ...]:
+    details = (fact.entity, fact.key, fact.value, *fact.tags)
+    return (
+        fact.provenance not in EXPLICIT,
+        fact.expires is not None or fact.valid_until is not None,
+        -fact.confidence,
+        -sum(map(bool, details)),
+        fact.begins or LONG_AGO,
+        fact.id,
+    )

@@ -1,11 +1,15 @@
 """Fact: one short statement with its subject, its scope, its time span and its provenance.
 
-Also the ids of facts, and the text forms of categories, tags and moments. This module does not know
-files. Every Fact that exists is valid.
+Also the ids of facts, their lifetimes, and the text forms of categories, tags and moments. This
+module does not know files. Every Fact that exists is valid.
 
 An id is `f-` and 13 characters of Crockford's base 32, which has no letters that look like digits:
 42 bits of milliseconds, so that ids sort by age until the year 2109, then 23 random bits. If two
 processes mint the same id, the ledger, which sees both, gives one of them the next.
+
+A decay class gives a lifetime; a fact carries the moment at which it expires. The words that decide
+the class of an extracted fact are those of openclaw-hybrid-memory, in its order. Fewer words limit
+what was stated on purpose: a rule that is valid for years may mention a sprint.
 """
 
 from __future__ import annotations
@@ -16,7 +20,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from recollect.errors import UsageError
-from recollect.facts.decay import DecayClass
 from recollect.facts.scope import GLOBAL, FactScope
 from recollect.records import dataclass
 from recollect.shape import Shape
@@ -54,6 +57,64 @@ _TAG = re.compile(r"[^\s,]+")
 Kind = TypeVar("Kind", bound=StrEnum)
 
 
+class DecayClass(StrEnum):
+    """How fast a fact becomes outdated."""
+
+    PERMANENT = "permanent"
+    STABLE = "stable"
+    ACTIVE = "active"
+    SESSION = "session"
+
+
+LIFETIMES = {
+    DecayClass.PERMANENT: None,
+    DecayClass.STABLE: timedelta(days=90),
+    DecayClass.ACTIVE: timedelta(days=14),
+    DecayClass.SESSION: timedelta(days=1),
+}
+LASTING_CATEGORIES = frozenset(
+    {"preference", "decision", "entity", "pattern", "rule", "edict", "person", "place"}
+)
+"""Explicit facts of these categories never expire, whatever their words."""
+_SESSION_KEYS = (
+    "current_file", "temp", "debug", "working_on_right_now", "checkpoint", "preflight",
+)  # fmt: skip
+_ACTIVE_KEYS = ("task", "todo", "wip", "branch", "sprint", "blocker")
+_EXTRACTED_LIFETIMES = (
+    (DecayClass.PERMANENT, re.compile(r"\b(?:decided|architecture|always use|never use)\b"), (
+        "name", "email", "api_key", "api_endpoint", "architecture", "decision", "birthday", "born",
+        "phone", "language", "location",
+    )),
+    (
+        DecayClass.SESSION,
+        re.compile(r"\b(?:currently debugging|right now|this session)\b"),
+        _SESSION_KEYS,
+    ),
+    (
+        DecayClass.ACTIVE,
+        re.compile(r"\b(?:working on|need to|todo|blocker|sprint)\b"),
+        _ACTIVE_KEYS,
+    ),
+)  # fmt: skip
+"""The first row whose words a text contains, or of which a key contains a part, decides."""
+_EXPLICIT_LIFETIMES = (
+    (
+        DecayClass.SESSION,
+        re.compile(r"\b(?:currently debugging|right now(?! and then)|this session)\b"),
+        _SESSION_KEYS,
+    ),
+    (
+        DecayClass.ACTIVE,
+        re.compile(
+            r"\b(?:(?:this|the current) (?:sprint|iteration|week)|for the sprint"
+            r"|(?:am|is|are|currently|['’](?:m|s|re)) working on)\b"
+            r"|\Atodo\b|\bneed to\b.{1,80}\b(?:today|tonight|tomorrow)\b"
+        ),
+        _ACTIVE_KEYS,
+    ),
+)
+
+
 class Provenance(StrEnum):
     """Who stated a fact."""
 
@@ -69,6 +130,7 @@ class Provenance(StrEnum):
 
 EXPLICIT = frozenset({Provenance.OWNER, Provenance.AGENT})
 """Stated on purpose, not extracted by a model."""
+SAVE_PLACE = "Save where the secret is kept instead."
 MOST_FACT_CHARS = 4_000
 """A longer statement is a note, not a fact."""
 CONFIDENCES = {
@@ -142,6 +204,10 @@ class Fact:
     def begins(self) -> datetime | None:
         """When it became valid, if known."""
         return self.valid_from or self.created
+
+    def is_expired(self, now: datetime) -> bool:
+        """Return whether it has expired."""
+        return self.expires is not None and self.expires <= now
 
     @property
     def is_superseded(self) -> bool:
@@ -223,13 +289,18 @@ def category_of(name: str, *, known: Iterable[str] = CATEGORIES) -> str:
     wanted = name.strip().lower()
     if wanted in names:
         return wanted
-    import difflib  # noqa: PLC0415 - only for a mistake
-
-    nearest = difflib.get_close_matches(wanted, names, n=1)
-    hint = f"Did you mean {nearest[0]}? " if nearest else ""
+    near = nearest_name(wanted, names)
+    hint = f"Did you mean {near}? " if near else ""
     raise UsageError(
         f"There is no category {name!r}.", action=f"{hint}Choose one of {', '.join(names)}."
     )
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that a wrong one most resembles; empty if none does."""
+    import difflib  # noqa: PLC0415 - only for a mistake
+
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
 def extracted_category(name: str) -> str:
@@ -278,6 +349,46 @@ def moment_of(text: str, *, at_end: bool = False) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         raise UsageError(f"{text!r} is out of range.", action="Name a later date.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """When a fact expires, and why."""
+
+    decay: DecayClass = DecayClass.PERMANENT
+    expires: datetime | None = None
+    because: str = ""
+    """The words or the key that limit an explicit fact."""
+
+
+def ending_of_explicit(text: str, *, key: str, category: str, since: datetime) -> Ending:
+    """Return when an explicit fact expires: never, unless its words say that it is temporary."""
+    if category in LASTING_CATEGORIES or classify_decay(text, key=key) is DecayClass.PERMANENT:
+        return Ending()
+    words, named = " ".join(text.lower().split()), key.strip().lower().removeprefix("current_")
+    for decay, wording, _ in _EXPLICIT_LIFETIMES:
+        if found := wording.search(words):
+            return Ending(decay, expiry(decay, since=since), f"it says {found[0]!r}")
+    for decay, _, keys in _EXPLICIT_LIFETIMES:
+        if named in {each.removeprefix("current_") for each in keys}:
+            return Ending(decay, expiry(decay, since=since), f"its key is {key!r}")
+    return Ending()
+
+
+def classify_decay(text: str, *, entity: str = "", key: str = "") -> DecayClass:
+    """Return the class that the words of an extracted fact suggest."""
+    if entity.lower() in {"decision", "convention"}:
+        return DecayClass.PERMANENT
+    for decay, wording, keys in _EXTRACTED_LIFETIMES:
+        if any(part in key.lower() for part in keys) or wording.search(text.lower()):
+            return decay
+    return DecayClass.STABLE
+
+
+def expiry(decay: DecayClass, *, since: datetime) -> datetime | None:
+    """Return when a fact of this class expires; None is never."""
+    lifetime = LIFETIMES[decay]
+    return None if lifetime is None else since + lifetime
 
 
 def _are_tags(tags: tuple[str, ...]) -> bool:

@@ -2,17 +2,16 @@
 
 The rules, in order; the first match decides:
 
-1. Same id: an update, or nothing if nothing differs.
-2. It names what it supersedes: that is done, if the scope is the same. An extracted fact may name
+1. It names what it supersedes: that is done, if the scope is the same. An extracted fact may name
    only extracted ones.
-3. Forgotten on purpose: an extracted fact does not come back; an explicit one does.
-4. Same normalised text as a valid fact of the same scope: known.
-5. Same entity and key in the same scope with another value: a contradiction. The new fact
+2. Forgotten on purpose: an extracted fact does not come back; an explicit one does.
+3. Same normalised text as a valid fact of the same scope: known.
+4. Same entity and key in the same scope with another value: a contradiction. The new fact
    supersedes the old one if it is not older, not less confident, and either explicit (from the
    owner, or from an agent by a call) or extracted from the same file. Otherwise both are stored and
    a person decides. So an extracted fact never supersedes an explicit one.
-6. Same entity, key and value, and it is extracted: known; models vary their wording.
-7. It says in other words what a valid fact of the same scope says (`likeness`): known if that is
+5. Same entity, key and value, and it is extracted: known; models vary their wording.
+6. It says in other words what a valid fact of the same scope says (`likeness`): known if that is
    sure, or if it is extracted: its file says it anyway. An explicit fact for which that is only
    likely is added, and the other one is named as its duplicate.
 
@@ -48,7 +47,7 @@ class Verdict(StrEnum):
 
     ADD = "add"
     UPDATE = "update"
-    """It replaces the fact with the same id."""
+    """It is known; details that only it has are added."""
     EXISTING = "existing"
     """It is known; nothing is stored."""
     SUPERSEDE = "supersede"
@@ -91,27 +90,17 @@ def decide(
         NotFoundError: a fact that it supersedes does not exist.
 
     """
-    if fact.id in facts:
-        same = facts[fact.id]
-        if same == fact:
-            return Decision(Verdict.EXISTING, (same,), "it is already stored")
-        return Decision(Verdict.UPDATE, (same,), "it has the same id")
     if fact.supersedes:
         heads = {each.id: each for old_id in fact.supersedes for each in [head(facts, old_id)]}
         return _requested(fact, tuple(heads.values()))
-    is_explicit = fact.provenance in EXPLICIT
-    if not is_explicit and normalised_digest(fact.text) in forgotten:
+    if fact.provenance not in EXPLICIT and normalised_digest(fact.text) in forgotten:
         return Decision(Verdict.FORGOTTEN, (), "it was forgotten on purpose")
     peers = [each for each in active(facts, now=now) if each.scope == fact.scope]
     words = normalised(fact.text)
     known = next((each for each in peers if normalised(each.text) == words), None)
     if known is not None:
         return Decision(Verdict.EXISTING, (known,), "the same text is stored")
-    return (
-        _contradiction(fact, peers)
-        or (None if is_explicit else _same_statement(fact, peers))
-        or _in_other_words(fact, peers, shares)
-    )
+    return _same_subject(fact, peers) or _in_other_words(fact, peers, shares)
 
 
 def contradicting(facts: Mapping[str, Fact], *, now: datetime) -> dict[str, tuple[Fact, ...]]:
@@ -134,17 +123,15 @@ def _requested(fact: Fact, others: tuple[Fact, ...]) -> Decision:
     return Decision(Verdict.SUPERSEDE, others, "it was requested")
 
 
-def _contradiction(fact: Fact, peers: list[Fact]) -> Decision | None:
+def _same_subject(fact: Fact, peers: list[Fact]) -> Decision | None:
     subject = _subject(fact)
-    others = tuple(
-        each
-        for each in peers
-        if subject
-        and _subject(each) == subject
-        and normalised(each.value) != normalised(fact.value)
-    )
+    same = [each for each in peers if subject and _subject(each) == subject]
+    others = tuple(each for each in same if normalised(each.value) != normalised(fact.value))
     if not others:
-        return None
+        if not same or fact.provenance in EXPLICIT:
+            return None
+        reason = "the same entity, key and value are stored"
+        return Decision(Verdict.EXISTING, (same[0],), reason)
     doubts = [doubt for other in others if (doubt := _doubt(fact, other))]
     if doubts:
         return Decision(Verdict.CONTRADICTS, others, doubts[0])
@@ -163,14 +150,6 @@ def _doubt(fact: Fact, other: Fact) -> str:
     if fact.confidence < other.confidence:
         return "it is less confident"
     return ""
-
-
-def _same_statement(fact: Fact, peers: list[Fact]) -> Decision | None:
-    subject = _subject(fact)
-    for each in peers:
-        if subject and _subject(each) == subject:  # the value is the same: else it contradicts
-            return Decision(Verdict.EXISTING, (each,), "the same entity, key and value are stored")
-    return None
 
 
 def _in_other_words(fact: Fact, peers: list[Fact], shares: Mapping[str, float]) -> Decision:

@@ -10,21 +10,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.errors import StoreError
-from recollect.facts.folder import FACTS_FOLDER
+from recollect.facts.files import FACTS_FOLDER, FORGOTTEN
 from recollect.ingest import read as reading
 from recollect.ingest.folders import Found
 from recollect.ingest.source import Taken
 from recollect.reports import Failure
 from recollect.text.terms import TERMS_VERSION
-from recollect.types import SourceKind, digest_of
+from recollect.types import SourceKind, Stat, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from recollect.facts.folder import LedgerFolder
-    from recollect.facts.snapshot import LedgerSnapshot
+    from recollect.facts.files import LedgerFiles
+    from recollect.facts.state import LedgerState
     from recollect.stores.base import DocumentStore
-    from recollect.types import Stat
 
 _FACTS_VERSION = 4
 _RULES = f"f{_FACTS_VERSION}-t{TERMS_VERSION}"
@@ -40,7 +39,7 @@ class FactsSource:
     kind = SourceKind.FACTS
     is_joint = True  # a fact in one file may end a fact in another
 
-    def __init__(self, files: LedgerFolder, *, store: DocumentStore) -> None:
+    def __init__(self, files: LedgerFiles, *, store: DocumentStore) -> None:
         """Store the arguments.
 
         Args:
@@ -54,7 +53,7 @@ class FactsSource:
         self._names: tuple[str, ...] = ()
         self._stats: dict[str, Stat] = {}
         self._recipe: str | None = None
-        self._snapshot: LedgerSnapshot | None = None
+        self._state: LedgerState | None = None
 
     @property
     def recipe(self) -> str:
@@ -74,24 +73,24 @@ class FactsSource:
             self._recipe = _RULES
             reason = error.message.removeprefix(f"{self._folder} ").rstrip(".")
             return [], [Failure(FACTS_FOLDER, reason, error.action)]
-        self._stats = stats = self._files.stats()
+        self._stats = stats = self._stats_now()
         found = [
             Found(f"{FACTS_FOLDER}/{name}", self._folder / name, self._folder, stat, self.kind)
             for name, stat in stats.items()
         ]
         self._names = (*stats, *self._files.strays())
-        self._snapshot = None
+        self._state = None
         self._recipe = self._stored_recipe(found)
         if self._recipe is not None:
             return found, []
-        problems = self._read().state.problems
+        problems = self._read().problems
         failures = [problem.as_failure(folder=FACTS_FOLDER) for problem in problems]
         unusable = {failure.path for failure in failures}
         return [each for each in found if each.path not in unusable], failures
 
     def has_changed(self) -> bool:
         """Compare sizes and times with those that `find` saw."""
-        return self._stats != self._files.stats()
+        return self._stats != self._stats_now()
 
     def dropped(self, paths: Sequence[str]) -> str | None:
         """Return None: every page of facts belongs to it."""
@@ -107,10 +106,10 @@ class FactsSource:
         """
         for _ in range(_TRIES):
             document = self._files.document(found)
-            snapshot = self._read()
-            if snapshot.state.digests.get(found.file.name) == document.digest:
-                return Taken(document, partial(snapshot.chunks, document))
-            self._snapshot = None  # saved since the ledger was read
+            state = self._read()
+            if state.digests.get(found.file.name) == document.digest:
+                return Taken(document, partial(state.chunks, document))
+            self._state = None  # saved since the ledger was read
         raise reading.unreadable(
             found.path, "keeps changing while it is read", "Nothing to do: the next sync reads it."
         )
@@ -129,19 +128,23 @@ class FactsSource:
         is_current = recipe.startswith(f"{_RULES}-") and recipe.endswith(f"-{_named(self._names)}")
         return recipe if is_current else None
 
-    def _recipe_of(self, snapshot: LedgerSnapshot) -> str:
+    def _recipe_of(self, state: LedgerState) -> str:
         """Identify the rules, the files, and how facts of one file affect those of another."""
-        flaw = _FLAWED if snapshot.state.problems else ""
-        return f"{_RULES}-{_digest(snapshot.effects)}-{_named(self._names)}{flaw}"
+        flaw = _FLAWED if state.problems else ""
+        return f"{_RULES}-{_digest(state.effects)}-{_named(self._names)}{flaw}"
 
-    def _read(self) -> LedgerSnapshot:
-        if self._snapshot is None:
+    def _read(self) -> LedgerState:
+        if self._state is None:
             # Not at the top: a search whose ledger did not change needs none of it.
-            from recollect.facts.snapshot import LedgerSnapshot  # noqa: PLC0415
+            from recollect.facts.ledger import Ledger  # noqa: PLC0415
 
-            self._snapshot = LedgerSnapshot.of(self._files.ledger())
+            self._state = Ledger(self._files).read()
             self._recipe = None  # what was just read decides, not what is indexed
-        return self._snapshot
+        return self._state
+
+    def _stats_now(self) -> dict[str, Stat]:
+        versions = self._files.versions()
+        return {name: Stat(*versions[name][:2]) for name in versions if name != FORGOTTEN}
 
 
 def _named(names: Iterable[str]) -> str:

@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recollect.errors import explains_system_failures
-from recollect.facts.folder import FACTS_FOLDER
+from recollect.facts.files import FACTS_FOLDER, PushedFiles
 from recollect.facts.source import FactsSource
-from recollect.facts.stored import StoredLedger
 from recollect.ingest.pushed import PushedBook, PushedSource
 from recollect.memory import Memory
 from recollect.stores.pushed import PUSHED
@@ -62,12 +61,12 @@ class PushedMemory(Memory):
         super().close()
 
     @cached_property
-    def _ledger(self) -> StoredLedger:
-        return StoredLedger(self._documents, on_change=self._read_ledger)
+    def _ledger_files(self) -> PushedFiles:
+        return PushedFiles(self._documents, on_change=self._read_ledger)
 
     def _sources(self) -> list[Source]:
         notes = PushedSource(self._documents, options=self.config.ingest, left_out=FACTS_FOLDER)
-        return [notes, FactsSource(self._ledger, store=self._store)]
+        return [notes, FactsSource(self._ledger_files, store=self._store)]
 
     def _folder(self) -> None:
         return None
@@ -81,8 +80,8 @@ class PushedMemory(Memory):
     @synchronized
     def _read_ledger(self, gone: Iterable[str] = ()) -> None:
         """Have the facts found that were just written; they are embedded later."""
-        source = FactsSource(self._ledger, store=self._store)
-        names = (f"{FACTS_FOLDER}/{name}" for name in self._ledger.names())
+        source = FactsSource(self._ledger_files, store=self._store)
+        names = (f"{FACTS_FOLDER}/{name}" for name in self._ledger_files.versions())
         self._syncer.sync_part(source, {*names, *gone})
 
     @synchronized

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from recollect.errors import RecollectError, UsageError
-from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
+from recollect.facts.files import FACTS_FOLDER, FolderFiles
 from recollect.facts.source import FactsSource
 from recollect.hosting.documents import MOST_DOCUMENT_BYTES, parse_new_path
 from recollect.ingest.read import UnreadableError, read
@@ -214,7 +214,7 @@ def push(setup: Setup, remote: RemoteMemory, *, dry_run: bool = False) -> PushRe
 def _read_all(setup: Setup) -> _Local:
     config = setup.config
     found, failures = walk(setup.workspace, options=_without_facts(setup))
-    ledger = LedgerFolder(setup.workspace / FACTS_FOLDER, inside=setup.workspace)
+    ledger = FolderFiles(setup.workspace / FACTS_FOLDER, inside=setup.workspace)
     pages, problems = FactsSource(ledger, store=RamStore()).find()
     failures += [each for each in problems if not each.is_entry]
     texts: dict[str, str] = {}

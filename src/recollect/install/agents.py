@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 from recollect.config import Places
 from recollect.config.openclaw import default_file
 from recollect.errors import UsageError
-from recollect.facts.folder import FACTS_FOLDER
-from recollect.facts.ledger import FORGOTTEN
+from recollect.facts.files import FACTS_FOLDER, FORGOTTEN
 from recollect.records import dataclass
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ class SessionBook:
             for each in found
         ], failures
 
-    def bring(
+    def import_transcripts(
         self, paths: Sequence[str] = (), *, on_notice: Callable[[str], object] = lambda _: None
     ) -> list[str]:
         """Copy transcripts into the home, so that they outlive their agent's clean-up.

@@ -13,6 +13,7 @@ from tests.support.contents import contents, differences, index_file
 from tests.support.history import check, look_up
 from tests.support.waiting import wait_for_descendants
 
+from recollect.facts.files import FolderFiles
 from recollect.facts.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _run(soak: Soak, *arguments: str, home: Path | None = None) -> subprocess.Co
 
 
 def _problems(folder: Path) -> Iterator[str]:
-    for problem in Ledger(folder).read().problems:
+    for problem in Ledger(FolderFiles(folder)).read().problems:
         yield f"the ledger has a problem: {problem}"
 
 

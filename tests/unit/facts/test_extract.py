@@ -22,9 +22,8 @@ from recollect.errors import (
     RequestRefusedError,
     UsageError,
 )
-from recollect.facts.extract.answer import MADE_UP, ProposedFact, locate
-from recollect.facts.extract.ask import BatchResult, ask
-from recollect.facts.extract.options import ExtractOptions
+from recollect.facts.extract import ExtractOptions
+from recollect.facts.extract.answer import ProposedFact, locate
 from recollect.facts.extract.plan import (
     SYSTEM,
     ExtractionPlan,
@@ -33,6 +32,7 @@ from recollect.facts.extract.plan import (
     digest_of_text,
     plan_extraction,
 )
+from recollect.facts.extract.run import BatchResult, ask
 from recollect.providers.base import Completion
 from recollect.text.size import estimate_tokens
 
@@ -96,8 +96,8 @@ def run(plan: ExtractionPlan, *answers: str | Completion | ProviderError) -> lis
 def test_a_short_file_is_one_block_under_its_plain_header() -> None:
     [block] = blocks_of("TOOLS.md", TOOLS, block_chars=800, overlap_chars=100)
 
-    assert FileBlock("TOOLS.md", 1, 1, 1, 7, TOOLS) == block
-    assert "--- FILE: TOOLS.md ---" == block.header
+    assert FileBlock("TOOLS.md", 1, 7, TOOLS) == block
+    assert block.shown.startswith("--- FILE: TOOLS.md ---\n\n# Tools")
 
 
 def test_a_long_file_is_cut_at_line_ends_and_knows_its_lines() -> None:
@@ -106,7 +106,6 @@ def test_a_long_file_is_cut_at_line_ends_and_knows_its_lines() -> None:
 
     # Four lines fit into 90 characters; the last of them is begun again, 20 being under 25.
     assert [(1, 4), (4, 7), (7, 10)] == [(block.start_line, block.end_line) for block in blocks]
-    assert ["--- FILE: a.md (chunk 2/3) ---"] == [blocks[1].header]
     assert text[60:140] == blocks[1].text
 
 
@@ -170,13 +169,12 @@ def test_files_that_are_all_done_make_an_empty_plan() -> None:
     assert ((), 0) == (plan.batches, plan.input_tokens)
 
 
-def test_tokens_are_estimated_from_what_is_told_and_half_as_much_back() -> None:
+def test_tokens_are_estimated_from_what_is_sent() -> None:
     plan = plan_extraction({"AGENTS.md": AGENTS}, {}, ExtractOptions())
     [batch] = plan.batches
     tokens = estimate_tokens(SYSTEM) + estimate_tokens(batch.prompt)
-    back = estimate_tokens(AGENTS) // 2 + 1
 
-    assert (tokens, back) == (plan.input_tokens, plan.output_tokens)
+    assert tokens == plan.input_tokens
 
 
 def test_batches_keep_to_the_budget_and_files_that_fit_stay_whole() -> None:
@@ -224,10 +222,10 @@ def test_facts_come_back_with_their_file_and_line() -> None:
     plan = plan_extraction(FILES, {}, ExtractOptions())
     [result] = run(plan, jsonl(PORT, BACKUPS, RELEASES))
 
-    assert [("TOOLS.md", 3, 3), ("TOOLS.md", 7, 7), ("AGENTS.md", 3, 3)] == [
-        (fact.path, fact.start_line, fact.end_line) for fact in result.facts
+    assert ["TOOLS.md:3-3", "TOOLS.md:7-7", "AGENTS.md:3-3"] == [
+        fact.source for fact in result.facts
     ]
-    assert not any(fact.suspicion for fact in result.facts)
+    assert not any(fact.is_suspicious for fact in result.facts)
     assert plan.files == result.completed
 
 
@@ -330,12 +328,11 @@ def test_that_there_is_nothing_to_keep_completes_a_file() -> None:
 
 def test_an_answer_that_was_cut_keeps_what_it_holds() -> None:
     text = jsonl(PORT, RELEASES)[:-9]
-    [result] = run(
-        plan_extraction(FILES, {}, ExtractOptions()), Completion(text, None, None, is_cut=True)
-    )
+    plan = plan_extraction(FILES, {}, ExtractOptions())
+    [result] = run(plan, Completion(text, None, None, is_cut=True))
 
     assert [PORT["text"]] == [fact.text for fact in result.facts]
-    assert result.batch.input_tokens == result.input_tokens
+    assert plan.input_tokens == result.input_tokens
 
 
 def test_blank_files_are_not_sent() -> None:
@@ -351,40 +348,40 @@ def test_the_words_decide_where_a_fact_stands_and_not_the_model() -> None:
     lying = json.dumps({**PORT, "file": "AGENTS.md", "line": 1})
     [result] = run(plan_extraction(FILES, {}, ExtractOptions()), lying)
 
-    assert [("TOOLS.md", 3)] == [(fact.path, fact.start_line) for fact in result.facts]
+    assert ["TOOLS.md:3-3"] == [fact.source for fact in result.facts]
 
 
 def test_between_equal_places_the_model_decides() -> None:
-    blocks = [FileBlock(path, 1, 1, 1, 1, "the port is 8443") for path in ("a.md", "b.md")]
-    fact = ProposedFact("technical", "The port is 8443.", path="b.md")
+    blocks = [FileBlock(path, 1, 1, "the port is 8443") for path in ("a.md", "b.md")]
+    fact = ProposedFact("technical", "The port is 8443.", source="b.md")
 
-    assert ["b.md"] == [each.path for each in locate([fact], blocks)]
+    assert ["b.md:1-1"] == [each.source for each in locate([fact], blocks)]
 
 
 def test_a_fact_of_several_lines_stands_in_the_whole_block() -> None:
-    block = FileBlock("a.md", 1, 1, 5, 9, "deploy tool\nlistens\non port\n8443\nwith flag yes\n")
+    block = FileBlock("a.md", 5, 9, "deploy tool\nlistens\non port\n8443\nwith flag yes\n")
     [fact] = locate(
         [ProposedFact("technical", "deploy tool listens on port 8443 with flag yes")], [block]
     )
 
-    assert (5, 9) == (fact.start_line, fact.end_line)
+    assert "a.md:5-9" == fact.source
 
 
 def test_a_fact_that_no_file_says_is_marked() -> None:
     invented = {"text": "John Doe, 42, lives in Springfield with three parrots."}
     [result] = run(plan_extraction(FILES, {}, ExtractOptions()), jsonl(invented, PORT))
 
-    assert [MADE_UP, ""] == [fact.suspicion for fact in result.facts]
+    assert [True, False] == [fact.is_suspicious for fact in result.facts]
 
 
 def test_words_of_scripts_without_spaces_are_found() -> None:
     blocks = [
-        FileBlock("a.md", 1, 1, 1, 1, "数据库迁移在星期二进行"),
-        FileBlock("b.md", 1, 1, 1, 1, "部署工具监听端口"),
+        FileBlock("a.md", 1, 1, "数据库迁移在星期二进行"),
+        FileBlock("b.md", 1, 1, "部署工具监听端口"),
     ]
     [fact] = locate([ProposedFact("technical", "部署工具监听端口 8443。")], blocks)
 
-    assert ("b.md", "") == (fact.path, fact.suspicion)
+    assert ("b.md:1-1", False) == (fact.source, fact.is_suspicious)
 
 
 # With real servers
@@ -494,6 +491,4 @@ def test_an_instruction_in_a_file_becomes_a_marked_fact_and_nothing_else(
     with chat_server(vendor, model) as server:
         folder.ingest({"evil.md": evil}, vendor, server.url)
 
-    marked = [fact for fact in folder.facts if fact.suspicion]
-    assert ["evil.md"] == [fact.path for fact in marked]
-    assert ["tells the reader to ignore its instructions"] == [fact.suspicion for fact in marked]
+    assert [("evil.md:1-1", True)] == [(fact.source, fact.is_suspicious) for fact in folder.facts]

@@ -13,9 +13,11 @@ from tests.support.waiting import PATIENCE_SECONDS
 
 from recollect.errors import NotFoundError, StoreBusyError, StoreError, UsageError
 from recollect.facts import draft as drafts
-from recollect.facts.ledger import FORGOTTEN, LOCK, Ledger, lock
+from recollect.facts import state as states
+from recollect.facts.draft import remember, supersede
+from recollect.facts.files import FORGOTTEN, LOCK, FolderFiles, lock
+from recollect.facts.ledger import Ledger
 from recollect.facts.record import Fact, Provenance, derive_id, mint_id, next_id
-from recollect.facts.remember import remember, supersede
 from recollect.facts.rules import Verdict
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def test_a_ledger_that_is_not_there_holds_nothing_and_is_not_made_by_reading(folder: Path) -> None:
-    state = Ledger(folder).read()
+    state = Ledger(FolderFiles(folder)).read()
 
     assert {} == state.facts
     assert () == state.problems
@@ -60,20 +62,20 @@ def test_a_ledger_that_is_not_there_holds_nothing_and_is_not_made_by_reading(fol
 
 
 def test_a_fact_goes_to_the_file_of_its_category_and_comes_back(folder: Path) -> None:
-    add(Ledger(folder), FACT)
+    add(Ledger(FolderFiles(folder)), FACT)
 
-    state = Ledger(folder).read()
+    state = Ledger(FolderFiles(folder)).read()
     assert {ID: FACT} == state.facts
-    assert drafts.Place("preference.md", 6, 6, is_plain=False) == state.places[ID]
+    assert states.Place("preference.md", 6, 6, is_plain=False) == state.places[ID]
     lines = (folder / "preference.md").read_text(encoding="utf-8").split("\n")
     assert "# Facts: preference" == lines[0]
     assert [f"- Ada prefers dark mode {RECORD}", ""] == lines[5:]
 
 
 def test_a_category_of_ones_own_goes_to_the_others_and_keeps_its_name(folder: Path) -> None:
-    add(Ledger(folder), replace(FACT, category="recipe"))
+    add(Ledger(FolderFiles(folder)), replace(FACT, category="recipe"))
 
-    state = Ledger(folder).read()
+    state = Ledger(FolderFiles(folder)).read()
     assert "other.md" == state.places[ID].file
     assert "recipe" == state.facts[ID].category
 
@@ -83,7 +85,7 @@ def test_a_full_file_is_followed_by_another_and_nothing_moves(
 ) -> None:
     monkeypatch.setattr(drafts, "MAX_FILE_FACTS", 2)
     facts = [replace(FACT, id=mint_id(NOW, random_bits=chance)) for chance in range(5)]
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
 
     add(ledger, *facts[:3])
     add(ledger, *facts[3:])
@@ -104,7 +106,7 @@ def test_what_a_person_wrote_is_read_and_never_touched(folder: Path) -> None:
         "- Ada drinks tea"
     )
     file = written(folder, "preference.md", text)
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
 
     add(ledger, replace(FACT, id=OTHER, text="Ada is left-handed"))
 
@@ -120,7 +122,7 @@ def test_what_a_person_wrote_is_read_and_never_touched(folder: Path) -> None:
 
 
 def test_an_edit_of_the_text_keeps_the_id(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     add(ledger, FACT)
     file = folder / "preference.md"
     file.write_text(file.read_text("utf-8").replace("dark", "light"), encoding="utf-8")
@@ -130,7 +132,7 @@ def test_an_edit_of_the_text_keeps_the_id(folder: Path) -> None:
 
 def test_a_plain_bullet_keeps_its_derived_id_when_it_is_written(folder: Path) -> None:
     file = written(folder, "person.md", "- Ada lives in London\n- Bob lives in Rome\n")
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     plain = derive_id("Ada lives in London")
 
     change(ledger, plain, tags=("home",))
@@ -145,14 +147,14 @@ def test_equal_plain_bullets_are_two_facts(folder: Path) -> None:
     written(folder, "person.md", "- tea is hot.\n")
 
     assert [derive_id("tea is hot"), derive_id("tea is hot", ordinal=1)] == list(
-        Ledger(folder).read().facts
+        Ledger(FolderFiles(folder)).read().facts
     )
 
 
 def test_of_an_id_that_stands_twice_the_first_counts_and_the_second_is_told(folder: Path) -> None:
     written(folder, "fact.md", f"- one {RECORD}\n- two {RECORD}\n")
 
-    state = Ledger(folder).read()
+    state = Ledger(FolderFiles(folder)).read()
 
     assert "one" == state.facts[ID].text
     assert [("fact.md", 2)] == [(problem.file, problem.line) for problem in state.problems]
@@ -161,25 +163,27 @@ def test_of_an_id_that_stands_twice_the_first_counts_and_the_second_is_told(fold
 def test_an_open_fence_or_comment_hides_nothing(folder: Path) -> None:
     written(folder, "fact.md", f"```\n- one {RECORD}\n<!-- open\n- two\n- three <!-- x -->\n")
 
-    state = Ledger(folder).read()
+    state = Ledger(FolderFiles(folder)).read()
 
     assert ["one", "two", "three <!-- x -->"] == [fact.text for fact in state.facts.values()]
     assert [1, 3] == [problem.line for problem in state.problems]
 
 
 def test_an_id_that_is_taken_becomes_the_next_one(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     add(ledger, FACT)
 
     added = add(ledger, replace(FACT, text="Ada drinks tea"))
+    said = replace(FACT, text="Ada is left-handed")
+    stated = ledger.edit(lambda draft: remember(draft, said, now=NOW)).fact
 
-    assert next_id(ID) == added.id
-    assert {ID: FACT, added.id: added} == ledger.read().facts
+    assert (next_id(ID), next_id(added.id)) == (added.id, stated.id)
+    assert {ID: FACT, added.id: added, stated.id: stated} == ledger.read().facts
 
 
 def test_changing_and_removing_touch_one_line(folder: Path) -> None:
     file = written(folder, "preference.md", f"- one {RECORD}\r\n\r\n## Two\r\n- two\r\n")
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
 
     change(ledger, ID, text="uno")
     assert f"- uno {RECORD}\r\n\r\n## Two\r\n- two\r\n".encode() == file.read_bytes()
@@ -193,13 +197,13 @@ def test_a_change_that_changes_nothing_writes_nothing(folder: Path) -> None:
     file = written(folder, "fact.md", "- two  words\n")
     before = file.stat().st_ino
 
-    change(Ledger(folder), derive_id("two words"))
+    change(Ledger(FolderFiles(folder)), derive_id("two words"))
 
     assert before == file.stat().st_ino
 
 
 def test_an_unknown_id_is_told(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     with pytest.raises(NotFoundError, match=ID):
         ledger.edit(lambda draft: draft.remove(ID))
     with pytest.raises(NotFoundError, match=ID):
@@ -212,9 +216,9 @@ def test_a_failure_in_the_middle_writes_nothing(folder: Path) -> None:
         draft.remove(OTHER)
 
     with pytest.raises(NotFoundError):
-        Ledger(folder).edit(work)
+        Ledger(FolderFiles(folder)).edit(work)
 
-    assert {} == Ledger(folder).read().facts
+    assert {} == Ledger(FolderFiles(folder)).read().facts
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -223,7 +227,7 @@ def test_encoding_mode_and_line_ends_are_kept(folder: Path, encoding: str) -> No
     file.write_bytes("- Zoë\r\n".encode(encoding))
     file.chmod(0o640)
 
-    add(Ledger(folder), FACT)
+    add(Ledger(FolderFiles(folder)), FACT)
 
     expected = f"- Zoë\r\n- Ada prefers dark mode {RECORD}\r\n"
     assert expected.encode(encoding) == file.read_bytes()
@@ -232,7 +236,7 @@ def test_encoding_mode_and_line_ends_are_kept(folder: Path, encoding: str) -> No
 
 def test_a_file_that_is_no_text_is_told_and_left_alone(folder: Path) -> None:
     written(folder, "preference.md", "").write_bytes(b"\xff\xfa")
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
 
     assert ["is not valid UTF-8 (at byte 0)"] == [each.reason for each in ledger.read().problems]
     with pytest.raises(StoreError, match="is not valid UTF-8"):
@@ -245,7 +249,7 @@ def test_a_linked_file_is_neither_read_nor_written(folder: Path, tmp_path: Path)
     secret.write_text("- the password\n", encoding="utf-8")
     folder.mkdir(parents=True)
     (folder / "preference.md").symlink_to(secret)
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
 
     state = ledger.read()
 
@@ -262,8 +266,10 @@ def test_a_linked_lock_or_a_pipe_is_not_followed(folder: Path, tmp_path: Path) -
     os.mkfifo(folder / "fact.md")
 
     with pytest.raises(StoreError, match="is a link"):
-        add(Ledger(folder), FACT)
-    assert ["is not a regular file"] == [each.reason for each in Ledger(folder).read().problems]
+        add(Ledger(FolderFiles(folder)), FACT)
+    assert ["is not a regular file"] == [
+        each.reason for each in Ledger(FolderFiles(folder)).read().problems
+    ]
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -271,7 +277,7 @@ def test_readme_and_hidden_files_hold_no_facts(folder: Path) -> None:
     for name in ("README.md", ".draft.md", "notes.txt"):
         written(folder, name, "- no fact\n")
 
-    assert {} == Ledger(folder).read().facts
+    assert {} == Ledger(FolderFiles(folder)).read().facts
 
 
 def test_a_lock_that_is_held_is_named_when_time_is_up(folder: Path) -> None:
@@ -280,15 +286,15 @@ def test_a_lock_that_is_held_is_named_when_time_is_up(folder: Path) -> None:
         lock(folder / LOCK, wait_seconds=0),
         pytest.raises(StoreBusyError, match=r"\.lock for 0\.05 s"),
     ):
-        add(Ledger(folder, wait_seconds=0.05), FACT)
+        add(Ledger(FolderFiles(folder, wait_seconds=0.05)), FACT)
 
-    assert FACT == add(Ledger(folder), FACT)
+    assert FACT == add(Ledger(FolderFiles(folder)), FACT)
 
 
 def test_what_a_killed_process_left_half_written_is_removed(folder: Path) -> None:
     leftover = written(folder, ".preference.md.7-8.tmp", "- half of a fact")
 
-    add(Ledger(folder), FACT)
+    add(Ledger(FolderFiles(folder)), FACT)
 
     assert not leftover.exists()
 
@@ -302,7 +308,7 @@ def test_a_persons_save_while_facts_are_written_is_not_lost(folder: Path) -> Non
         if text := next(saves, ""):
             file.write_text(text, encoding="utf-8")
 
-    Ledger(folder).edit(work)
+    Ledger(FolderFiles(folder)).edit(work)
 
     assert f"- saved meanwhile\n- Ada prefers dark mode {RECORD}\n" == file.read_text("utf-8")
 
@@ -315,13 +321,13 @@ def test_a_file_that_never_rests_is_told(folder: Path) -> None:
         file.write_text(f"{file.read_text('utf-8')}- more\n", encoding="utf-8")
 
     with pytest.raises(StoreBusyError, match="keep changing"):
-        Ledger(folder).edit(work)
+        Ledger(FolderFiles(folder)).edit(work)
 
     assert "- more\n" * 5 == file.read_text("utf-8")
 
 
 def test_what_is_forgotten_leaves_no_text_and_does_not_come_back(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     add(ledger, FACT)
     ledger.edit(lambda draft: draft.forget(ID))
 
@@ -337,7 +343,7 @@ def test_what_is_forgotten_leaves_no_text_and_does_not_come_back(folder: Path) -
 
 
 def test_forgetting_that_was_cut_short_is_completed_by_the_next_edit(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     add(ledger, FACT)
     ledger.edit(lambda draft: draft.forget(ID))
     written = (folder / FORGOTTEN).read_text("utf-8")
@@ -352,7 +358,7 @@ def test_forgetting_that_was_cut_short_is_completed_by_the_next_edit(folder: Pat
 
 
 def test_a_fact_that_is_still_there_does_not_count_as_forgotten(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     add(ledger, FACT)
     (folder / f".{FORGOTTEN}.1-1.tmp").write_text(f"{ID}\n", encoding="utf-8")
 
@@ -363,7 +369,7 @@ def test_a_fact_that_is_still_there_does_not_count_as_forgotten(folder: Path) ->
 
 
 def test_superseding_marks_the_old_fact_where_it_stands(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     add(ledger, FACT)
     newer = replace(
         FACT, id=OTHER, text="Ada prefers light mode", supersedes=(ID,), category="rule"
@@ -380,7 +386,7 @@ def test_superseding_marks_the_old_fact_where_it_stands(folder: Path) -> None:
 
 def test_two_stored_facts_can_be_linked_afterwards(folder: Path) -> None:
     written(folder, "fact.md", "- old\n- new\n")
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     old, new = ledger.read().facts
 
     ledger.edit(lambda draft: supersede(draft, old, by_id=new))
@@ -397,7 +403,7 @@ def test_a_link_of_which_one_half_was_written_is_completed(folder: Path, unwritt
     before = {"fact.md": "- Ada works on Friday\n", "rule.md": "- Ada is off on Friday\n"}
     for name, text in before.items():
         written(folder, name, text)
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     old, new = ledger.read().facts
     ledger.edit(lambda draft: supersede(draft, old, by_id=new))
     linked = {name: (folder / name).read_text("utf-8") for name in before}
@@ -415,7 +421,7 @@ FACTS_EACH = 20
 
 
 def _add_many(folder: Path, writer: int) -> None:
-    ledger = Ledger(folder, wait_seconds=PATIENCE_SECONDS)
+    ledger = Ledger(FolderFiles(folder, wait_seconds=PATIENCE_SECONDS))
     for number in range(FACTS_EACH):
         # The same id from every process: the ledger must tell them apart.
         add(
@@ -432,7 +438,7 @@ def test_processes_that_write_at_once_lose_nothing(folder: Path) -> None:
     for writer in writers:
         writer.join(PATIENCE_SECONDS)
 
-    state = Ledger(folder).read()
+    state = Ledger(FolderFiles(folder)).read()
 
     assert [0] * WRITERS == [writer.exitcode for writer in writers]
     expected = sorted(
@@ -445,7 +451,7 @@ def test_processes_that_write_at_once_lose_nothing(folder: Path) -> None:
 
 
 def test_the_same_said_twice_at_once_is_stored_once(folder: Path) -> None:
-    ledger = Ledger(folder)
+    ledger = Ledger(FolderFiles(folder))
     facts = [replace(FACT, id=mint_id(NOW, random_bits=chance)) for chance in range(8)]
 
     def say(fact: Fact) -> None:

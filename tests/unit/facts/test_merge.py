@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from recollect.facts.draft import merged, renamed
 from recollect.facts.record import NO_SUCCESSOR, Fact
 from recollect.facts.scope import FactScope
+from recollect.facts.state import merged, renamed
 
 ID, NEXT, THIRD = "f-06e5p3v8m1q0x", "f-06e5p3v8m1q0y", "f-06e5p3v8m1q0z"
 FACT = Fact(ID, "Ada prefers dark mode", created=datetime(2026, 2, 1, tzinfo=UTC))

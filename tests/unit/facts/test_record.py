@@ -8,9 +8,12 @@ import pytest
 from recollect.errors import UsageError
 from recollect.facts.record import (
     RANDOM_BITS,
+    DecayClass,
     Fact,
     category_of,
+    classify_decay,
     derive_id,
+    expiry,
     extracted_category,
     is_id,
     mint_id,
@@ -179,3 +182,60 @@ def test_asking_for_more_than_the_server_holds_gives_no_more() -> None:
 def test_a_fact_with_half_a_character_is_refused(field: str) -> None:
     with pytest.raises(UsageError, match="not UTF-8"):
         replace(FACT, **{field: "caf\udce9"})  # type: ignore[arg-type]  # each is a text
+
+
+@pytest.mark.parametrize(
+    ("text", "entity", "key", "expected"),
+    [
+        ("x", "", "user_name", "permanent"),
+        ("x", "", "EMAIL", "permanent"),
+        ("x", "", "api_key", "permanent"),
+        ("x", "", "birthday", "permanent"),
+        ("We decided on Postgres", "", "", "permanent"),
+        ("Always use tabs", "", "", "permanent"),
+        ("never use eval", "", "", "permanent"),
+        ("x", "Convention", "", "permanent"),
+        ("x", "decision", "todo", "permanent"),
+        ("x", "", "current_file", "session"),
+        ("x", "", "debug_level", "session"),
+        ("currently debugging the parser", "", "", "session"),
+        ("I need to do it right now", "", "", "session"),
+        ("x", "", "task", "active"),
+        ("x", "", "git_branch", "active"),
+        ("Ada is working on the parser", "", "", "active"),
+        ("a blocker for the sprint", "", "", "active"),
+        ("x", "", "task_checkpoint", "session"),
+        ("x", "", "preflight", "session"),
+        ("x", "", "checkpoint_3", "session"),
+        ("undecided sprinters", "", "", "stable"),
+        ("The cache lives in Redis", "cache", "backend", "stable"),
+    ],
+)
+def test_the_first_words_that_fit_decide_the_class(
+    text: str, entity: str, key: str, expected: str
+) -> None:
+    assert expected == classify_decay(text, entity=entity, key=key)
+
+
+@pytest.mark.parametrize(
+    ("decay", "hours"),
+    [
+        ("stable", 90 * 24),
+        ("active", 14 * 24),
+        ("session", 24),
+    ],
+)
+def test_a_class_gives_a_lifetime(decay: str, hours: int) -> None:
+    assert NOW + timedelta(hours=hours) == expiry(DecayClass(decay), since=NOW)
+
+
+def test_what_is_permanent_never_ends() -> None:
+    assert expiry(DecayClass.PERMANENT, since=NOW) is None
+    assert not FACT.is_expired(NOW)
+
+
+def test_a_fact_expires_at_its_moment_not_after_it() -> None:
+    fact = replace(FACT, expires=NOW)
+
+    assert fact.is_expired(NOW)
+    assert not fact.is_expired(NOW - timedelta(microseconds=1))

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from recollect.errors import NotFoundError, UsageError
-from recollect.facts.decay import DecayClass
 from recollect.facts.history import (
     active,
     chain,
@@ -15,7 +14,14 @@ from recollect.facts.history import (
     restored,
     superseded,
 )
-from recollect.facts.record import NO_SUCCESSOR, Fact, Provenance, mint_id, normalised_digest
+from recollect.facts.record import (
+    NO_SUCCESSOR,
+    DecayClass,
+    Fact,
+    Provenance,
+    mint_id,
+    normalised_digest,
+)
 from recollect.facts.rules import Verdict, contradicting, decide
 from recollect.facts.scope import FactScope
 
@@ -39,11 +45,6 @@ def withdrawn(fact: Fact) -> Fact:
 def verdict(fact: Fact, *facts: Fact, share: float | None = None) -> Verdict:
     shares = {} if share is None else {each.id: share for each in facts}
     return decide(fact, by_id(*facts), now=NOW, shares=shares).verdict
-
-
-def test_the_same_id_is_an_update_unless_nothing_differs() -> None:
-    assert Verdict.UPDATE == verdict(replace(OLD, confidence=0.5), OLD)
-    assert Verdict.EXISTING == verdict(OLD, OLD)
 
 
 def test_the_same_words_in_the_same_scope_are_known() -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.notes import keyword_pool
 
-from recollect.facts.folder import FACTS_FOLDER, LedgerFolder
+from recollect.facts.files import FACTS_FOLDER, FolderFiles
+from recollect.facts.history import end_of
 from recollect.facts.record import Fact, derive_id
-from recollect.facts.snapshot import mark_of
 from recollect.facts.source import FactsSource
 from recollect.ingest.documents import find_staleness, sync_documents
 from recollect.ingest.read import UnreadableError
@@ -49,7 +49,7 @@ def ledger(write: Write) -> Write:
 
 
 def source_of(workspace: Path, store: RamStore) -> FactsSource:
-    files = LedgerFolder(workspace / FACTS_FOLDER, inside=workspace)
+    files = FolderFiles(workspace / FACTS_FOLDER, inside=workspace)
     return FactsSource(files, store=store)
 
 
@@ -232,6 +232,4 @@ def test_a_fact_whose_successor_alone_says_so_ends_when_that_begins(
     old = Fact(ONE, "The kettle is blue", created=BEGUN, expires=expires)
     new = Fact(TWO, "The kettle is pink", created=BEGUN + timedelta(days=7), supersedes=(ONE,))
 
-    mark = mark_of(old, {ONE: old, TWO: new}, successor=TWO)
-
-    assert (new.created, TWO) == (mark.until, mark.superseded_by)
+    assert new.created == end_of(old, {ONE: old, TWO: new}, successor=TWO)

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from recollect.errors import UsageError
-from recollect.facts.decay import DecayClass
-from recollect.facts.record import Fact, Provenance, mint_id
+from recollect.facts.book import ImportPlan, import_plan
+from recollect.facts.entry import exported, imported
+from recollect.facts.record import DecayClass, Fact, Provenance, mint_id
 from recollect.facts.scope import FactScope
-from recollect.facts.transfer import ImportPlan, exported, import_plan, imported
 
 NOW = datetime(2026, 2, 1, 10, tzinfo=UTC)
 A, B = mint_id(NOW, random_bits=1), mint_id(NOW, random_bits=2)

@@ -6,7 +6,7 @@ know their lines, and blocks are packed into batches.
 Threat: a file, such as a skill from the internet, contains sentences written for the model that
 reads it. Files are therefore sent between two marks that name the digest of what is between them,
 which no file can contain, and the model is told that nothing there is addressed to it. That lowers
-the risk but does not remove it: answers are checked again, see `suspicion`.
+the risk but does not remove it: answers are checked again, see `answer`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,8 @@ from recollect.types import digest_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from recollect.facts.extract.options import ExtractOptions
+    from recollect.facts.extract import ExtractOptions
 
-
-_OUTPUT_SHARE = 0.5
-"""Estimated output per input: each fact is a sentence and its fields once more."""
 _MARK_CHARS = 16
 
 SYSTEM = f"""You read documentation files of an agent's workspace and write down the facts in them \
@@ -61,23 +58,14 @@ class FileBlock:
     """Consecutive characters of a file."""
 
     path: str
-    number: int
-    """Its place, from 1 to `count`."""
-    count: int
     start_line: int
     end_line: int
     text: str
 
     @property
-    def header(self) -> str:
-        """The line above the block in a prompt."""
-        part = f" (chunk {self.number}/{self.count})" if self.count > 1 else ""
-        return f"--- FILE: {self.path}{part} ---"
-
-    @property
     def shown(self) -> str:
         """The block as it is sent."""
-        return f"{self.header}\n\n{self.text}"
+        return f"--- FILE: {self.path} ---\n\n{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +86,6 @@ class PlannedFile:
 class Batch:
     """The content of one request."""
 
-    number: int
-    """Its place, from 1."""
     blocks: tuple[FileBlock, ...]
     prompt: str
     input_tokens: int
@@ -120,8 +106,7 @@ class ExtractionPlan:
     batches: tuple[Batch, ...]
     options: ExtractOptions
     input_tokens: int
-    output_tokens: int
-    """Both estimated."""
+    """Estimated."""
 
 
 def digest_of_text(text: str) -> str:
@@ -157,19 +142,12 @@ def plan_extraction(
         planned.append(PlannedFile(path, digest, path not in done, len(own)))
         blocks.append(own)
     batches = tuple(
-        _batch(number, packed)
-        for number, packed in enumerate(_packed(blocks, tokens=options.batch_tokens), start=1)
+        Batch(tuple(packed), prompt, estimate_tokens(SYSTEM) + estimate_tokens(prompt))
+        for packed in _packed(blocks, tokens=options.batch_tokens)
+        for prompt in [_prompt(packed)]
     )
-    input_tokens = sum(batch.input_tokens for batch in batches)
-    output_tokens = sum(_output_tokens(batch, options) for batch in batches)
-    return ExtractionPlan(
-        tuple(planned),
-        tuple(unchanged),
-        batches,
-        options,
-        input_tokens,
-        output_tokens,
-    )
+    tokens = sum(batch.input_tokens for batch in batches)
+    return ExtractionPlan(tuple(planned), tuple(unchanged), batches, options, tokens)
 
 
 def _packed(files: Sequence[Sequence[FileBlock]], *, tokens: int) -> list[list[FileBlock]]:
@@ -192,13 +170,7 @@ def _packed(files: Sequence[Sequence[FileBlock]], *, tokens: int) -> list[list[F
     return batches
 
 
-def _batch(number: int, blocks: Sequence[FileBlock]) -> Batch:
-    prompt = prompt_of(blocks)
-    return Batch(number, tuple(blocks), prompt, estimate_tokens(SYSTEM) + estimate_tokens(prompt))
-
-
-def prompt_of(blocks: Sequence[FileBlock]) -> str:
-    """Return the prompt for some blocks."""
+def _prompt(blocks: Sequence[FileBlock]) -> str:
     shown = "\n".join(f"\n{block.shown.rstrip()}\n" for block in blocks)
     mark = digest_of(shown.encode("utf-8", "surrogatepass"))[:_MARK_CHARS]
     return (
@@ -206,11 +178,6 @@ def prompt_of(blocks: Sequence[FileBlock]) -> str:
         f"<<<<< {mark}\n{shown}\n{mark} >>>>>\n\n"
         "Now write the facts as JSON Lines."
     )
-
-
-def _output_tokens(batch: Batch, options: ExtractOptions) -> int:
-    sent = sum(estimate_tokens(block.text) for block in batch.blocks)
-    return min(int(sent * _OUTPUT_SHARE) + 1, options.output_tokens)
 
 
 def blocks_of(path: str, text: str, *, block_chars: int, overlap_chars: int) -> list[FileBlock]:
@@ -226,50 +193,30 @@ def blocks_of(path: str, text: str, *, block_chars: int, overlap_chars: int) -> 
             action="Choose an overlap of at most half the block.",
         )
     line_starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
-    spans = [
-        (start, end)
-        for start, end in _spans(text, block_chars=block_chars, overlap_chars=overlap_chars)
-        if text[start:end].strip()
-    ]
     return [
         FileBlock(
             path,
-            number,
-            len(spans),
             bisect_right(line_starts, start),
             bisect_right(line_starts, end - 1),
             text[start:end],
         )
-        for number, (start, end) in enumerate(spans, start=1)
+        for start, end in _spans(text, block_chars=block_chars, overlap_chars=overlap_chars)
+        if text[start:end].strip()
     ]
 
 
 def _spans(text: str, *, block_chars: int, overlap_chars: int) -> Iterator[tuple[int, int]]:
+    """Yield where blocks begin and end: after a line end if there is one, or else after a space."""
     start = 0
     while len(text) - start > block_chars:
         # Never before the middle: the next block must begin after the start of this one.
         middle, limit = start + block_chars // 2 + 1, start + block_chars
-        end = _after_last(text, middle, limit)
+        ends = [text.rfind(mark, middle, limit) for mark in "\n "]
+        end = next((place + 1 for place in ends if place >= 0), limit)
         yield start, end
         # Not at the newline the block ends with, which would leave no overlap.
-        start = _after_first(text, end - overlap_chars, end - 1)
+        start = end - overlap_chars
+        starts = [text.find(mark, start, max(start, end - 1)) for mark in "\n "]
+        start = next((place + 1 for place in starts if place >= 0), start)
     if start < len(text):
         yield start, len(text)
-
-
-def _after_last(text: str, start: int, end: int) -> int:
-    """Return the place after the last line end in a range, or else after its last space."""
-    for separator in ("\n", " "):
-        found = text.rfind(separator, start, end)
-        if found >= 0:
-            return found + 1
-    return end
-
-
-def _after_first(text: str, start: int, end: int) -> int:
-    """Return the place after the first line end in a range, or else after its first space."""
-    for separator in ("\n", " "):
-        found = text.find(separator, start, max(start, end))
-        if found >= 0:
-            return found + 1
-    return start

@@ -2,24 +2,34 @@
 
 The digest of every file that was sent is remembered in the user's home, so a second run over the
 same files asks nothing, whatever happened to the index. A dry run stops after the plan.
+
+    files ─ plan ─▶ Batches ─ ask ─▶ answers ─ parse ─▶ ProposedFacts ─ locate ─▶ BatchResults
+
+Each result is stored as soon as it exists, with the files that it completes: a run that is killed
+at any moment continues where it stopped.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import (
     NotFoundError,
+    ProviderError,
+    ProviderSetupError,
+    QuotaError,
     SecretError,
     StoreError,
     UsageError,
     explains_system_failures,
 )
-from recollect.facts.extract.ask import ask
-from recollect.facts.extract.plan import plan_extraction
+from recollect.facts.extract.answer import is_answer, locate, parse_facts
+from recollect.facts.extract.plan import SYSTEM, plan_extraction
 from recollect.facts.record import Provenance
 from recollect.facts.rules import Verdict
 from recollect.ingest.walk import find_matching
@@ -27,23 +37,30 @@ from recollect.providers.registry import prepared_chat
 from recollect.records import dataclass
 from recollect.text.confined import read_inside
 from recollect.text.files import make_private_folder, replace_file
-from recollect.types import Step, silent
+from recollect.text.scripts import normalised
+from recollect.types import Degradation, Step, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from recollect.facts.book import FactBook
+    from recollect.facts.draft import Remembered
+    from recollect.facts.extract import ExtractOptions
     from recollect.facts.extract.answer import ProposedFact
-    from recollect.facts.extract.ask import BatchResult
-    from recollect.facts.extract.options import ExtractOptions
-    from recollect.facts.extract.plan import ExtractionPlan, PlannedFile
+    from recollect.facts.extract.plan import Batch, ExtractionPlan, PlannedFile
     from recollect.facts.record import Fact
-    from recollect.facts.remember import Remembered
     from recollect.providers.base import Chat
-    from recollect.types import Degradation, Progress
+    from recollect.types import Progress
 
 DEFAULT_PATHS = ("skills/**/*.md", "TOOLS.md", "AGENTS.md")
 _MOST_BYTES = 4 * 1024 * 1024  # larger files are not documentation
+_CUT_OFF = Degradation(
+    "the model's answer was cut off before it contained a fact",
+    "Choose a model without reasoning, or smaller batches.",
+)
+_NO_JSON = Degradation(
+    "the model's answer contains no JSON", "Run it again, or choose another model."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +85,21 @@ class Extracted:
     input_tokens: int = 0
     output_tokens: int = 0
     """Both as the vendor counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """The outcome of one batch."""
+
+    facts: tuple[ProposedFact, ...] = ()
+    skipped: int = 0
+    """Lines of the answer that are not usable, or repeat a fact."""
+    completed: tuple[PlannedFile, ...] = ()
+    """Files of which every block is now answered; none after a failure."""
+    failure: Degradation | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    """Tokens of the answer as the vendor counts them, or else estimated."""
 
 
 @explains_system_failures
@@ -129,15 +161,15 @@ class Extractor:
         results: list[BatchResult] = []
         remembered: list[Remembered] = []
         refused: list[str] = []
-        for result in ask(plan, chat):
+        for number, result in enumerate(ask(plan, chat), 1):
             results.append(result)
             for fact in result.facts:
                 try:
-                    remembered += [] if fact.suspicion else [self._store(fact)]
+                    remembered += [] if fact.is_suspicious else [self._store(fact)]
                 except SecretError as error:
-                    refused.append(f"A fact of {fact.path or 'a file'} was left out. {error}")
+                    refused.append(f"A fact of {fact.source} was left out. {error}")
             self._mark_done(result.completed)
-            progress(Step("ask", result.batch.number, len(plan.batches)))
+            progress(Step("ask", number, len(plan.batches)))
         self._mark_done(file for file in plan.files if not file.block_count)
         return _report(plan, results, remembered, refused=refused)
 
@@ -150,7 +182,7 @@ class Extractor:
             value=fact.value,
             tags=fact.tags,
             provenance=Provenance.INGEST,
-            source=f"{fact.path}:{fact.start_line}-{fact.end_line}" if fact.path else "",
+            source=fact.source,
         )
 
     def _files(self, patterns: Sequence[str]) -> dict[str, str]:
@@ -211,10 +243,73 @@ def _report(
         # By text, because blocks overlap.
         forgotten=tuple({each.fact.text: each.fact for each in forgotten}.values()),
         contradicting=tuple(having(Verdict.CONTRADICTS)),
-        suspicious=sum(bool(fact.suspicion) for result in results for fact in result.facts),
+        suspicious=sum(fact.is_suspicious for result in results for fact in result.facts),
         skipped=sum(result.skipped for result in results),
         failures=tuple(result.failure for result in results if result.failure is not None),
         notices=(*refused, *(notice for each in stored for notice in each.notices)),
         input_tokens=sum(result.input_tokens for result in results),
         output_tokens=sum(result.output_tokens for result in results),
     )
+
+
+def ask(plan: ExtractionPlan, chat: Chat) -> Iterator[BatchResult]:
+    """Yield the result of each batch; a failed batch does not stop the others.
+
+    A failure that every batch would share, such as a missing key, is not tried again.
+    """
+    files = {file.path: file for file in plan.files}
+    awaited = Counter(path for batch in plan.batches for path in batch.paths)
+    seen: set[str] = set()
+    hopeless: Degradation | None = None
+    for batch in plan.batches:
+        if hopeless is not None:
+            yield BatchResult(failure=hopeless)
+            continue
+        try:
+            result = _answered(batch, chat, options=plan.options)
+        except ProviderError as error:
+            result = BatchResult(failure=Degradation(error.message, error.action))
+            if isinstance(error, (ProviderSetupError, QuotaError)):
+                hopeless = result.failure
+        if result.failure is None:  # a failed batch leaves its files incomplete
+            awaited.subtract(batch.paths)
+            fresh = tuple(_fresh(result.facts, seen))
+            result = replace(
+                result,
+                facts=fresh,
+                skipped=result.skipped + len(result.facts) - len(fresh),
+                completed=tuple(files[path] for path in batch.paths if awaited[path] <= 0),
+            )
+        yield result
+
+
+def _answered(batch: Batch, chat: Chat, *, options: ExtractOptions) -> BatchResult:
+    answer = chat.complete(
+        batch.prompt,
+        system=SYSTEM,
+        max_tokens=options.output_tokens,
+        temperature=options.temperature,
+        seconds=options.batch_seconds,
+    )
+    facts, skipped = parse_facts(answer.text)
+    failure = None
+    if not facts and answer.is_cut:
+        failure = _CUT_OFF
+    elif not is_answer(answer.text):
+        failure = _NO_JSON
+    return BatchResult(
+        tuple(locate(facts, batch.blocks)) if failure is None else (),
+        skipped if failure is None else 0,
+        failure=failure,
+        input_tokens=batch.input_tokens if answer.input_tokens is None else answer.input_tokens,
+        output_tokens=answer.output_tokens or 0,
+    )
+
+
+def _fresh(facts: Iterable[ProposedFact], seen: set[str]) -> Iterator[ProposedFact]:
+    """Yield the facts that no earlier batch yielded: blocks overlap."""
+    for fact in facts:
+        identity = normalised(fact.text)
+        if identity not in seen:
+            yield fact
+        seen.add(identity)

@@ -31,7 +31,7 @@ from recollect.text.days import end_of, start_of
 if TYPE_CHECKING:
     from datetime import date
 
-    from recollect.facts.consolidate import DuplicateGroup
+    from recollect.facts.likeness import DuplicateGroup
 
 _NEVER: Literal["never"] = "never"
 _MAX_IMPORT_BYTES = 64 * 1024 * 1024
@@ -247,7 +247,7 @@ def forget_fact(options: SharedOptions, *, fact_id: str) -> None:
 
 
 @facts_command.command("prune")
-@click.option("--dry-run", is_flag=True, help="Only show what would be removed, and why.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @shared_options
 def prune_facts(options: SharedOptions, *, dry_run: bool) -> None:
     """Remove expired facts."""
@@ -302,7 +302,7 @@ def import_facts(options: SharedOptions, *, file: Path, force: bool) -> None:
     """Import what `facts export` printed; FILE may be - for standard input."""
     lines = _read(file, workspace=options.folder).splitlines()
     with options.open_memory(may_be_empty=True) as memory:
-        plan = memory.facts.bring(lines, force=force)
+        plan = memory.facts.import_jsonl(lines, force=force)
     options.print(render.import_json(plan), render.import_text(plan, program=options.program))
 
 

@@ -50,7 +50,7 @@ def import_sessions(options: SharedOptions, *, paths: tuple[str, ...]) -> None:
         notify(notice)
 
     with options.open_memory(may_be_empty=True) as memory:
-        imported = memory.sessions.bring(paths, on_notice=note)
+        imported = memory.sessions.import_transcripts(paths, on_notice=note)
         is_searched = "sessions" in memory.config.sources
         has_copies = any(each.is_imported for each in memory.sessions.all()[0])
     is_unchanged = has_copies and not notices

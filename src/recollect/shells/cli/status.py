@@ -201,7 +201,7 @@ def _index(status: Status, problems: Sequence[str]) -> Check:
 
 
 def _notes(status: Status) -> Check:
-    from recollect.facts.folder import FACTS_FOLDER  # noqa: PLC0415 - not needed for --help
+    from recollect.facts.files import FACTS_FOLDER  # noqa: PLC0415 - not needed for --help
 
     flaws = [
         each

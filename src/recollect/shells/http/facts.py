@@ -8,8 +8,13 @@ from fastapi import Path, Query
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from recollect.errors import NotFoundError, SecretError, UsageError
-from recollect.facts.record import CATEGORIES, DEFAULT_CATEGORY, ID_PATTERN, MOST_FACT_CHARS
-from recollect.facts.refuse import SAVE_PLACE
+from recollect.facts.record import (
+    CATEGORIES,
+    DEFAULT_CATEGORY,
+    ID_PATTERN,
+    MOST_FACT_CHARS,
+    SAVE_PLACE,
+)
 from recollect.facts.rules import Verdict
 from recollect.shape import json_of
 from recollect.shells.http.errors import JsonResponse, RequestError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Depends
 
 from recollect.errors import RecollectError
-from recollect.facts.folder import FACTS_FOLDER
+from recollect.facts.files import FACTS_FOLDER
 from recollect.shells.http.errors import RequestError
 from recollect.shells.http.metrics import Metrics
 from recollect.shells.http.route import admitted

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError, SecretError, UsageError, WorkspaceError
-from recollect.facts.record import Provenance
-from recollect.facts.refuse import SAVE_PLACE
+from recollect.facts.record import SAVE_PLACE, Provenance
 from recollect.shells.mcp import render
 from recollect.shells.mcp.arguments import parse_arguments
 from recollect.shells.mcp.resources import path_of
@@ -20,8 +19,8 @@ from recollect.types import GLOBAL, SearchRequest
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from recollect.facts.draft import Remembered
     from recollect.facts.record import Fact
-    from recollect.facts.remember import Remembered
     from recollect.memory import Memory
     from recollect.reports import Excerpt
     from recollect.shells.hosted import HostedMemory

@@ -27,8 +27,8 @@ from recollect.types import HEADING_SEPARATOR, Leg, Mode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from recollect.facts.draft import Remembered
     from recollect.facts.record import Fact
-    from recollect.facts.remember import Remembered
     from recollect.reports import Excerpt, Report, Status
     from recollect.types import Hit, Results
 

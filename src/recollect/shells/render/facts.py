@@ -14,16 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date, datetime
 
-    from recollect.facts.book import Listing
-    from recollect.facts.consolidate import DuplicateGroup
-    from recollect.facts.decay import Pruned
+    from recollect.facts.book import ImportPlan, Listing
+    from recollect.facts.draft import Remembered, Restored, Superseded
     from recollect.facts.extract.plan import ExtractionPlan
     from recollect.facts.extract.run import Extracted
-    from recollect.facts.likeness import Duplicate
+    from recollect.facts.likeness import Duplicate, DuplicateGroup
     from recollect.facts.record import Fact
-    from recollect.facts.remember import Remembered, Restored, Superseded
     from recollect.facts.rules import Verdict
-    from recollect.facts.transfer import ImportPlan
     from recollect.reports import Failure
     from recollect.shape import Json
     from recollect.shells.render.shared import Line
@@ -371,11 +368,11 @@ def _about(fact: Fact) -> str:
     return f"{', '.join(filter(None, about))}{since}{_until(fact)}{ended}"
 
 
-def pruned_text(pruned: Sequence[Pruned], *, dry_run: bool) -> Iterator[Line]:
+def pruned_text(pruned: Sequence[Fact], *, dry_run: bool) -> Iterator[Line]:
     """Yield what `facts prune` prints."""
     yield f"{len(pruned)} {'would be removed' if dry_run else 'removed'}", ""
     for each in pruned:
-        yield f"  {each.fact.id}  {each.fact.text} ({each.reason.value})", "dim"
+        yield f"  {each.id}  {each.text}", "dim"
 
 
 def import_json(plan: ImportPlan) -> Json:
@@ -410,7 +407,6 @@ def plan_json(plan: ExtractionPlan) -> Json:
         "unchanged": plan.unchanged,
         "requests": len(plan.batches),
         "inputTokens": plan.input_tokens,
-        "outputTokens": plan.output_tokens,
     }
 
 
@@ -419,7 +415,7 @@ def plan_text(plan: ExtractionPlan) -> Iterator[Line]:
     for each in plan.files:
         kind = "new" if each.is_new else "changed"
         yield f"{each.path} ({kind}, {plural(each.block_count, 'block')})", ""
-    size = f"about {plan.input_tokens} tokens in and {plan.output_tokens} out"
+    size = f"about {plan.input_tokens} tokens"
     yield f"{plural(len(plan.batches), 'request')} would be sent: {size}", ""
     yield f"{plural(len(plan.unchanged), 'file')} unchanged, not sent", ""
 

@@ -1,0 +1,400 @@
+"""Where the files of the ledger are: in a folder of the workspace, or pushed documents in a store.
+
+Both answer the same questions: which files hold facts, whether they changed, what is in them. What
+the facts are is for `ledger`.
+
+Threat: a folder that came from elsewhere is a link out of the workspace, or has a link in place of
+a file. Following it would take in a stranger's file as facts, so such links are refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as modes
+import sys
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.errors import (
+    NotFoundError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreReadOnlyError,
+)
+from recollect.ingest.read import read
+from recollect.text.confined import (
+    NOT_TEXT,
+    RefusedError,
+    TooLargeError,
+    make_folder_inside,
+    read_inside,
+    resolve_inside,
+    shown_instead,
+)
+from recollect.text.files import PartlyWrittenError, leftovers, replace_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from recollect.ingest.folders import Found
+    from recollect.stores.pushed import PushedDocument, PushedDocuments
+    from recollect.types import Document
+
+    Version = tuple[int, int, int]
+
+FACTS_FOLDER = "memory/facts"
+FORGOTTEN = ".forgotten"
+"""Digests and ids of forgotten facts, one per line: the file must not reveal their text."""
+LOCK = ".lock"
+_NOT_FACTS = frozenset({"readme.md"})
+_STRAY = (
+    "is in a subfolder of memory/facts, where files are not read",
+    "Move it up if it contains facts; a note belongs elsewhere in memory/.",
+)
+_MAX_DEPTH = 16
+"""Nested folders in which files are looked for only to say that they are not read."""
+_MAX_FILE_BYTES = 16 * 1024 * 1024
+"""A file of a thousand facts has a tenth of it."""
+_WAIT_SECONDS = 10.0
+_POLL_SECONDS = 0.01
+_FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_START = f"{FACTS_FOLDER}/"
+
+
+class UnusableFileError(Exception):
+    """A file of the ledger that cannot or must not be read. Never leaves the ledger."""
+
+    def __init__(self, reason: str, action: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.action = action
+
+
+class LedgerFiles(Protocol):
+    """The files of a ledger."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder that errors name."""
+
+    def check(self) -> None:
+        """Raise StoreError if the files must not be used."""
+
+    def versions(self) -> dict[str, Version]:
+        """Return size, time and number of each file that holds facts, and of FORGOTTEN.
+
+        They are ordered by name. A file that is replaced or rewritten gets others.
+        """
+
+    def strays(self) -> dict[str, tuple[str, str]]:
+        """Return the Markdown files that are not read, why, and what to do about it."""
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes of a file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            UnusableFileError: it cannot or must not be read.
+
+        """
+
+    def document(self, found: Found) -> Document:
+        """Read a file as a document; raise UnreadableError if it is gone or cannot be read."""
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Lock the files against other writers.
+
+        Raises:
+            StoreBusyError: another program did not release them.
+            StoreError: they cannot be written.
+
+        """
+
+    def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
+        """Replace or create files, given their contents before and after: all, or none."""
+
+    def unfinished(self) -> list[bytes]:
+        """Return the contents that a killed process was about to give to FORGOTTEN."""
+
+    def drop_history(self) -> None:
+        """Delete earlier versions of all files, because a forgotten fact may be in any of them."""
+
+
+class FolderFiles:
+    """The files in a folder of the workspace."""
+
+    def __init__(
+        self, folder: Path, *, inside: Path | None = None, wait_seconds: float = _WAIT_SECONDS
+    ) -> None:
+        """Store the arguments.
+
+        Args:
+            folder: the ledger's files.
+            inside: the workspace, which the folder may not lead out of; None trusts the folder.
+            wait_seconds: how long another program may hold the ledger.
+
+        """
+        self.folder = folder
+        self._root = inside or folder
+        self._wait_seconds = wait_seconds
+
+    def check(self) -> None:
+        """Refuse a folder that leads out of the workspace."""
+        try:
+            resolve_inside(self.folder, self._root)
+        except RefusedError as error:
+            raise StoreError(
+                f"{self.folder} {error}. Facts are neither read nor written there.",
+                action="Put the folder itself in place of the link, or name the workspace that the "
+                "facts belong to with -w.",
+            ) from error
+
+    def versions(self) -> dict[str, Version]:
+        """Return size, time and inode of each file, readable or not, without reading it."""
+        found: dict[str, Version] = {}
+        names = list[str]()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            names = [entry.name for entry in self.folder.iterdir()]
+        for name in sorted(names):
+            if name == FORGOTTEN or (holds_facts(name) and shown_instead(name) is None):
+                with suppress(FileNotFoundError):  # deleted since the folder was listed
+                    status = (self.folder / name).lstat()
+                    found[name] = (status.st_size, status.st_mtime_ns, status.st_ino)
+        return found
+
+    def strays(self) -> dict[str, tuple[str, str]]:
+        """Return the files in subfolders, and those whose names are not text."""
+        found: dict[str, tuple[str, str]] = {}
+        folders = [""]
+        while folders:
+            below = folders.pop()
+            with suppress(OSError), os.scandir(self.folder / below) as entries:
+                for entry in entries:
+                    path = f"{below}/{entry.name}" if below else entry.name
+                    if entry.name[0] == ".":
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        if path.count("/") < _MAX_DEPTH:
+                            folders.append(path)
+                    elif entry.name.lower().endswith(".md"):
+                        shown = shown_instead(path)
+                        if shown is not None:
+                            found[shown] = NOT_TEXT
+                        elif below:
+                            found[path] = _STRAY
+        return dict(sorted(found.items()))
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes of a file that is neither a link nor too large."""
+        file = self.folder / name
+        try:
+            if modes.S_ISLNK(file.lstat().st_mode):
+                raise UnusableFileError("is a link", "Replace it with the file itself.")
+            return read_inside(file, self.folder, max_bytes=_MAX_FILE_BYTES)
+        except FileNotFoundError:
+            raise
+        except TooLargeError as error:
+            raise UnusableFileError(str(error), "Divide it into several files.") from error
+        except RefusedError as error:
+            raise UnusableFileError(str(error), "Rename or remove it.") from error
+        except OSError as error:
+            reason = f"cannot be read: {error.strerror}"
+            raise UnusableFileError(reason, "Make it readable.") from error
+
+    def document(self, found: Found) -> Document:
+        """Read a file as a document."""
+        return read(found, now_ns=time.time_ns())
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Create the folder if it is missing, and lock it against other writers."""
+        with ExitStack() as stack:
+            with _os_errors_explained(self.folder):
+                make_folder_inside(self.folder, self._root)
+                stack.enter_context(lock(self.folder / LOCK, wait_seconds=self._wait_seconds))
+            yield
+
+    def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
+        """Replace or create files: all, or none."""
+        with _os_errors_explained(self.folder):
+            replace_files({self.folder / name: change for name, change in changes.items()})
+
+    def unfinished(self) -> list[bytes]:
+        """Return what temporary files of FORGOTTEN contain."""
+        found: list[bytes] = []
+        for leftover in leftovers(self.folder, of=FORGOTTEN):
+            with suppress(FileNotFoundError, UnusableFileError):
+                found.append(self.content(leftover.name))
+        return found
+
+    def drop_history(self) -> None:
+        """Do nothing: a folder has no earlier versions."""
+
+
+class PushedFiles:
+    """The files of a memory whose documents were pushed: one transaction reads and writes them."""
+
+    folder = Path(FACTS_FOLDER)
+
+    def __init__(self, pushed: PushedDocuments, *, on_change: Callable[[], object]) -> None:
+        """Store the arguments.
+
+        Args:
+            pushed: holds the files.
+            on_change: called after facts were changed.
+
+        """
+        self._pushed = pushed
+        self._on_change = on_change
+
+    def check(self) -> None:
+        """Refuse the ledger of a memory whose files are on another machine."""
+        self._pushed.require_here()
+
+    def versions(self) -> dict[str, Version]:
+        """Return size, time and version of each file."""
+        return {
+            name: (each.size_bytes, each.changed_ns, each.version)
+            for name, each in sorted(self._listed().items())
+            if name == FORGOTTEN or (holds_facts(name) and "/" not in name)
+        }
+
+    def strays(self) -> dict[str, tuple[str, str]]:
+        """Return the files in subfolders."""
+        return {name: _STRAY for name in self._listed() if holds_facts(name) and "/" in name}
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes of a file."""
+        try:
+            return self._pushed.content(_START + name)[1]
+        except NotFoundError as error:
+            raise FileNotFoundError(name) from error
+
+    def document(self, found: Found) -> Document:
+        """Read a file as a document."""
+        from recollect.ingest.pushed import read_pushed  # noqa: PLC0415 - only hosted memories
+
+        return read_pushed(self._pushed, found)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make everything inside one transaction."""
+        with self._pushed.changing():
+            yield
+        self._on_change()
+
+    def replace(self, changes: Mapping[str, tuple[bytes | None, bytes]]) -> None:
+        """Replace or create files: all, or none."""
+        from recollect.stores.pushed import PushedChange  # noqa: PLC0415 - only hosted memories
+
+        self._pushed.change(
+            [PushedChange(_START + name, after) for name, (_, after) in changes.items()]
+        )
+
+    def unfinished(self) -> list[bytes]:
+        """Return nothing: a transaction is complete or never happened."""
+        return []
+
+    def drop_history(self) -> None:
+        """Delete the earlier versions of all pages."""
+        for each in (*self._pushed.listed(start=_START), *self._pushed.deleted()):
+            if each.path.startswith(_START):
+                self._pushed.purge(each.path, keep_current=True)
+
+    def _listed(self) -> dict[str, PushedDocument]:
+        return {each.path.removeprefix(_START): each for each in self._pushed.listed(start=_START)}
+
+
+def holds_facts(name: str) -> bool:
+    """Return whether a file of this name in the ledger's folder holds facts."""
+    return name.endswith(".md") and name[0] != "." and name.lower() not in _NOT_FACTS
+
+
+@contextmanager
+def _os_errors_explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except PartlyWrittenError as error:
+        names = ", ".join(file.name for file in error.written)
+        raise StoreError(
+            f"The change was written only in part, to {names} in {folder} ({error.strerror}).",
+            action="Check the disk, then run the same again.",
+        ) from error
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StoreFullError(
+                f"The disk of {folder} is full: facts were not written.",
+                action="Free space and run again; what was there is intact.",
+            ) from error
+        if error.errno == errno.ELOOP:
+            raise StoreError(
+                f"{folder / LOCK} is a link.", action="Remove it; it is created again."
+            ) from error
+        raise StoreReadOnlyError(
+            f"Facts cannot be written to {folder} ({error.strerror}).",
+            action="Change the permissions of the folder.",
+        ) from error
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+@contextmanager
+def lock(file: Path, *, wait_seconds: float) -> Iterator[None]:
+    """Lock a file, creating it if missing; the system releases the lock if the process dies.
+
+    The file is never deleted: a process waiting for it would then lock a file nobody else sees.
+
+    Raises:
+        StoreBusyError: another process or thread held it all the time.
+        OSError: the file cannot be created or opened.
+
+    """
+    descriptor = os.open(file, _LOCK_FLAGS, 0o666)
+    try:
+        _wait(descriptor, file, wait_seconds=wait_seconds)
+        try:
+            yield
+        finally:
+            _unlock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, file: Path, *, wait_seconds: float) -> None:
+    until = time.monotonic() + wait_seconds
+    while True:
+        try:
+            _try_lock(descriptor)
+        except (BlockingIOError, PermissionError):  # Windows raises the latter
+            if time.monotonic() >= until:
+                raise StoreBusyError(
+                    f"Another program is writing facts: it held {file} for {wait_seconds:g} s.",
+                    action="Try again; the lock is released when that program ends.",
+                ) from None
+            time.sleep(_POLL_SECONDS)
+        else:
+            return

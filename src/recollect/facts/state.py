@@ -1,0 +1,271 @@
+"""LedgerState: the content of all pages of the ledger, and how facts of one affect another.
+
+It knows pages, not files, and no clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, fields, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from recollect.errors import UsageError
+from recollect.facts.files import FACTS_FOLDER
+from recollect.facts.history import ancestors, cycles, end_of, orphans, successors_of
+from recollect.facts.page import Problem
+from recollect.facts.record import NO_SUCCESSOR, Fact, derive_id, next_id, normalised_digest
+from recollect.records import dataclass
+from recollect.text.days import local_day
+from recollect.text.tags import declared
+from recollect.types import Chunk, FactMark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from recollect.facts.page import Page
+    from recollect.types import Document
+
+_DEFAULTS = {each.name: each.default for each in fields(Fact)}
+_JOINED = frozenset({"tags", "supersedes"})
+_PREVIOUS_VALUES = 8  # most by which a fact can still be found
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fact is."""
+
+    file: str
+    """Name in the ledger's folder."""
+    line: int
+    end_line: int
+    is_plain: bool
+    """True for a bullet without a record: its id is derived from its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerState:
+    """The content of the ledger."""
+
+    facts: Mapping[str, Fact]
+    """Facts by id, in the order of files and lines."""
+    places: Mapping[str, Place]
+    problems: tuple[Problem, ...]
+    forgotten: frozenset[str]
+    """Digests of normalised texts that extraction must not store again, and ids of facts."""
+    copies: Mapping[str, tuple[Place, ...]]
+    """Further entries with the id of a fact, combined with it: a merge leaves them."""
+    pages: Mapping[str, Page]
+    unusable: Mapping[str, Problem]
+    """Files that cannot be read, by path in the folder."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Digest of each page's file."""
+
+    @property
+    def effects(self) -> str:
+        """How facts of one file affect those of another."""
+        ended = [
+            (old, by, str(self.facts[by].begins) if by in self.facts else "")
+            for old, by in sorted(successors_of(self.facts).items())
+        ]
+        previous = [
+            (fact.id, _previous_values(fact, self.facts))
+            for fact in self.facts.values()
+            if fact.supersedes
+        ]
+        # The id of a bullet without a record depends on equal bullets in earlier files.
+        plain = [name for name, place in self.places.items() if place.is_plain]
+        copied = [self.facts[name] for name in self.copies]
+        return repr((ended, previous, plain, copied, self.problems))
+
+    def chunks(self, document: Document) -> list[Chunk]:
+        """Return the facts of one file."""
+        successors = successors_of(self.facts)
+        return [
+            self._chunk(fact, document, successor=successors.get(fact.id, ""))
+            for fact in self.facts.values()
+            if f"{FACTS_FOLDER}/{self.places[fact.id].file}" == document.path
+        ]
+
+    def _chunk(self, fact: Fact, document: Document, *, successor: str) -> Chunk:
+        place = self.places[fact.id]
+        about = (fact.category, fact.entity, fact.key, _previous_values(fact, self.facts))
+        return Chunk(
+            path=document.path,
+            source=document.source,
+            start_line=place.line,
+            end_line=place.end_line,
+            text=fact.text,
+            heading=tuple(each for each in about if each),
+            prefix=" ".join(each for each in (fact.entity, fact.key) if each),
+            when=local_day(fact.begins) if fact.begins else None,
+            triggers=declared(fact.tags),
+            fact=FactMark(
+                id=fact.id,
+                scope=str(fact.scope),
+                since=fact.begins,
+                until=end_of(fact, self.facts, successor=successor),
+                superseded_by=successor,
+            ),
+        )
+
+
+def state_of(
+    pages: Mapping[str, Page],
+    *,
+    unusable: Mapping[str, Problem],
+    forgotten: frozenset[str],
+    digests: Mapping[str, str],
+) -> LedgerState:
+    """Return the content of all pages; entries with one id are combined if they can be."""
+    collected = _Collected(forgotten)
+    problems = list(unusable.values())
+    for name, page in pages.items():
+        problems += page.problems
+        for placed in page.entries:
+            place = Place(name, placed.first + 1, placed.end, is_plain=not placed.entry.has_record)
+            problems += collected.add(placed.entry.fact, place)
+    facts, places = collected.facts, collected.places
+    problems += _broken_chains(facts, places)
+    return LedgerState(
+        MappingProxyType(facts),
+        MappingProxyType(places),
+        tuple(sorted(problems, key=lambda problem: (problem.file, problem.line))),
+        forgotten,
+        {fact_id: tuple(found) for fact_id, found in collected.copies.items()},
+        pages,
+        unusable,
+        digests,
+    )
+
+
+def _previous_values(fact: Fact, facts: Mapping[str, Fact]) -> str:
+    """Return the values that a fact replaced, as part of its heading.
+
+    A search for an old value must find the new fact.
+    """
+    if not fact.supersedes or fact.is_superseded:
+        return ""
+    previous = (each.value for each in ancestors(fact, facts))
+    values = [each for each in dict.fromkeys(previous) if each not in {"", fact.value}]
+    return f"formerly {', '.join(values[-_PREVIOUS_VALUES:])}" if values else ""
+
+
+class _Collected:
+    """The facts of the entries read so far."""
+
+    def __init__(self, forgotten: frozenset[str]) -> None:
+        self.facts: dict[str, Fact] = {}
+        self.places: dict[str, Place] = {}
+        self.copies: dict[str, list[Place]] = {}
+        self._forgotten = forgotten
+
+    def add(self, fact: Fact, place: Place) -> list[Problem]:
+        """Take in the fact of an entry; return what is wrong with it."""
+        if fact.id in self._forgotten and not place.is_plain:
+            return [Problem(place.file, place.line, *_forgotten(fact.id))]
+        if fact.id not in self.facts:
+            self.facts[fact.id], self.places[fact.id] = fact, place
+            return []
+        first = self.places[fact.id]
+        both = merged(self.facts[fact.id], fact)
+        if both is None:
+            self._add_other(fact, place)
+            return [_repeated(place, first=first)]
+        self.facts[fact.id], differing = both
+        self.copies.setdefault(fact.id, []).append(place)
+        return [_repeated(place, first=first, differing=differing)] if differing else []
+
+    def _add_other(self, fact: Fact, place: Place) -> None:
+        """Take in a fact whose id another statement has.
+
+        The superseded one keeps the id, by which its successor names it: the other is valid.
+        """
+        known = self.facts[fact.id]
+        copies: list[Place] = []
+        if fact.superseded_by and not known.superseded_by:
+            copies = self.copies.pop(fact.id, [])
+            place, self.places[fact.id] = self.places[fact.id], place
+            fact, self.facts[fact.id] = known, fact
+        other = renamed(fact)
+        while other.id in self.facts:
+            other = replace(other, id=next_id(other.id))
+        self.facts[other.id], self.places[other.id] = other, place
+        if copies:
+            self.copies[other.id] = copies
+
+
+def forgotten_lines(fact: Fact) -> tuple[str, str]:
+    """Return what may be kept of a forgotten fact: the digest of its text, and its id."""
+    return normalised_digest(fact.text), fact.id
+
+
+def _broken_chains(facts: Mapping[str, Fact], places: Mapping[str, Place]) -> list[Problem]:
+    """Return the superseded facts that a person's edits left without a valid successor."""
+    reasons = {
+        fact.id: f"is superseded by {fact.superseded_by}, which does not exist: neither is valid"
+        for fact in orphans(facts)
+    } | {
+        cycle[0]: f"and {', '.join(cycle[1:])} supersede each other: none of them is valid"
+        for cycle in cycles(facts)
+    }
+    return [
+        Problem(
+            places[fact_id].file,
+            places[fact_id].line,
+            reason,
+            f"`recollect facts supersede --undo {fact_id}` makes it valid again.",
+        )
+        for fact_id, reason in reasons.items()
+    ]
+
+
+def _repeated(place: Place, *, first: Place, differing: tuple[str, ...] = ()) -> Problem:
+    ignored = f"another {', '.join(differing)}, which is ignored"
+    what = ignored if differing else "a different text; both are kept"
+    return Problem(
+        place.file,
+        place.line,
+        f"has the id of {first.file}:{first.line} but {what}",
+        "Remove one of them, or the comment of the newer one.",
+    )
+
+
+def _forgotten(fact_id: str) -> tuple[str, str]:
+    return (
+        "was forgotten, so it is not read",
+        f"Remove the line; if you want it back, remove {fact_id} from memory/facts/.forgotten.",
+    )
+
+
+def merged(one: Fact, other: Fact) -> tuple[Fact, tuple[str, ...]] | None:
+    """Return the combination of two facts with one id, and where only the first one counts.
+
+    A merge leaves both of a fact that one side changed. Which side is newer is unknown, so what
+    either side added counts: a successor, a detail, a tag. None if words or scope differ: they are
+    two statements, and none of them may be lost.
+    """
+    if (one.text, one.scope) != (other.text, other.scope):
+        return None
+    differing: list[str] = []
+    taken: dict[str, object] = {}
+    for name, usual in _DEFAULTS.items():
+        own, given = getattr(one, name), getattr(other, name)
+        if own == given:
+            continue
+        if name in _JOINED:
+            taken[name] = tuple(dict.fromkeys([*own, *given]))
+        elif own in {usual, NO_SUCCESSOR} and given != usual:
+            taken[name] = given
+        elif name == "valid_until" and None not in {own, given}:
+            taken[name] = min(own, given)
+        elif name != "superseded_by" and given != usual:
+            differing.append(name)  # both successors stand: contradictions are told apart from this
+    try:
+        return replace(one, **taken), tuple(differing)  # type: ignore[arg-type] # fields of a Fact
+    except UsageError:  # together they end before they begin
+        return one, (*differing, *taken)
+
+
+def renamed(fact: Fact) -> Fact:
+    """Return a statement with a new id, because its own is already taken."""
+    return replace(fact, id=derive_id(f"{fact.id} {fact.scope} {fact.text}"))
