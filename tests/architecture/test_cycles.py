@@ -14,7 +14,6 @@ import recollect
 SOURCE = Path(recollect.__file__).parent
 KNOWN = (
     {"providers.options", "providers.registry"},
-    {"providers.remote.batch", "providers.remote.provider"},
     {"providers.remote.retry", "providers.remote.server"},
     {"sessions.find", "sessions.header", "sessions.read"},
     {"shells.mcp.conversation", "shells.mcp.stdio"},

@@ -15,7 +15,7 @@ from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, bag_of_words, html_page, refuse
 
 from recollect.errors import ProviderBusyError, ProviderSetupError
-from recollect.ingest.batches import embed_by_batch
+from recollect.ingest.batches import batch_api, embed_by_batch
 from recollect.ingest.vectors import CachedVectors
 from recollect.providers.gemini import open_gemini
 from recollect.providers.mistral import open_mistral
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from recollect.providers.base import BatchApi
+    from recollect.ingest.batches import OpenAiBatches
     from recollect.providers.remote.provider import RemoteProvider
     from recollect.reports import Embedded
 
@@ -70,13 +70,13 @@ class Counter:
     cache: Path
     providers: list[RemoteProvider] = field(default_factory=list)
 
-    def batches(self, *, dimensions: int = DIMENSIONS) -> BatchApi:
+    def batches(self, *, dimensions: int = DIMENSIONS) -> OpenAiBatches:
         """A new process's view of the API."""
         remote = RemoteOptions(base_url=self.server.url + self.vendor.root)
         options = ProviderOptions(self.vendor.name, dimensions=dimensions, remote=remote)
         provider = self.vendor.opener(options, cache=self.cache)
         self.providers.append(provider)
-        opened = provider.batches()
+        opened = batch_api(provider)
         assert opened is not None
         return opened
 
@@ -96,7 +96,7 @@ def by_digest(*texts: str) -> Mapping[str, str]:
     return {digest_of(text.encode("utf-8", "surrogatepass")): text for text in texts}
 
 
-def collected(batches: BatchApi, batch: str) -> tuple[dict[str, list[float]], dict[str, str]]:
+def collected(batches: OpenAiBatches, batch: str) -> tuple[dict[str, list[float]], dict[str, str]]:
     """What came back: vectors rounded for comparison, and reasons."""
     vectors: dict[str, list[float]] = {}
     reasons: dict[str, str] = {}
@@ -414,7 +414,7 @@ def test_a_server_that_writes_numbers_where_base64_was_asked_for_is_understood(
 
 
 def test_vendors_without_a_batch_api_have_none(tmp_path: Path) -> None:
-    assert open_mistral(ProviderOptions("mistral"), cache=tmp_path).batches() is None
+    assert batch_api(open_mistral(ProviderOptions("mistral"), cache=tmp_path)) is None
 
 
 def test_what_is_handed_in_is_worded_by_the_providers_own_api(counter: Counter) -> None:

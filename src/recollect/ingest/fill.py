@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from recollect.errors import ProviderError
 from recollect.ingest.spaces import FEW, held_space, last_space, spaces_of
 from recollect.ingest.vectors import CachedVectors
-from recollect.providers.base import OffersBatches, word_reader
+from recollect.providers.base import word_reader
 from recollect.records import dataclass
 from recollect.reports import Embedded
 from recollect.stores import notes
@@ -249,13 +249,13 @@ class Embedder:
         """Collect batches of earlier runs, and submit new ones if the run is big."""
         awaited = self._awaited(space.fingerprint)
         is_big = self.uses_batches and budget.is_whole and pending - len(awaited) >= _BIG_RUN
-        if not (is_big or awaited) or not isinstance(space.provider, OffersBatches):
+        if not (is_big or awaited):
             return Embedded()
-        batches = space.provider.batches()
+        from recollect.ingest.batches import batch_api, embed_by_batch  # noqa: PLC0415 - rarely used
+
+        batches = batch_api(space.provider)
         if batches is None:
             return Embedded()
-        from recollect.ingest.batches import embed_by_batch  # noqa: PLC0415 - rarely used
-
         return embed_by_batch(
             self.store,
             fingerprint=space.fingerprint,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from recollect.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
 
@@ -204,57 +204,6 @@ class Reranker(Protocol):
 
     def close(self) -> None:
         """Release all resources."""
-
-
-@dataclass(frozen=True, slots=True)
-class BatchState:
-    """How far a vendor is with a batch."""
-
-    is_over: bool
-    done: int
-    """Texts, as far as the vendor reports them."""
-    failure: str | None = None
-    """Why the batch as a whole ended without vectors."""
-
-
-@runtime_checkable
-class OffersBatches(Protocol):
-    """A provider whose vendor may have a Batch API."""
-
-    def batches(self) -> BatchApi | None:
-        """Return the vendor's Batch API; None if it has none."""
-
-
-class BatchApi(Protocol):
-    """Embeds many texts at once and later, at a lower price."""
-
-    @property
-    def most_texts(self) -> int:
-        """Return how many texts a batch may have."""
-
-    def submit(self, texts: Mapping[str, str]) -> str:
-        """Submit documents by digest and return the batch's name.
-
-        Raises:
-            ProviderError: the vendor did not accept it.
-
-        """
-
-    def look(self, batch: str) -> BatchState:
-        """Return the state of a batch; one that the vendor no longer knows has failed.
-
-        Raises:
-            ProviderError: the vendor could not be asked.
-
-        """
-
-    def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
-        """Yield for each digest its vector, or the reason why there is none.
-
-        Raises:
-            ProviderError: the vectors cannot be fetched.
-
-        """
 
 
 @dataclass(frozen=True, slots=True)

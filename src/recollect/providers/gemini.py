@@ -1,4 +1,4 @@
-"""Google Gemini: embeddings, also of images and recordings, their Batch API, and chat.
+"""Google Gemini: embeddings, also of images and recordings, and chat.
 
 Embeddings: ai.google.dev/api/embeddings, ai.google.dev/gemini-api/docs/embeddings. Prices:
 ai.google.dev/gemini-api/docs/pricing. Media files are part of the request, which may have 20 MB
@@ -6,13 +6,6 @@ ai.google.dev/gemini-api/docs/pricing. Media files are part of the request, whic
 blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits). The parts of
 one content become one vector. An image counts as 258 tokens (ai.google.dev/gemini-api/docs/tokens);
 a recording counts by its length.
-
-Batches: ai.google.dev/api/batch-api, ai.google.dev/api/embeddings#EmbedContentBatch and
-ai.google.dev/gemini-api/docs/batch-api. Usually within 24 hours, at half the price. A batch is an
-operation whose `metadata` describes it. At most 100 batches at a time; files are kept, and batches
-expire, after 48 hours. Results are matched by the key of their line, never by position: the
-documented order does not hold (github.com/googleapis/js-genai/issues/1207,
-…/python-genai/issues/1909).
 
 GOOGLE_GEMINI_BASE_URL is the variable of Google's own clients, which add the version to it:
 github.com/googleapis/python-genai, google/genai/_base_url.py.
@@ -26,7 +19,6 @@ docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-5-flash-l
 from __future__ import annotations
 
 import base64
-import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -35,15 +27,6 @@ from urllib.parse import quote
 from recollect.providers.base import Completion
 from recollect.providers.prompts import Prompts, prompts_of
 from recollect.providers.registry import MEDIA_MODELS
-from recollect.providers.remote.batch import (
-    FileBatches,
-    VendorBatch,
-    as_related,
-    pick,
-    pick_count,
-    pick_list,
-    pick_text,
-)
 from recollect.providers.remote.chat import (
     ChatService,
     DeclinedError,
@@ -142,87 +125,6 @@ class GeminiEmbeddingApi:
         return [row["values"] for row in rows]
 
 
-_OVER = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
-_MARK = "recollect-"
-# Files are uploaded and downloaded beside the versioned address, not below it; the HTTP client
-# resolves the dots.
-_UPLOADS = "../upload/v1beta/files?uploadType=multipart"
-_DOWNLOADS = "../download/v1beta"
-_FILE_AT = (
-    ("response", "responsesFile"),
-    ("response", "output", "responsesFile"),
-    ("metadata", "output", "responsesFile"),
-    ("output", "responsesFile"),
-)
-
-
-class GeminiBatches(FileBatches):
-    """`models/…:asyncBatchEmbedContent` and `/batches`."""
-
-    vendor = "gemini"
-    most_texts = 1000
-    """The results of one batch, 10 to 60 KB each, are fetched at once, and the smallest accounts
-    may queue half a million tokens."""
-
-    def _line(self, digest: str, text: str) -> Mapping[str, object]:
-        [request] = pick_list(self._api.request([text], role=Role.DOCUMENT).body, "requests")
-        return {"key": digest, "request": request}
-
-    def _upload(self, content: bytes, *, mark: str) -> str:
-        body, kind = as_related(content, name=_MARK + mark)
-        raw = self._sender().send(
-            "POST", _UPLOADS, content=body, headers={"content-type": kind}, patience=FOR_INDEXING
-        )
-        file = pick_text(json.loads(raw), "file", "name")
-        if not file:
-            raise self._unexpected("no file name")
-        return file
-
-    def _submission(self, *, file: str, mark: str) -> ApiCall:
-        model = self._api.request([""], role=Role.DOCUMENT).path.rpartition(":")[0]
-        batch = {"displayName": _MARK + mark, "inputConfig": {"fileName": file}}
-        return ApiCall(f"{model}:asyncBatchEmbedContent", {"batch": batch})
-
-    def _described(self, description: object) -> VendorBatch:
-        batch = pick(description, "metadata") or description
-        name = pick_text(description, "name") or pick_text(batch, "name")
-        state = pick_text(batch, "state")
-        if not name or not state:
-            raise self._unexpected("something else")
-        shown = pick_text(batch, "displayName")
-        is_over = state.endswith(_OVER) or pick(description, "done") is True
-        vectors = next(filter(None, (pick_text(description, *names) for names in _FILE_AT)), "")
-        reason = pick_text(description, "error", "message") or f"it is {state}"
-        return VendorBatch(
-            name,
-            mark=shown.removeprefix(_MARK) if shown.startswith(_MARK) else "",
-            is_over=is_over,
-            done=pick_count(batch, "batchStats", "successfulRequestCount"),
-            vectors=vectors,
-            failure=reason if is_over and not vectors else None,
-        )
-
-    def _read(self, line: object) -> tuple[str, Mapping[str, object] | str]:
-        digest = pick_text(line, "key")
-        vector = pick(line, "response", "embedding")
-        if vector is not None:
-            return digest, {"embeddings": [vector]}
-        reason = pick_text(line, "error", "message") or pick_text(line, "status", "message")
-        return digest, reason or f"{self.vendor} gave no reason"
-
-    def _page(self, page: object) -> tuple[Sequence[object], str]:
-        return pick_list(page, "operations"), pick_text(page, "nextPageToken")
-
-    def _list_path(self, after: str) -> str:
-        return f"batches?pageSize=100&pageToken={after}" if after else "batches?pageSize=100"
-
-    def _batch_path(self, batch: str) -> str:
-        return batch
-
-    def _content_path(self, file: str) -> str:
-        return f"{_DOWNLOADS}/{file}:download?alt=media"
-
-
 EMBEDDINGS = EmbeddingService(
     GEMINI,
     default_model="gemini-embedding-001",
@@ -232,7 +134,6 @@ EMBEDDINGS = EmbeddingService(
         "gemini-embedding-2-preview": EmbeddingModel(3072),
     },
     most_texts=100,
-    batches=GeminiBatches,
 )
 
 

@@ -10,19 +10,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.providers.base import (
-    BatchApi,
     EmbedsMedia,
     EmbedsPatiently,
-    OffersBatches,
     Provider,
 )
 from recollect.text.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from recollect.providers.base import BatchState, Limits, Media
-    from recollect.types import Background, Fingerprint, Progress, Role, Vector, Vectors
+    from recollect.providers.base import Limits, Media
+    from recollect.types import Background, Fingerprint, Progress, Role, Vectors
 
 
 def redacting(provider: Provider) -> Provider:
@@ -83,32 +81,7 @@ class _WithMedia(_Redacting):
         return int(self._provider.media_tokens(media))
 
 
-class _WithBatches(_Redacting):
-    def batches(self) -> BatchApi | None:
-        found: BatchApi | None = self._provider.batches()
-        return None if found is None else _RedactingBatches(found)
-
-
-class _RedactingBatches(BatchApi):
-    def __init__(self, batches: BatchApi) -> None:
-        self._batches = batches
-
-    @property
-    def most_texts(self) -> int:
-        return self._batches.most_texts
-
-    def submit(self, texts: Mapping[str, str]) -> str:
-        return self._batches.submit({digest: redact(text) for digest, text in texts.items()})
-
-    def look(self, batch: str) -> BatchState:
-        return self._batches.look(batch)
-
-    def collect(self, batch: str) -> Iterator[tuple[str, Vector | str]]:
-        return self._batches.collect(batch)
-
-
 _PARTS: dict[Any, type[_Redacting]] = {
     EmbedsPatiently: _Patiently,
     EmbedsMedia: _WithMedia,
-    OffersBatches: _WithBatches,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -17,9 +17,8 @@ from recollect.errors import (
     ProviderSetupError,
     QuotaError,
 )
-from recollect.ingest.batches import embed_by_batch
+from recollect.ingest.batches import BatchState, embed_by_batch
 from recollect.ingest.vectors import CachedVectors
-from recollect.providers.base import BatchState
 from recollect.stores import notes
 from recollect.stores.ram import RamStore
 from recollect.types import (
@@ -35,6 +34,7 @@ from recollect.types import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from recollect.ingest.batches import OpenAiBatches
     from recollect.reports import Embedded
     from recollect.types import Vector
 
@@ -126,7 +126,7 @@ class Desk:
         return embed_by_batch(
             self.store,
             fingerprint=SPACE,
-            batches=self.vendor,
+            batches=cast("OpenAiBatches", self.vendor),
             vectors=CachedVectors(self.store, SPACE, cache=None, today=TODAY),
             progress=self.steps.append,
             wait=wait or Patient(),

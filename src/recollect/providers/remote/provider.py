@@ -26,11 +26,10 @@ from recollect.types import Fingerprint, Role, digest_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from recollect.providers.base import BatchApi
     from recollect.providers.options import ProviderOptions
     from recollect.providers.prompts import Prompts
-    from recollect.providers.remote.batch import FileBatches
     from recollect.providers.remote.pace import Patience
+    from recollect.providers.remote.retry import Sender
     from recollect.providers.remote.server import Vendor
     from recollect.types import Progress, Vectors
 
@@ -62,8 +61,6 @@ class EmbeddingService:
     """Per request."""
     in_flight: int = 4
     """Requests at the same time."""
-    batches: type[FileBatches] | None = None
-    """The vendor's Batch API, if it has one."""
 
 
 class EmbeddingApi(Protocol):
@@ -148,8 +145,8 @@ class RemoteProvider:
         options: ProviderOptions,
     ) -> None:
         self._service = service
-        self._api = api
-        self._model = model
+        self.api = api
+        self.model = model
         self._options = options
         self._known = service.models.get(model, _UNKNOWN)
         remote = options.remote
@@ -176,9 +173,9 @@ class RemoteProvider:
         server = self._server
         return Fingerprint(
             self._service.vendor.name,
-            self._model,
+            self.model,
             self._options.dimensions or self._known.dimensions,
-            self._api.identity,
+            self.api.identity,
             "" if server.is_vendors_own else digest_of(server.base_url.encode())[:8],
         )
 
@@ -200,7 +197,7 @@ class RemoteProvider:
         )
 
     def reads(self, text: str) -> float:
-        return latin_share(text) if _LATIN_ONLY.search(self._model.lower()) else 1.0
+        return latin_share(text) if _LATIN_ONLY.search(self.model.lower()) else 1.0
 
     def prepare(self, *, progress: Progress, retry: bool) -> None:
         del progress, retry
@@ -218,14 +215,14 @@ class RemoteProvider:
 
     def _embed(self, texts: Sequence[str], *, role: Role, patience: Patience) -> Vectors:
         tokens = sum(estimate_tokens(text) for text in texts)
-        call = self._api.request(texts, role=role)
+        call = self.api.request(texts, role=role)
         return self._post(call, count=len(texts), patience=patience, tokens=tokens)
 
     def _post(self, call: ApiCall, *, count: int, patience: Patience, tokens: int) -> Vectors:
         sender = self._server.sender()
         response = sender.post(call.path, call.body, patience=patience, tokens=tokens)
         try:
-            rows = self._api.read(response)
+            rows = self.api.read(response)
         except (LookupError, TypeError, ValueError, ArithmeticError):
             # Python's own errors quote what the server sent, which may contain the key.
             raise self._rejected("a response in an unexpected format") from None
@@ -259,15 +256,9 @@ class RemoteProvider:
         )
         return unit
 
-    def batches(self) -> BatchApi | None:
-        if self._service.batches is None:
-            return None
-        return self._service.batches(
-            self._server.sender,
-            self._api,
-            model=self._model,
-            check=lambda rows, count: self.check(rows, count=count),
-        )
+    def sender(self) -> Sender:
+        """Return what sends requests to the server."""
+        return self._server.sender()
 
     def close(self) -> None:
         self._server.close()

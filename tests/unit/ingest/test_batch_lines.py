@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from recollect.providers.remote.batch import (
+from recollect.ingest.batches import (
     as_form,
     as_related,
     pick,
