@@ -785,7 +785,7 @@ class Memory(metaclass=_WithoutInternal):
                 or (expected.dimensions if expected else None),
                 second_model=second.model if second and second in stored_spaces else None,
                 # Counts of all scopes together are not for a reader of some.
-                second_pending=last.waiting(self._store)
+                pending_later=last.waiting(self._store)
                 if last and last.is_needed(self._store)
                 else 0,
                 skipped=self._chain.choice.skipped if self._chain.choice else {},

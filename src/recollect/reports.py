@@ -59,7 +59,7 @@ class Failure:
 class Report:
     """What one sync did."""
 
-    shape = Shape(hidden="left refused second_pending")
+    shape = Shape(hidden="left refused pending_later")
     added: int = 0
     changed: int = 0
     moved: int = 0
@@ -80,8 +80,8 @@ class Report:
     """Chunks that still have no vector."""
     refused: int = 0
     """Texts among those that the provider does not accept."""
-    second_pending: int = 0
-    """Chunks that the second model still has to embed for questions in other scripts."""
+    pending_later: int = 0
+    """Chunks without a vector in the space that is filled last, for questions in other scripts."""
     degraded: Mapping[str, Degradation] | None = None
     notices: tuple[str, ...] = ()
     took_ms: float = 0.0
@@ -288,7 +288,7 @@ class ProviderStatus:
     second_model: str | None
     """The model that embeds texts in scripts that the first one does not read; None if no text is
     embedded by it."""
-    second_pending: int
+    pending_later: int
     """Chunks that it still has to embed, so that questions in other scripts find them."""
     skipped: Mapping[str, Degradation]
     """Providers of the chain that were not chosen, and why; filled by a probe."""

@@ -101,22 +101,22 @@ def test_a_question_in_another_script_finds_notes_in_latin_script(memory: Memory
 
     assert ABOUT_LATIN == {question: found.hits[0].path for question, found in answers.items()}
     assert [(None, ())] * 3 == [(found.degraded, found.notices) for found in answers.values()]
-    assert 0 == memory.status().provider.second_pending
+    assert 0 == memory.status().provider.pending_later
 
 
 def test_what_such_questions_need_is_embedded_last_and_told_meanwhile(memory: Memory) -> None:
     report = memory.sync(max_texts=64)
 
-    assert (4, 0, 2) == (report.embedded, report.pending, report.second_pending)
+    assert (4, 0, 2) == (report.embedded, report.pending, report.pending_later)
     status = memory.status()
-    assert 2 == status.provider.second_pending
+    assert 2 == status.provider.pending_later
     told = "2 chunks waiting for it, to be found by questions in other scripts"
     assert told in [line.strip() for line, _ in status_text(status)]
     found = memory.search("渡轮几点出发?")
     assert any("`recollect index` makes them" in notice for notice in found.notices)
     again = memory.sync()
-    assert (0, 0) == (again.embedded, again.second_pending)
-    assert 0 == memory.status().provider.second_pending
+    assert (0, 0) == (again.embedded, again.pending_later)
+    assert 0 == memory.status().provider.pending_later
 
 
 def test_a_search_embeds_a_changed_note_for_such_questions_and_nothing_else(
@@ -138,7 +138,7 @@ def test_a_search_embeds_a_changed_note_for_such_questions_and_nothing_else(
 
     assert "memory/ferry.md" == found.hits[0].path
     assert [changed] == [text.strip() for text in embedded]
-    assert 0 == memory.sync().second_pending
+    assert 0 == memory.sync().pending_later
     assert 1 == len(embedded)
 
 
@@ -161,7 +161,7 @@ def test_files_that_change_during_a_long_run_are_read_before_it_goes_on(
     report = memory.sync()
 
     assert [4, 5, 5] == known
-    assert (5, 5, 0, 0) == (report.added, report.embedded, report.pending, report.second_pending)
+    assert (5, 5, 0, 0) == (report.added, report.embedded, report.pending, report.pending_later)
 
 
 def test_a_few_notes_in_another_script_do_not_have_everything_embedded_twice(
@@ -176,7 +176,7 @@ def test_a_few_notes_in_another_script_do_not_have_everything_embedded_twice(
     assert any('provider = "multilingual"' in notice for notice in found.notices)
     models = [each.model for each in memory._store.spaces()]
     assert ["multilingual-e5-small", "snowflake-arctic-embed-s"] == sorted(models)
-    assert 0 == memory.status().provider.second_pending
+    assert 0 == memory.status().provider.pending_later
     assert () == memory.search("When does the ferry leave?").notices
 
 

@@ -146,7 +146,7 @@ class Embedder:
             # Without even a known space, no chunk has a vector in it.
             pending=coverage.chunks if why and not spaces else coverage.pending,
             refused=len(notes.refused(self.store, spaces[0].fingerprint)) if spaces else 0,
-            second_pending=later,
+            pending_later=later,
             degraded={Leg.VECTOR: why} if why else None,
             notices=(*report.notices, *embedded.notices),
         )

@@ -70,8 +70,8 @@ class Freshness:
     @property
     def is_behind(self) -> bool:
         """True if work is left that no other process is doing."""
-        second = 0 if self.report.degraded else self.report.second_pending
-        return bool(self.report.left or self._waiting or second) and self.holder is None
+        later = 0 if self.report.degraded else self.report.pending_later
+        return bool(self.report.left or self._waiting or later) and self.holder is None
 
     @property
     def is_complete(self) -> bool:
@@ -202,12 +202,12 @@ class Syncer:
         if options.force and self.store.is_writable:
             self._repairing(self.store.require_sound)  # whoever forces a sync suspects it
         report = self._repairing(lambda: self._sync_alone(options, on_wait=on_wait))
-        while report.second_pending and options.budget.is_whole and not report.degraded:
+        while report.pending_later and options.budget.is_whole and not report.degraded:
             # What is left takes long and hurries nobody; files may have changed meanwhile.
             again = replace(options, force=False, budget=replace(options.budget, retries=False))
             following = self._repairing(partial(self._sync_alone, again, on_wait=on_wait))
             is_new = following.embedded or following.reused
-            is_stuck = following.second_pending >= report.second_pending and not is_new
+            is_stuck = following.pending_later >= report.pending_later and not is_new
             report = following.after(report)
             if is_stuck:
                 break

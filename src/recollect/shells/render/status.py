@@ -40,8 +40,8 @@ def status_text(status: Status) -> Iterator[Line]:
     yield f"Provider   {provider.name or 'none'} {configured}{model}", ""
     if provider.second_model:
         yield f"{_INDENT}{provider.second_model} for notes in other scripts", "dim"
-    if provider.second_pending:
-        waiting = f"{plural(provider.second_pending, 'chunk')} waiting for it"
+    if provider.pending_later:
+        waiting = f"{plural(provider.pending_later, 'chunk')} waiting for it"
         yield f"{_INDENT}{waiting}, to be found by questions in other scripts", "dim"
     yield from _skipped_text(provider.skipped)
     counts = f"{vector.chunks} chunks embedded, {vector.pending} waiting"

@@ -111,7 +111,7 @@ function sections(status) {
       card("Embedded by", provider.name ?? "none",
         provider.model ? `${provider.model}, ${provider.dimensions} dimensions` : "search by words only",
         provider.secondModel ? h("p", { class: "soft" }, `${provider.secondModel} for notes in other scripts`) : null,
-        provider.secondPending ? h("p", { class: "soft" }, `${count(provider.secondPending, "chunk")} waiting for it`) : null,
+        provider.pendingLater ? h("p", { class: "soft" }, `${count(provider.pendingLater, "chunk")} waiting for it`) : null,
         h("p", { class: "soft" }, `configured: ${provider.requested}`)),
       card("Vectors", count(legs.vector.chunks, "chunk"),
         legs.vector.pending ? `${legs.vector.pending.toLocaleString("en")} waiting` : "none waiting",
