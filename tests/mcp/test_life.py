@@ -30,7 +30,7 @@ from tests.mcp.serving import (
     text_of,
 )
 from tests.support.commands import recollect_command
-from tests.support.waiting import PATIENCE_SECONDS
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 from tests.vendors.openai import OpenAiFormat
 from tests.vendors.server import VendorServer, slow
 
@@ -428,6 +428,7 @@ def test_a_full_disk_is_told_and_outlived(
         search()
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, unlimited[1]))
         write("memory/new.md", "# New\n\n" + "The new lighthouse is green. " * 4000)
+        wait_until(lambda: "warning" in search()["structuredContent"])  # the watcher has seen it
         full = search()
         server.say(call(1, "memory_remember", text="The lighthouse is tall."))
         refused = server.hear()["result"]
