@@ -25,7 +25,7 @@ from recollect.facts.scope import audience_of
 from recollect.facts.source import FactsSource
 from recollect.ingest.fill import Embedder
 from recollect.ingest.source import NotesSource
-from recollect.ingest.spaces import Budget, held_space, last_space, spaces_of
+from recollect.ingest.spaces import Budget, held_space, pending_later, spaces_of
 from recollect.ingest.sync import Syncer, SyncOptions, rebuilds
 from recollect.ingest.vectors import cache_status_of
 from recollect.ingest.walk import Watched, roots, watched
@@ -761,7 +761,6 @@ class Memory(metaclass=_WithoutInternal):
         audience = self._audience
         spaces = spaces_of(self._chain, held)
         second = spaces[0].other if spaces else None
-        last = last_space(spaces, store=self._store) if audience is None else None
         stored = self._store.status(
             expected, media=config.ingest.takes_media, audience=audience, beside=second
         )
@@ -785,9 +784,7 @@ class Memory(metaclass=_WithoutInternal):
                 or (expected.dimensions if expected else None),
                 second_model=second.model if second and second in stored_spaces else None,
                 # Counts of all scopes together are not for a reader of some.
-                pending_later=last.waiting(self._store)
-                if last and last.is_needed(self._store)
-                else 0,
+                pending_later=pending_later(spaces, store=self._store) if audience is None else 0,
                 skipped=self._chain.choice.skipped if self._chain.choice else {},
             ),
             legs=LegsStatus(

@@ -272,3 +272,18 @@ def test_installing_the_second_model_later_embeds_what_was_left(
         report = after.sync()
 
     assert (2, 0, 0) == (report.embedded, report.pending, report.refused)
+
+
+def test_no_space_is_filled_while_its_background_is_not_known(
+    monkeypatch: pytest.MonkeyPatch, memory: Memory
+) -> None:
+    """Without it, no search can tell what a vector's nearness means."""
+    with monkeypatch.context() as patched:
+        patched.setattr(MultilingualProvider, "background", None)
+        patched.setattr(embed, "embed_texts", lambda *_given, **_options: None)  # out of time
+        before = memory.sync()
+        models = [each.model for each in memory._store.spaces()]
+    after = memory.sync()
+
+    assert (2, 2, ["snowflake-arctic-embed-s"]) == (before.embedded, before.pending, models)
+    assert (2, 0) == (after.embedded, after.pending)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.errors import ProviderError
-from recollect.ingest.spaces import FEW, held_space, last_space, spaces_of
+from recollect.ingest.spaces import FEW, held_space, last_space, pending_later, spaces_of
 from recollect.ingest.vectors import CachedVectors
 from recollect.providers.base import word_reader
 from recollect.records import dataclass
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recollect.ingest.spaces import Budget, VectorSpace
-    from recollect.providers.chain import Chain
+    from recollect.providers.chain import Chain, Choice
     from recollect.reports import Report
     from recollect.stores.base import Coverage, Store, VectorCache
     from recollect.types import Fingerprint, Progress
@@ -78,34 +78,42 @@ class Embedder:
         coverage = self._coverage(spaces)
         last = last_space(spaces, store=self.store)
         later = last.waiting(self.store) if last and last.is_begun(self.store) else 0
+        is_later_due = later > 0 and (later <= FEW or not budget.is_hurried)
         is_due = budget.retries or self._is_due(spaces, coverage)
-        is_later_due = 0 < later <= FEW or (later and not budget.is_hurried)
-        if not (is_due or is_later_due) or budget.texts == 0 or not may_embed():
-            return self._reported(report, spaces, Embedded(), coverage, later=later)
-        choice = self.chain.choose(
-            held, progress=progress, retry=budget.retries, texts=coverage.chunks
-        )
-        if choice.provider is None or not coverage.chunks:
-            none = Embedded(degradation=choice.degradation)
-            return self._reported(report, spaces, none, coverage, later=later)
-        # The chain may have chosen another provider than expected: it has texts of its own to do.
-        spaces = spaces_of(self.chain, held, media_roots=self.media_roots)
-        budget = budget.within(budget.embed_seconds)
-        embedded = Embedded(is_complete=True)
-        if is_due:
-            embedded = self._fill_first(spaces, budget, progress)
-            if (why := embedded.degradation) is not None:
-                embedded = replace(embedded, degradation=choice.with_switch(why))
+        embedded = Embedded()
+        if (is_due or is_later_due) and budget.texts != 0 and may_embed():
+            choice = self.chain.choose(
+                held, progress=progress, retry=budget.retries, texts=coverage.chunks
+            )
+            embedded = Embedded(degradation=choice.degradation)
+            if choice.provider is not None and coverage.chunks:
+                # The chain may have chosen another provider than expected: it has its own texts.
+                spaces = spaces_of(self.chain, held, media_roots=self.media_roots)
+                budget = budget.within(budget.embed_seconds)
+                embedded = self._fill_all(spaces, choice, budget, progress, is_due=is_due)
+                coverage = self._coverage(spaces)
+                later = pending_later(spaces, store=self.store)
+        return self._reported(report, spaces, embedded, coverage, later=later)
+
+    def _fill_all(
+        self,
+        spaces: Sequence[VectorSpace],
+        choice: Choice,
+        budget: Budget,
+        progress: Progress,
+        *,
+        is_due: bool,
+    ) -> Embedded:
+        """Fill the spaces in turn, or the last one alone if the others are not due."""
+        done = self._fill_first(spaces, budget, progress) if is_due else Embedded(is_complete=True)
+        why = choice.with_switch(done.degradation) if done.degradation else None
         last = last_space(spaces, store=self.store)
-        if last is not None and embedded.is_complete:
-            why = self._fill_last(last, budget, progress)
-            embedded = replace(embedded, degradation=embedded.degradation or why)
-        is_needed = last is not None and last.is_needed(self.store)
-        later = last.waiting(self.store) if last is not None and is_needed else 0
-        unread = (_UNREAD.format(count=len(embedded.left)),) if embedded.left else ()
-        told = (choice.notice,) if choice.notice is not None else ()
-        embedded = replace(embedded, notices=(*told, *embedded.notices, *unread))
-        return self._reported(report, spaces, embedded, self._coverage(spaces), later=later)
+        if last is not None and done.is_complete:
+            trouble = self._fill_last(last, budget, progress)
+            why = why or trouble
+        unread = _UNREAD.format(count=len(done.left)) if done.left else None
+        notices = (choice.notice, *done.notices, unread)
+        return replace(done, degradation=why, notices=tuple(each for each in notices if each))
 
     def _coverage(self, spaces: Sequence[VectorSpace]) -> Coverage:
         return spaces[0].coverage(self.store) if spaces else self.store.coverage(None)

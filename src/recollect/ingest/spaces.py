@@ -140,6 +140,12 @@ def last_space(spaces: Sequence[VectorSpace], *, store: Store) -> VectorSpace | 
     return last if last is not None and last.other in store.spaces() else None
 
 
+def pending_later(spaces: Sequence[VectorSpace], *, store: Store) -> int:
+    """Return how many chunks wait for a vector in the space that is filled last."""
+    last = last_space(spaces, store=store)
+    return last.waiting(store) if last is not None and last.is_needed(store) else 0
+
+
 def held_space(store: Store, *, chain: Chain) -> Fingerprint | None:
     """Return the space that an index has vectors in; None if it has none that can be used.
 
